@@ -1,0 +1,2 @@
+//! The tove side of the benchmark.
+fn main() {}

@@ -1,0 +1,4 @@
+//! Loops over raw memory. Everything unsafe in the crate lives here and in `storage`.
+#![allow(unsafe_code)]
+
+pub mod simd;

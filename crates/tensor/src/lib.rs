@@ -1,0 +1,6 @@
+//! Tensors, kernels, linear algebra and automatic differentiation.
+
+pub mod kernels;
+pub mod pool;
+
+pub use pool::{num_threads, set_num_threads};

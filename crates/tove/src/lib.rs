@@ -1,0 +1,1 @@
+//! The crate people depend on.
