@@ -1,4 +1,5 @@
 //! Loops over raw memory. Everything unsafe in the crate lives here and in `storage`.
 #![allow(unsafe_code)]
 
+pub(crate) mod gemm;
 pub mod simd;
