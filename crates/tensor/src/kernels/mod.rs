@@ -1,5 +1,6 @@
 //! Loops over raw memory. Everything unsafe in the crate lives here and in `storage`.
 #![allow(unsafe_code)]
 
+pub(crate) mod gemm;
 pub mod math;
 pub mod simd;

@@ -1,0 +1,11 @@
+//! min(x, c): slope 1 where x < c, half of it at the tie.
+
+use super::unary;
+
+unary! {
+    /// min(x, c): slope 1 where x < c, half of it at the tie.
+    MinimumScalar(c: f64), minimum_scalar, cost 1, slope of Input,
+    |self, x| x.minimum(c),
+    |x, y| (-x.plus(-c).sign()).plus(1.0).times(0.5),
+    integers |x| x.min(c)
+}

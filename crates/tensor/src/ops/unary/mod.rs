@@ -1,0 +1,368 @@
+//! Functions of one tensor, element by element; one file each.
+
+mod abs;
+mod acos;
+mod acosh;
+mod add_scalar;
+mod asin;
+mod asinh;
+mod atan;
+mod atanh;
+mod ceil;
+mod cos;
+mod cosh;
+mod digamma;
+mod div_scalar;
+mod elu;
+mod erf;
+mod erfc;
+mod exp;
+mod exp2;
+mod expm1;
+mod floor;
+mod gelu;
+mod leaky_relu;
+mod lgamma;
+mod ln;
+mod log10;
+mod log1p;
+mod log2;
+mod maximum_scalar;
+mod minimum_scalar;
+mod mul_scalar;
+mod neg;
+mod normal_cdf;
+mod positive;
+mod powf;
+mod recip;
+mod relu;
+mod round;
+mod rsqrt;
+mod sigmoid;
+mod sign;
+mod silu;
+mod sin;
+mod sinh;
+mod softplus;
+mod sqrt;
+mod square;
+mod sub_from;
+mod tan;
+mod tanh;
+mod trunc;
+
+use super::arith::Arith;
+use super::pointwise::{Elementwise, Pointwise};
+use crate::autodiff::{Point, Saves, apply};
+use crate::dtype::match_float;
+use crate::kernels::elementwise::{Map1, Map2, map1, map2};
+use crate::kernels::math::Float;
+use crate::tensor::Fresh;
+use crate::{DType, Error, Result, Tensor};
+
+pub(crate) use {
+    abs::{Abs, abs},
+    acos::{Acos, acos},
+    acosh::{Acosh, acosh},
+    add_scalar::{AddScalar, add_scalar},
+    asin::{Asin, asin},
+    asinh::{Asinh, asinh},
+    atan::{Atan, atan},
+    atanh::{Atanh, atanh},
+    ceil::{Ceil, ceil},
+    cos::{Cos, cos},
+    cosh::{Cosh, cosh},
+    digamma::{Digamma, digamma},
+    div_scalar::{DivScalar, div_scalar},
+    elu::{Elu, elu},
+    erf::{Erf, erf},
+    erfc::{Erfc, erfc},
+    exp::{Exp, exp},
+    exp2::{Exp2, exp2},
+    expm1::{Expm1, expm1},
+    floor::{Floor, floor},
+    gelu::{Gelu, gelu},
+    leaky_relu::{LeakyRelu, leaky_relu},
+    lgamma::{Lgamma, lgamma},
+    ln::{Ln, ln},
+    log10::{Log10, log10},
+    log1p::{Log1p, log1p},
+    log2::{Log2, log2},
+    maximum_scalar::{MaximumScalar, maximum_scalar},
+    minimum_scalar::{MinimumScalar, minimum_scalar},
+    mul_scalar::{MulScalar, mul_scalar},
+    neg::{Neg, neg},
+    normal_cdf::{NormalCdf, normal_cdf},
+    positive::{Positive, positive},
+    powf::{Powf, powf},
+    recip::{Recip, recip},
+    relu::{Relu, relu},
+    round::{Round, round},
+    rsqrt::{Rsqrt, rsqrt},
+    sigmoid::{Sigmoid, sigmoid},
+    sign::{Sign, sign},
+    silu::{Silu, silu},
+    sin::{Sin, sin},
+    sinh::{Sinh, sinh},
+    softplus::{Softplus, softplus},
+    sqrt::{Sqrt, sqrt},
+    square::{Square, square},
+    sub_from::{SubFrom, sub_from},
+    tan::{Tan, tan},
+    tanh::{Tanh, tanh},
+    trunc::{Trunc, trunc},
+};
+
+/// From what the slope of a function is computed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SlopeOf {
+    /// The argument.
+    Input,
+    /// The value.
+    Output,
+    /// Both.
+    Both,
+    /// Neither: the slope is constant or zero.
+    Neither,
+}
+
+/// A function of one number with its derivative.
+pub(crate) trait Unary: Copy + Send + Sync + 'static {
+    const NAME: &'static str;
+    /// Rough cost against a copy, for deciding when several threads pay.
+    const COST: usize;
+    const SLOPE_OF: SlopeOf;
+    /// Whether integers have a value too.
+    const INTEGERS: bool = false;
+    /// Whether the function is locally constant, so that its derivative is zero everywhere.
+    const FLAT: bool = false;
+
+    fn value<T: Float>(self, x: T) -> T;
+    /// The derivative from argument and value, as far as [`Unary::SLOPE_OF`] asks for them.
+    fn slope<A: Arith>(self, x: A, y: A) -> A;
+    fn integer(self, x: i64) -> i64 {
+        x
+    }
+    fn attributes(&self) -> String {
+        String::new()
+    }
+}
+
+/// A [`Unary`] function seen by the element loops.
+#[derive(Clone, Copy)]
+struct Value<F>(F);
+
+macro_rules! value_of_floats {
+    ($($t:ident),*) => {$(
+        impl<F: Unary> Map1<$t, $t> for Value<F> {
+            const COST: usize = F::COST;
+            #[inline(always)]
+            fn call(self, x: $t) -> $t {
+                self.0.value(x)
+            }
+        }
+
+        impl<F: Unary> Map2<$t, $t, $t> for SlopeTimes<F> {
+            const COST: usize = F::COST;
+            #[inline(always)]
+            fn call(self, t: $t, saved: $t) -> $t {
+                t * self.0.slope(saved, saved)
+            }
+        }
+    )*};
+}
+value_of_floats!(f32, f64);
+
+impl<F: Unary> Map1<i64, i64> for Value<F> {
+    #[inline(always)]
+    fn call(self, x: i64) -> i64 {
+        self.0.integer(x)
+    }
+}
+
+impl<F: Unary> Map1<u8, u8> for Value<F> {
+    #[inline(always)]
+    fn call(self, x: u8) -> u8 {
+        self.0.integer(i64::from(x)) as u8
+    }
+}
+
+/// Multiplication by the slope, in one pass over incoming derivative and saved value.
+#[derive(Clone, Copy)]
+struct SlopeTimes<F>(F);
+
+impl<F: Unary> Pointwise for F {
+    fn name(&self) -> &'static str {
+        F::NAME
+    }
+
+    #[inline]
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
+        let x = inputs[0];
+        check_dtype::<F>(x)?;
+        let mut out = Fresh::new(x.shape().clone(), x.dtype());
+        fill(*self, x, &mut out);
+        Ok(out.finish())
+    }
+
+    fn saves(&self, _needs: &[bool]) -> Saves {
+        match F::SLOPE_OF {
+            SlopeOf::Input => Saves::nothing().input(0),
+            SlopeOf::Output => Saves::output(),
+            SlopeOf::Both => Saves::output().input(0),
+            SlopeOf::Neither => Saves::nothing(),
+        }
+    }
+
+    fn times_partial(&self, at: &Point<'_>, _index: usize, t: &Tensor) -> Result<Option<Tensor>> {
+        if F::FLAT {
+            return Ok(None);
+        }
+        let (x, y) = match F::SLOPE_OF {
+            SlopeOf::Input => (at.input(0), at.input(0)),
+            SlopeOf::Output => (at.output(), at.output()),
+            SlopeOf::Both => (at.input(0), at.output()),
+            SlopeOf::Neither => (t, t),
+        };
+        let plain = x.track().is_none() && y.track().is_none() && t.track().is_none();
+        if plain && F::SLOPE_OF != SlopeOf::Both {
+            return times_slope(*self, t, x).map(Some);
+        }
+        super::binary::mul(t, &self.slope(x.clone(), y.clone())).map(Some)
+    }
+
+    fn attributes(&self) -> String {
+        Unary::attributes(self)
+    }
+}
+
+fn check_dtype<F: Unary>(x: &Tensor) -> Result<()> {
+    match x.dtype() {
+        DType::F32 | DType::F64 => Ok(()),
+        DType::I64 | DType::U8 if F::INTEGERS => Ok(()),
+        dtype => {
+            let expected = if F::INTEGERS { "a number type is needed" } else { "f32 or f64 is needed" };
+            Err(Error::DType { op: F::NAME, dtype, expected })
+        }
+    }
+}
+
+/// Writes the values for `x` into new memory of its shape and type.
+#[allow(unsafe_code)]
+fn fill<F: Unary>(f: F, x: &Tensor, out: &mut Fresh) {
+    // SAFETY: `out` has the shape and type of `x`.
+    unsafe {
+        match x.dtype() {
+            DType::F32 => map1::<f32, f32, _>(Value(f), x, out.pointer()),
+            DType::F64 => map1::<f64, f64, _>(Value(f), x, out.pointer()),
+            DType::I64 => map1::<i64, i64, _>(Value(f), x, out.pointer()),
+            DType::U8 | DType::Bool => map1::<u8, u8, _>(Value(f), x, out.pointer()),
+        }
+    }
+}
+
+/// `t` times the slope at the saved values.
+#[allow(unsafe_code)]
+fn times_slope<F: Unary>(f: F, t: &Tensor, saved: &Tensor) -> Result<Tensor> {
+    let shape = t.shape().broadcast(saved.shape()).unwrap_or_else(|| saved.shape().clone());
+    let mut out = Fresh::new(shape.clone(), saved.dtype());
+    match_float!(F::NAME, saved.dtype(), T => {
+        // SAFETY: `out` has the common shape and the type of both.
+        unsafe { map2::<T, T, T, _>(SlopeTimes(f), t, saved, &shape, out.pointer()) }
+    });
+    Ok(out.finish())
+}
+
+/// Applies a function to a tensor.
+#[inline]
+pub(crate) fn unary<F: Unary>(f: F, x: &Tensor) -> Result<Tensor> {
+    apply(Elementwise(f), &[x])
+}
+
+/// Applies a function to a tensor that is not needed any more; in place when nobody else holds it.
+#[allow(unsafe_code)]
+pub(crate) fn unary_owned<F: Unary>(f: F, mut x: Tensor) -> Result<Tensor> {
+    if x.track().is_some() || !x.dtype().is_float() || !x.owns_alone() || crate::meter::on() {
+        return unary(f, &x);
+    }
+    match_float!(F::NAME, x.dtype(), T => {
+        let out = x.pointer_mut::<T>();
+        // SAFETY: `x` is row-major and alone on its buffer; the loop reads each element before it writes it.
+        unsafe { map1::<T, T, _>(Value(f), &x, out) }
+    });
+    Ok(x)
+}
+
+/// Declares a function of one element: its type, its name, and value and slope as expressions.
+macro_rules! unary {
+    (
+        $(#[$doc:meta])*
+        $Type:ident $(($field:ident: $field_type:ty))?, $name:ident, cost $cost:literal, slope of $of:ident,
+        |$self_:ident, $x:ident| $value:expr,
+        |$sx:ident, $sy:ident| $slope:expr
+        $(, integers |$ix:ident| $integer:expr)?
+        $(, flat $flat:literal)?
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $Type $((pub(crate) $field_type))?;
+
+        impl $crate::ops::unary::Unary for $Type {
+            const NAME: &'static str = stringify!($name);
+            const COST: usize = $cost;
+            const SLOPE_OF: $crate::ops::unary::SlopeOf = $crate::ops::unary::SlopeOf::$of;
+            $(const FLAT: bool = $flat;)?
+
+            #[inline(always)]
+            fn value<T: $crate::kernels::math::Float>($self_, $x: T) -> T {
+                $(let $field = T::from_f64($self_.0);)?
+                $value
+            }
+
+            #[inline(always)]
+            #[allow(unused_variables)]
+            fn slope<A: $crate::ops::arith::Arith>($self_, $sx: A, $sy: A) -> A {
+                $(let $field: $field_type = $self_.0;)?
+                $slope
+            }
+
+            $crate::ops::unary::unary!(@integers $self_ $($field)?; $(|$ix| $integer)?);
+
+            $(fn attributes(&self) -> String {
+                let $field = self.0;
+                format!(concat!(stringify!($field), "={}"), $field)
+            })?
+        }
+
+        $crate::ops::unary::unary!(@function $Type, $name $(, $field: $field_type)?);
+    };
+    (@integers $self_:ident; ) => {};
+    (@integers $self_:ident $field:ident; ) => {};
+    (@integers $self_:ident; |$ix:ident| $integer:expr) => {
+        const INTEGERS: bool = true;
+        #[inline(always)]
+        fn integer($self_, $ix: i64) -> i64 {
+            $integer
+        }
+    };
+    (@integers $self_:ident $field:ident; |$ix:ident| $integer:expr) => {
+        const INTEGERS: bool = true;
+        #[inline(always)]
+        fn integer($self_, $ix: i64) -> i64 {
+            let $field = $self_.0 as i64;
+            $integer
+        }
+    };
+    (@function $Type:ident, $name:ident) => {
+        pub(crate) fn $name(x: &$crate::Tensor) -> $crate::Result<$crate::Tensor> {
+            $crate::ops::unary::unary($Type, x)
+        }
+    };
+    (@function $Type:ident, $name:ident, $field:ident: $field_type:ty) => {
+        pub(crate) fn $name(x: &$crate::Tensor, $field: $field_type) -> $crate::Result<$crate::Tensor> {
+            $crate::ops::unary::unary($Type($field), x)
+        }
+    };
+}
+pub(crate) use unary;
+
