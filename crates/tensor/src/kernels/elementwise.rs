@@ -47,7 +47,7 @@ unsafe impl<T> Send for Operand<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Operand<T> {}
 
-impl<T> Operand<T> {
+impl<T: Copy> Operand<T> {
     #[inline(always)]
     unsafe fn at_row(self, row: usize) -> *mut T {
         // SAFETY: the caller stays inside the block the operand describes.
@@ -158,7 +158,7 @@ impl<const N: usize> Plan<N> {
 
 impl<const N: usize> Block<N> {
     #[inline(always)]
-    unsafe fn operand<T>(&self, index: usize, start: *mut T) -> Operand<T> {
+    unsafe fn operand<T: Copy>(&self, index: usize, start: *mut T) -> Operand<T> {
         // SAFETY: offsets of a block address elements of the operand.
         let pointer = unsafe { start.offset(self.offsets[index]) };
         Operand { pointer, row: self.row_steps[index], column: self.column_steps[index] }
@@ -173,7 +173,7 @@ struct Rows1<A, U, F> {
     f: F,
 }
 
-impl<A: Copy, U, F: Map1<A, U>> Kernel for Rows1<A, U, F> {
+impl<A: Copy, U: Copy, F: Map1<A, U>> Kernel for Rows1<A, U, F> {
     type Output = ();
 
     #[inline(always)]
@@ -206,7 +206,7 @@ struct Rows2<A, B, U, F> {
     f: F,
 }
 
-impl<A: Copy, B: Copy, U, F: Map2<A, B, U>> Kernel for Rows2<A, B, U, F> {
+impl<A: Copy, B: Copy, U: Copy, F: Map2<A, B, U>> Kernel for Rows2<A, B, U, F> {
     type Output = ();
 
     #[inline(always)]
@@ -254,7 +254,7 @@ struct Rows3<A, B, C, U, F> {
     f: F,
 }
 
-impl<A: Copy, B: Copy, C: Copy, U, F: Map3<A, B, C, U>> Kernel for Rows3<A, B, C, U, F> {
+impl<A: Copy, B: Copy, C: Copy, U: Copy, F: Map3<A, B, C, U>> Kernel for Rows3<A, B, C, U, F> {
     type Output = ();
 
     #[inline(always)]
@@ -288,7 +288,7 @@ unsafe impl<T> Send for Shared<T> {}
 // SAFETY: see `Operand`.
 unsafe impl<T> Sync for Shared<T> {}
 
-impl<T> Shared<T> {
+impl<T: Copy> Shared<T> {
     fn of(x: &Tensor) -> Shared<T> {
         Shared(x.pointer::<T>().cast_mut())
     }
@@ -299,7 +299,7 @@ impl<T> Shared<T> {
 }
 
 /// `out[i] = f(a[i])`. `out` is row-major of `a`'s shape; it may be `a`'s own memory.
-pub(crate) unsafe fn map1<A: Copy, U, F: Map1<A, U>>(f: F, a: &Tensor, out: *mut U) {
+pub(crate) unsafe fn map1<A: Copy, U: Copy, F: Map1<A, U>>(f: F, a: &Tensor, out: *mut U) {
     let n = a.numel();
     if n * F::COST < 2 * GRAIN && a.is_contiguous() {
         let a = Operand { pointer: a.pointer::<A>().cast_mut(), row: 0, column: 1 };
@@ -316,7 +316,7 @@ pub(crate) unsafe fn map1<A: Copy, U, F: Map1<A, U>>(f: F, a: &Tensor, out: *mut
 }
 
 /// `out[i] = f(a[i], b[i])` with both operands stretched to `shape`; `out` is row-major of that shape.
-pub(crate) unsafe fn map2<A: Copy, B: Copy, U, F: Map2<A, B, U>>(
+pub(crate) unsafe fn map2<A: Copy, B: Copy, U: Copy, F: Map2<A, B, U>>(
     f: F,
     a: &Tensor,
     b: &Tensor,
@@ -344,7 +344,7 @@ pub(crate) unsafe fn map2<A: Copy, B: Copy, U, F: Map2<A, B, U>>(
 }
 
 /// `out[i] = f(a[i], b[i], c[i])`, all stretched to `shape`; `out` is row-major of that shape.
-pub(crate) unsafe fn map3<A: Copy, B: Copy, C: Copy, U, F: Map3<A, B, C, U>>(
+pub(crate) unsafe fn map3<A: Copy, B: Copy, C: Copy, U: Copy, F: Map3<A, B, C, U>>(
     f: F,
     a: &Tensor,
     b: &Tensor,

@@ -49,6 +49,7 @@ mod square;
 mod sub_from;
 mod tan;
 mod tanh;
+mod trigamma;
 mod trunc;
 
 use super::arith::Arith;
@@ -61,56 +62,57 @@ use crate::tensor::Fresh;
 use crate::{DType, Error, Result, Tensor};
 
 pub(crate) use {
-    abs::{Abs, abs},
-    acos::{Acos, acos},
-    acosh::{Acosh, acosh},
-    add_scalar::{AddScalar, add_scalar},
-    asin::{Asin, asin},
-    asinh::{Asinh, asinh},
-    atan::{Atan, atan},
-    atanh::{Atanh, atanh},
-    ceil::{Ceil, ceil},
-    cos::{Cos, cos},
-    cosh::{Cosh, cosh},
-    digamma::{Digamma, digamma},
-    div_scalar::{DivScalar, div_scalar},
-    elu::{Elu, elu},
-    erf::{Erf, erf},
-    erfc::{Erfc, erfc},
-    exp::{Exp, exp},
-    exp2::{Exp2, exp2},
-    expm1::{Expm1, expm1},
-    floor::{Floor, floor},
-    gelu::{Gelu, gelu},
-    leaky_relu::{LeakyRelu, leaky_relu},
-    lgamma::{Lgamma, lgamma},
-    ln::{Ln, ln},
-    log10::{Log10, log10},
-    log1p::{Log1p, log1p},
-    log2::{Log2, log2},
-    maximum_scalar::{MaximumScalar, maximum_scalar},
-    minimum_scalar::{MinimumScalar, minimum_scalar},
-    mul_scalar::{MulScalar, mul_scalar},
+    abs::abs,
+    acos::acos,
+    acosh::acosh,
+    add_scalar::AddScalar,
+    asin::asin,
+    asinh::asinh,
+    atan::atan,
+    atanh::atanh,
+    ceil::ceil,
+    cos::cos,
+    cosh::cosh,
+    digamma::digamma,
+    div_scalar::DivScalar,
+    elu::elu,
+    erf::erf,
+    erfc::erfc,
+    exp::exp,
+    exp2::exp2,
+    expm1::expm1,
+    floor::floor,
+    gelu::gelu,
+    leaky_relu::leaky_relu,
+    lgamma::lgamma,
+    ln::ln,
+    log10::log10,
+    log1p::log1p,
+    log2::log2,
+    maximum_scalar::maximum_scalar,
+    minimum_scalar::minimum_scalar,
+    mul_scalar::MulScalar,
     neg::{Neg, neg},
-    normal_cdf::{NormalCdf, normal_cdf},
-    positive::{Positive, positive},
-    powf::{Powf, powf},
-    recip::{Recip, recip},
+    normal_cdf::normal_cdf,
+    positive::positive,
+    powf::powf,
+    recip::recip,
     relu::{Relu, relu},
-    round::{Round, round},
-    rsqrt::{Rsqrt, rsqrt},
-    sigmoid::{Sigmoid, sigmoid},
-    sign::{Sign, sign},
-    silu::{Silu, silu},
-    sin::{Sin, sin},
-    sinh::{Sinh, sinh},
-    softplus::{Softplus, softplus},
-    sqrt::{Sqrt, sqrt},
-    square::{Square, square},
-    sub_from::{SubFrom, sub_from},
-    tan::{Tan, tan},
-    tanh::{Tanh, tanh},
-    trunc::{Trunc, trunc},
+    round::round,
+    rsqrt::rsqrt,
+    sigmoid::sigmoid,
+    sign::sign,
+    silu::silu,
+    sin::sin,
+    sinh::sinh,
+    softplus::softplus,
+    sqrt::sqrt,
+    square::square,
+    sub_from::SubFrom,
+    tan::tan,
+    tanh::tanh,
+    trigamma::trigamma,
+    trunc::trunc,
 };
 
 /// From what the slope of a function is computed.
@@ -263,7 +265,7 @@ fn fill<F: Unary>(f: F, x: &Tensor, out: &mut Fresh) {
 
 /// `t` times the slope at the saved values.
 #[allow(unsafe_code)]
-fn times_slope<F: Unary>(f: F, t: &Tensor, saved: &Tensor) -> Result<Tensor> {
+pub(crate) fn times_slope<F: Unary>(f: F, t: &Tensor, saved: &Tensor) -> Result<Tensor> {
     let shape = t.shape().broadcast(saved.shape()).unwrap_or_else(|| saved.shape().clone());
     let mut out = Fresh::new(shape.clone(), saved.dtype());
     match_float!(F::NAME, saved.dtype(), T => {
@@ -275,7 +277,7 @@ fn times_slope<F: Unary>(f: F, t: &Tensor, saved: &Tensor) -> Result<Tensor> {
 
 /// Applies a function to a tensor.
 #[inline]
-pub(crate) fn unary<F: Unary>(f: F, x: &Tensor) -> Result<Tensor> {
+pub(crate) fn apply_unary<F: Unary>(f: F, x: &Tensor) -> Result<Tensor> {
     apply(Elementwise(f), &[x])
 }
 
@@ -283,7 +285,7 @@ pub(crate) fn unary<F: Unary>(f: F, x: &Tensor) -> Result<Tensor> {
 #[allow(unsafe_code)]
 pub(crate) fn unary_owned<F: Unary>(f: F, mut x: Tensor) -> Result<Tensor> {
     if x.track().is_some() || !x.dtype().is_float() || !x.owns_alone() || crate::meter::on() {
-        return unary(f, &x);
+        return apply_unary(f, &x);
     }
     match_float!(F::NAME, x.dtype(), T => {
         let out = x.pointer_mut::<T>();
@@ -355,12 +357,12 @@ macro_rules! unary {
     };
     (@function $Type:ident, $name:ident) => {
         pub(crate) fn $name(x: &$crate::Tensor) -> $crate::Result<$crate::Tensor> {
-            $crate::ops::unary::unary($Type, x)
+            $crate::ops::unary::apply_unary($Type, x)
         }
     };
     (@function $Type:ident, $name:ident, $field:ident: $field_type:ty) => {
         pub(crate) fn $name(x: &$crate::Tensor, $field: $field_type) -> $crate::Result<$crate::Tensor> {
-            $crate::ops::unary::unary($Type($field), x)
+            $crate::ops::unary::apply_unary($Type($field), x)
         }
     };
 }

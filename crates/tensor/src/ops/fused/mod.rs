@@ -1,0 +1,137 @@
+//! Fused operations: a hand-tuned forward and backward kernel beside a plain composition that defines them.
+//!
+//! Plain first-order reverse mode runs the kernels. Everything else (forward mode, a backward pass that is itself
+//! differentiated, `vmap` without a rule) differentiates the definition at the saved inputs. The definition is also the
+//! oracle the kernels are tested against.
+
+mod linear;
+
+use smallvec::SmallVec;
+
+use crate::autodiff::{Grads, Point, Saves, apply, try_jvp, try_vjp};
+use crate::ops::{Aux, Op};
+use crate::{Result, Tensor};
+
+pub use linear::Activation;
+pub(crate) use linear::linear;
+
+/// An operation with kernels and a definition.
+pub(crate) trait Fused: Clone + Send + Sync + 'static {
+    const NAME: &'static str;
+
+    /// The value, with by-products for [`Fused::backward`].
+    fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)>;
+
+    /// Gradients on plain data, for the inputs in `needs`.
+    fn backward(&self, at: &Saved<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads>;
+
+    /// The same function in other operations.
+    fn definition(&self, inputs: &[&Tensor]) -> Result<Tensor>;
+
+    /// Whether [`Fused::backward`] reads the result.
+    const NEEDS_OUTPUT: bool = false;
+
+    /// The operation on tensors with a further axis in front where `batched` says so, if that is the same operation.
+    fn batch(&self, _inputs: &[&Tensor], _batched: &[bool], _size: usize) -> Result<Option<Tensor>> {
+        Ok(None)
+    }
+
+    fn flops(&self, _inputs: &[&Tensor], output: &Tensor) -> u64 {
+        output.numel() as u64
+    }
+
+    fn attributes(&self) -> String {
+        String::new()
+    }
+}
+
+/// What a backward kernel may use.
+pub(crate) struct Saved<'a> {
+    pub(crate) inputs: SmallVec<[&'a Tensor; 3]>,
+    pub(crate) output: Option<&'a Tensor>,
+    pub(crate) aux: &'a [Tensor],
+}
+
+/// A [`Fused`] function as an operation.
+#[derive(Clone)]
+pub(crate) struct FusedOp<F>(pub(crate) F);
+
+/// Applies a fused operation.
+#[inline]
+pub(crate) fn fused<F: Fused>(f: F, inputs: &[&Tensor]) -> Result<Tensor> {
+    apply(FusedOp(f), inputs)
+}
+
+impl<F: Fused> FusedOp<F> {
+    fn defined(&self, inputs: &[Tensor]) -> Result<Tensor> {
+        self.0.definition(&inputs.iter().collect::<SmallVec<[&Tensor; 3]>>())
+    }
+}
+
+impl<F: Fused> Op for FusedOp<F> {
+    fn name(&self) -> &'static str {
+        F::NAME
+    }
+
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
+        self.0.forward(inputs).map(|(output, _)| output)
+    }
+
+    fn forward_aux(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
+        self.0.forward(inputs)
+    }
+
+    fn saves(&self, _needs: &[bool]) -> Saves {
+        if F::NEEDS_OUTPUT { Saves::all_inputs().and_output() } else { Saves::all_inputs() }
+    }
+
+    fn jvp(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Option<Tensor>> {
+        let inputs: Vec<Tensor> = (0..at.arity()).map(|i| at.input(i).clone()).collect();
+        let moving: Vec<usize> = (0..at.arity()).filter(|&i| tangents[i].is_some()).collect();
+        let argument: Vec<Tensor> = moving.iter().map(|&i| inputs[i].clone()).collect();
+        let direction: Vec<Tensor> = moving.iter().filter_map(|&i| tangents[i].cloned()).collect();
+        let function = |moved: &Vec<Tensor>| self.defined(&replaced(&inputs, &moving, moved));
+        try_jvp(function, &argument, &direction).map(|(_, tangent)| Some(tangent))
+    }
+
+    fn vjp(&self, at: &Point<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
+        let inputs: SmallVec<[&Tensor; 3]> = (0..at.arity()).map(|i| at.input(i)).collect();
+        let plain = grad.track().is_none() && inputs.iter().all(|x| x.track().is_none());
+        if plain {
+            let saved = Saved { inputs, output: at.output, aux: at.aux };
+            return self.0.backward(&saved, grad, needs);
+        }
+        let inputs: Vec<Tensor> = inputs.into_iter().cloned().collect();
+        let moving: Vec<usize> = (0..at.arity()).filter(|&i| needs[i]).collect();
+        let argument: Vec<Tensor> = moving.iter().map(|&i| inputs[i].clone()).collect();
+        let (_, pull) = try_vjp(|moved: &Vec<Tensor>| self.defined(&replaced(&inputs, &moving, moved)), &argument)?;
+        let mut grads: Grads = smallvec::smallvec![None; needs.len()];
+        for (&index, gradient) in moving.iter().zip(pull(grad)) {
+            grads[index] = Some(gradient);
+        }
+        Ok(grads)
+    }
+
+    fn batch(&self, inputs: &[&Tensor], batched: &[bool], size: usize) -> Result<Option<Tensor>> {
+        self.0.batch(inputs, batched, size)
+    }
+
+    fn definition(&self, inputs: &[&Tensor]) -> Option<Result<Tensor>> {
+        Some(self.0.definition(inputs))
+    }
+
+    fn flops(&self, inputs: &[&Tensor], output: &Tensor) -> u64 {
+        self.0.flops(inputs, output)
+    }
+
+    fn attributes(&self) -> String {
+        self.0.attributes()
+    }
+}
+
+/// `inputs` with those at `positions` exchanged.
+fn replaced(inputs: &[Tensor], positions: &[usize], others: &[Tensor]) -> Vec<Tensor> {
+    let mut result = inputs.to_vec();
+    positions.iter().zip(others).for_each(|(&i, other)| result[i] = other.clone());
+    result
+}

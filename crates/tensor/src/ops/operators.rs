@@ -1,0 +1,148 @@
+//! `+ - * / %` and unary `-` on tensors, references to them, and numbers. An operand passed by value is written in place
+//! when nobody else holds it.
+
+use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
+
+use super::{binary, unary};
+use crate::Tensor;
+use crate::error::OrPanic;
+
+macro_rules! operator {
+    ($($Trait:ident $method:ident $function:ident, owned |$a:ident, $b:ident| $owned:expr;)*) => {$(
+        impl $Trait<&Tensor> for &Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: &Tensor) -> Tensor {
+                binary::$function(self, other).or_panic()
+            }
+        }
+
+        impl $Trait<&Tensor> for Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: &Tensor) -> Tensor {
+                let ($a, $b) = (self, other);
+                $owned.or_panic()
+            }
+        }
+
+        impl $Trait<Tensor> for Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: Tensor) -> Tensor {
+                let ($a, $b) = (self, &other);
+                $owned.or_panic()
+            }
+        }
+
+        impl $Trait<Tensor> for &Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: Tensor) -> Tensor {
+                binary::$function(self, &other).or_panic()
+            }
+        }
+    )*};
+}
+operator! {
+    Add add add, owned |a, b| binary::binary_owned(binary::Add, a, b);
+    Sub sub sub, owned |a, b| binary::binary_owned(binary::Sub, a, b);
+    Mul mul mul, owned |a, b| binary::binary_owned(binary::Mul, a, b);
+    Div div div, owned |a, b| binary::binary_owned(binary::Div, a, b);
+    Rem rem rem, owned |a, b| binary::rem(&a, b);
+}
+
+macro_rules! scalar_operator {
+    ($($number:ident),*) => {$(
+        impl Add<$number> for Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn add(self, c: $number) -> Tensor {
+                unary::unary_owned(unary::AddScalar(c as f64), self).or_panic()
+            }
+        }
+        impl Sub<$number> for Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn sub(self, c: $number) -> Tensor {
+                unary::unary_owned(unary::AddScalar(-(c as f64)), self).or_panic()
+            }
+        }
+        impl Mul<$number> for Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn mul(self, c: $number) -> Tensor {
+                unary::unary_owned(unary::MulScalar(c as f64), self).or_panic()
+            }
+        }
+        impl Div<$number> for Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn div(self, c: $number) -> Tensor {
+                unary::unary_owned(unary::DivScalar(c as f64), self).or_panic()
+            }
+        }
+        impl Add<Tensor> for $number {
+            type Output = Tensor;
+            #[track_caller]
+            fn add(self, x: Tensor) -> Tensor {
+                x + self
+            }
+        }
+        impl Sub<Tensor> for $number {
+            type Output = Tensor;
+            #[track_caller]
+            fn sub(self, x: Tensor) -> Tensor {
+                unary::unary_owned(unary::SubFrom(self as f64), x).or_panic()
+            }
+        }
+        impl Mul<Tensor> for $number {
+            type Output = Tensor;
+            #[track_caller]
+            fn mul(self, x: Tensor) -> Tensor {
+                x * self
+            }
+        }
+        impl Div<Tensor> for $number {
+            type Output = Tensor;
+            #[track_caller]
+            fn div(self, x: Tensor) -> Tensor {
+                unary::recip(&x).or_panic() * self
+            }
+        }
+        scalar_operator!(@borrowed $number: Add add, Sub sub, Mul mul, Div div);
+    )*};
+    (@borrowed $number:ident: $($Trait:ident $method:ident),*) => {$(
+        impl $Trait<$number> for &Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, c: $number) -> Tensor {
+                self.clone().$method(c)
+            }
+        }
+        impl $Trait<&Tensor> for $number {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, x: &Tensor) -> Tensor {
+                self.$method(x.clone())
+            }
+        }
+    )*};
+}
+scalar_operator!(f64, f32, i64, i32);
+
+impl Neg for Tensor {
+    type Output = Tensor;
+    #[track_caller]
+    fn neg(self) -> Tensor {
+        unary::unary_owned(unary::Neg, self).or_panic()
+    }
+}
+
+impl Neg for &Tensor {
+    type Output = Tensor;
+    #[track_caller]
+    fn neg(self) -> Tensor {
+        unary::neg(self).or_panic()
+    }
+}

@@ -1,0 +1,210 @@
+//! Largest and smallest element along an axis, and their positions. A NaN wins. The derivative is shared evenly among
+//! ties, so that the shares sum to one.
+
+use smallvec::smallvec;
+
+use super::{Axes, all_axes, axes_from_end, kept, passes, reduced};
+use crate::autodiff::{Grads, Point, Saves, apply};
+use crate::dtype::match_number;
+use crate::kernels::elementwise::GRAIN;
+use crate::kernels::math::Float;
+use crate::kernels::reduce::{Fold, fold};
+use crate::ops::constant::{Constant, constant_op};
+use crate::ops::{Op, axis_from_end, binary, shape};
+use crate::pool::parallel_for;
+use crate::tensor::Fresh;
+use crate::{DType, Error, Result, Shape, Tensor};
+
+#[derive(Clone)]
+struct Extreme {
+    largest: bool,
+    axes: Axes,
+    keep: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Larger;
+#[derive(Clone, Copy)]
+struct Smaller;
+
+macro_rules! extreme_folds {
+    ($($t:ident: $low:expr, $high:expr, |$a:ident, $b:ident| $larger:expr, $smaller:expr;)*) => {$(
+        impl Fold<$t> for Larger {
+            #[inline(always)]
+            fn neutral(self) -> $t { $low }
+            #[inline(always)]
+            fn combine(self, $a: $t, $b: $t) -> $t { $larger }
+        }
+        impl Fold<$t> for Smaller {
+            #[inline(always)]
+            fn neutral(self) -> $t { $high }
+            #[inline(always)]
+            fn combine(self, $a: $t, $b: $t) -> $t { $smaller }
+        }
+    )*};
+}
+extreme_folds! {
+    f32: f32::NEG_INFINITY, f32::INFINITY, |a, b| Float::maximum(a, b), Float::minimum(a, b);
+    f64: f64::NEG_INFINITY, f64::INFINITY, |a, b| Float::maximum(a, b), Float::minimum(a, b);
+    i64: i64::MIN, i64::MAX, |a, b| a.max(b), a.min(b);
+    u8: u8::MIN, u8::MAX, |a, b| a.max(b), a.min(b);
+}
+
+impl Extreme {
+    /// 1/(number of ties) at the extreme elements, 0 elsewhere; a constant to derivatives.
+    fn shares(&self, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+        let y = shape::reshape(y, kept(x.shape(), &self.axes))?;
+        let mask = shape::to_dtype(&binary::eq(x, &y)?, x.dtype())?;
+        let axes: Vec<isize> = self.axes.iter().map(|&axis| -(axis as isize)).collect();
+        binary::div(&mask, &super::sum(&mask, &axes, true)?)
+    }
+}
+
+impl Op for Extreme {
+    fn name(&self) -> &'static str {
+        if self.largest { "max" } else { "min" }
+    }
+
+    #[allow(unsafe_code)]
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
+        let x = inputs[0];
+        let mut current = x.contiguous_data().into_owned();
+        for (outer, length, inner) in passes(x.shape(), &self.axes) {
+            if length == 0 && outer * inner > 0 {
+                return Err(Error::shape(self.name(), x.shape(), "has no elements to choose from"));
+            }
+            let mut out = Fresh::new(Shape::from([outer, inner]), x.dtype());
+            match_number!(self.name(), x.dtype(), T => {
+                let (from, to) = (current.pointer::<T>(), out.pointer::<T>());
+                // SAFETY: `current` is row-major with these sizes, and `out` was made for the result.
+                unsafe {
+                    if self.largest {
+                        fold(Larger, from, outer, length, inner, to);
+                    } else {
+                        fold(Smaller, from, outer, length, inner, to);
+                    }
+                }
+            });
+            current = out.finish();
+        }
+        let shape = reduced(x.shape(), &self.axes, self.keep);
+        Ok(current.view(shape.clone(), shape.row_major(), current.offset()))
+    }
+
+    fn saves(&self, _needs: &[bool]) -> Saves {
+        Saves::output().input(0)
+    }
+
+    fn jvp(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Option<Tensor>> {
+        let Some(t) = tangents[0] else { return Ok(None) };
+        let axes: Vec<isize> = self.axes.iter().map(|&axis| -(axis as isize)).collect();
+        let shares = self.shares(at.input(0), at.output())?;
+        super::sum(&binary::mul(t, &shares)?, &axes, self.keep).map(Some)
+    }
+
+    fn vjp(&self, at: &Point<'_>, grad: &Tensor, _needs: &[bool]) -> Result<Grads> {
+        let grad = shape::reshape(grad, kept(at.shape(0), &self.axes))?;
+        Ok(smallvec![Some(binary::mul(&grad, &self.shares(at.input(0), at.output())?)?)])
+    }
+
+    fn batch(&self, inputs: &[&Tensor], _batched: &[bool], _size: usize) -> Result<Option<Tensor>> {
+        apply(self.clone(), inputs).map(Some)
+    }
+
+    fn flops(&self, inputs: &[&Tensor], _output: &Tensor) -> u64 {
+        inputs[0].numel() as u64
+    }
+
+    fn attributes(&self) -> String {
+        let axes: Vec<isize> = self.axes.iter().map(|&axis| -(axis as isize)).collect();
+        format!("axes={axes:?}, keep={}", self.keep)
+    }
+}
+
+macro_rules! extremes {
+    ($($name:ident $all:ident $largest:literal;)*) => {$(
+        pub(crate) fn $name(x: &Tensor, axes: &[isize], keep: bool) -> Result<Tensor> {
+            let axes = axes_from_end(stringify!($name), x, axes)?;
+            apply(Extreme { largest: $largest, axes, keep }, &[x])
+        }
+
+        pub(crate) fn $all(x: &Tensor) -> Result<Tensor> {
+            apply(Extreme { largest: $largest, axes: all_axes(x), keep: false }, &[x])
+        }
+    )*};
+}
+extremes! {
+    max max_all true;
+    min min_all false;
+}
+
+/// Position of the first extreme element along an axis counted from the end.
+#[derive(Clone)]
+struct Position {
+    largest: bool,
+    axis: usize,
+    keep: bool,
+}
+
+/// Whether `candidate` replaces `best`: strictly better, or the first NaN.
+#[inline(always)]
+fn replaces<T: PartialOrd + Copy>(largest: bool, candidate: T, best: T) -> bool {
+    let is_nan = |value: T| value.partial_cmp(&value).is_none();
+    if is_nan(best) {
+        return false;
+    }
+    is_nan(candidate) || if largest { candidate > best } else { candidate < best }
+}
+
+impl Constant for Position {
+    const NAME: &'static str = "argmax";
+
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
+        let x = inputs[0].contiguous_data();
+        let axes: Axes = smallvec![self.axis];
+        let axis = x.rank() - self.axis;
+        let length = x.dims()[axis];
+        let inner: usize = x.dims()[axis + 1..].iter().product();
+        if length == 0 {
+            return Err(Error::shape(Self::NAME, x.shape(), "has no elements to choose from"));
+        }
+        let mut out = Fresh::new(reduced(x.shape(), &axes, self.keep), DType::I64);
+        match_number!(Self::NAME, x.dtype(), T => {
+            positions(self.largest, x.contiguous_slice::<T>(), length, inner, out.slice::<i64>());
+        });
+        Ok(out.finish())
+    }
+
+    fn attributes(&self) -> String {
+        format!("axis=-{}", self.axis)
+    }
+}
+
+fn positions<T: PartialOrd + Copy + Sync>(largest: bool, x: &[T], length: usize, inner: usize, out: &mut [i64]) {
+    let per_task = GRAIN.div_ceil(length);
+    let chunks: Vec<std::sync::Mutex<&mut [i64]>> = out.chunks_mut(per_task).map(std::sync::Mutex::new).collect();
+    parallel_for(chunks.len(), &|task| {
+        let mut chunk = chunks[task].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for (i, slot) in chunk.iter_mut().enumerate() {
+            let position = task * per_task + i;
+            let start = position / inner * length * inner + position % inner;
+            let mut best = 0;
+            for k in 1..length {
+                if replaces(largest, x[start + k * inner], x[start + best * inner]) {
+                    best = k;
+                }
+            }
+            *slot = best as i64;
+        }
+    });
+}
+
+/// Position of the largest element along an axis; the first among equals.
+pub(crate) fn argmax(x: &Tensor, axis: isize, keep: bool) -> Result<Tensor> {
+    apply(constant_op(Position { largest: true, axis: axis_from_end("argmax", x, axis)?, keep }), &[x])
+}
+
+/// Position of the smallest element along an axis; the first among equals.
+pub(crate) fn argmin(x: &Tensor, axis: isize, keep: bool) -> Result<Tensor> {
+    apply(constant_op(Position { largest: false, axis: axis_from_end("argmin", x, axis)?, keep }), &[x])
+}

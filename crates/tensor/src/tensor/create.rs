@@ -1,0 +1,196 @@
+//! Making tensors.
+
+use std::sync::Arc;
+
+use super::{Fresh, Tensor};
+use crate::dtype::match_any;
+use crate::error::OrPanic;
+use crate::storage::Buffer;
+use crate::{DType, Element, Error, Result, Shape};
+
+impl Tensor {
+    /// A tensor that takes over `data` without copying it. Fails when the length does not fill the shape.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// assert!(Tensor::try_from_vec(vec![1i64, 2, 3], [2, 2]).is_err());
+    /// ```
+    pub fn try_from_vec<T: Element>(data: Vec<T>, shape: impl Into<Shape>) -> Result<Tensor> {
+        let shape = shape.into();
+        let expected = checked_numel("from_vec", &shape)?;
+        if data.len() != expected {
+            return Err(Error::Length { op: "from_vec", len: data.len(), shape, expected });
+        }
+        Ok(Tensor {
+            buffer: Arc::new(Buffer::from_vec(data)),
+            offset: 0,
+            strides: shape.row_major(),
+            shape,
+            dtype: T::DTYPE,
+            track: None,
+        })
+    }
+
+    /// A tensor that takes over `data` without copying it.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let x = Tensor::from_vec(vec![1.0f32, 2.0, 3.0, 4.0], [2, 2]);
+    /// assert_eq!(x.shape(), &[2, 2]);
+    /// ```
+    #[track_caller]
+    pub fn from_vec<T: Element>(data: Vec<T>, shape: impl Into<Shape>) -> Tensor {
+        Tensor::try_from_vec(data, shape).or_panic()
+    }
+
+    /// A tensor of rank 1 with a copy of `data`.
+    pub fn from_slice<T: Element>(data: &[T]) -> Tensor {
+        Tensor::copied(data, Shape::from(data.len()))
+    }
+
+    /// A tensor of rank 0.
+    ///
+    /// ```
+    /// assert_eq!(tove_tensor::Tensor::scalar(2.5f32).item::<f32>(), 2.5);
+    /// ```
+    pub fn scalar<T: Element>(value: T) -> Tensor {
+        Tensor::copied(&[value], Shape::from(()))
+    }
+
+    /// Zeros of the given shape and type.
+    ///
+    /// ```
+    /// use tove_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::zeros([2, 0], DType::F32).numel(), 0);
+    /// ```
+    #[track_caller]
+    pub fn zeros(shape: impl Into<Shape>, dtype: DType) -> Tensor {
+        Tensor::full(shape, 0.0, dtype)
+    }
+
+    /// Ones of the given shape and type.
+    #[track_caller]
+    pub fn ones(shape: impl Into<Shape>, dtype: DType) -> Tensor {
+        Tensor::full(shape, 1.0, dtype)
+    }
+
+    /// One value repeated; converted to `dtype` as Rust's `as` does.
+    #[track_caller]
+    pub fn full(shape: impl Into<Shape>, value: f64, dtype: DType) -> Tensor {
+        let shape = shape.into();
+        checked_numel("full", &shape).or_panic();
+        let mut out = Fresh::new(shape, dtype);
+        match dtype {
+            DType::F32 => out.slice::<f32>().fill(value as f32),
+            DType::F64 => out.slice::<f64>().fill(value),
+            DType::I64 => out.slice::<i64>().fill(value as i64),
+            DType::U8 => out.slice::<u8>().fill(value as u8),
+            DType::Bool => out.bytes_mut().fill(u8::from(value != 0.0)),
+        }
+        out.finish()
+    }
+
+    /// Zeros of this tensor's shape and type.
+    pub fn zeros_like(&self) -> Tensor {
+        Tensor::full(self.shape().clone(), 0.0, self.dtype())
+    }
+
+    /// Ones of this tensor's shape and type.
+    pub fn ones_like(&self) -> Tensor {
+        Tensor::full(self.shape().clone(), 1.0, self.dtype())
+    }
+
+    /// One value in this tensor's shape and type.
+    pub fn full_like(&self, value: f64) -> Tensor {
+        Tensor::full(self.shape().clone(), value, self.dtype())
+    }
+
+    /// The whole numbers `start, start + 1, …` below `end`.
+    ///
+    /// ```
+    /// assert_eq!(tove_tensor::Tensor::arange(2, 5).to_vec::<i64>(), [2, 3, 4]);
+    /// ```
+    pub fn arange(start: i64, end: i64) -> Tensor {
+        let data: Vec<i64> = (start..end).collect();
+        let len = data.len();
+        Tensor::from_vec(data, len)
+    }
+
+    /// `count` evenly spaced f64 numbers from `start` to `end`, both included.
+    ///
+    /// ```
+    /// assert_eq!(tove_tensor::Tensor::linspace(0.0, 1.0, 3).to_vec::<f64>(), [0.0, 0.5, 1.0]);
+    /// ```
+    pub fn linspace(start: f64, end: f64, count: usize) -> Tensor {
+        let step = (end - start) / (count.max(2) - 1) as f64;
+        let point = |i: usize| if i + 1 == count && count > 1 { end } else { start + step * i as f64 };
+        Tensor::from_vec((0..count).map(point).collect::<Vec<f64>>(), count)
+    }
+
+    /// The identity matrix of size `n`.
+    ///
+    /// ```
+    /// use tove_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::eye(2, DType::F64).to_vec::<f64>(), [1.0, 0.0, 0.0, 1.0]);
+    /// ```
+    pub fn eye(n: usize, dtype: DType) -> Tensor {
+        let mut data = vec![0.0f64; n * n];
+        data.iter_mut().step_by(n + 1).for_each(|x| *x = 1.0);
+        Tensor::from_vec(data, [n, n]).to_dtype(dtype)
+    }
+
+    /// A copy of `data` in recycled memory; the length must be right.
+    pub(crate) fn copied<T: Element>(data: &[T], shape: Shape) -> Tensor {
+        debug_assert_eq!(data.len(), shape.numel());
+        let mut out = Fresh::new(shape, T::DTYPE);
+        out.copy_from(data);
+        out.finish()
+    }
+
+    /// A rank-0 tensor of the given type.
+    pub(crate) fn scalar_of(value: f64, dtype: DType) -> Tensor {
+        match_any!(dtype, T => Tensor::scalar(T::from_f64(value)))
+    }
+}
+
+/// The number of elements, or an error for shapes too large to address.
+pub(crate) fn checked_numel(op: &'static str, shape: &Shape) -> Result<usize> {
+    shape.checked_numel().ok_or_else(|| Error::shape(op, shape, "has too many elements to address"))
+}
+
+impl<T: Element> From<T> for Tensor {
+    fn from(value: T) -> Tensor {
+        Tensor::scalar(value)
+    }
+}
+
+impl<T: Element, const N: usize> From<[T; N]> for Tensor {
+    fn from(data: [T; N]) -> Tensor {
+        Tensor::from_slice(&data)
+    }
+}
+
+impl<T: Element, const N: usize, const M: usize> From<[[T; M]; N]> for Tensor {
+    fn from(data: [[T; M]; N]) -> Tensor {
+        Tensor::copied(data.as_flattened(), Shape::from([N, M]))
+    }
+}
+
+impl<T: Element, const N: usize, const M: usize, const L: usize> From<[[[T; L]; M]; N]> for Tensor {
+    fn from(data: [[[T; L]; M]; N]) -> Tensor {
+        Tensor::copied(data.as_flattened().as_flattened(), Shape::from([N, M, L]))
+    }
+}
+
+impl<T: Element> From<Vec<T>> for Tensor {
+    fn from(data: Vec<T>) -> Tensor {
+        let len = data.len();
+        Tensor::from_vec(data, len)
+    }
+}
+
+impl<T: Element> From<&[T]> for Tensor {
+    fn from(data: &[T]) -> Tensor {
+        Tensor::from_slice(data)
+    }
+}
