@@ -37,10 +37,10 @@ pub fn output(mut command: Command) -> Result<String, String> {
     }
 }
 
-/// Runs the command, shows its output as it comes and hands each line to `each_line`.
+/// Runs the command, hands each line of its output to `each_line` as it comes, and shows those it answers true to.
 ///
 /// Both streams go into one pipe, so that a test's line stays below the heading of the program it belongs to.
-pub fn stream(mut command: Command, mut each_line: impl FnMut(&str)) -> Result<bool, String> {
+pub fn stream(mut command: Command, mut each_line: impl FnMut(&str) -> bool) -> Result<bool, String> {
     let (reader, writer) = std::io::pipe().map_err(|error| format!("no pipe: {error}"))?;
     let second_writer = writer.try_clone().map_err(|error| format!("no pipe: {error}"))?;
     command.stdout(writer).stderr(second_writer).stdin(Stdio::null());
@@ -52,13 +52,14 @@ pub fn stream(mut command: Command, mut each_line: impl FnMut(&str)) -> Result<b
     Ok(status.success())
 }
 
-fn copy_lines(reader: impl Read, mut screen: impl Write, each_line: &mut impl FnMut(&str)) {
+fn copy_lines(reader: impl Read, mut screen: impl Write, each_line: &mut impl FnMut(&str) -> bool) {
     let mut reader = BufReader::new(reader);
     let mut bytes = Vec::new();
     while reader.read_until(b'\n', &mut bytes).is_ok_and(|length| length > 0) {
-        // A closed screen (`| head`) must not stop the run: its result is still wanted.
-        let _ = screen.write_all(&bytes).and_then(|()| screen.flush());
-        each_line(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']));
+        if each_line(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r'])) {
+            // A closed screen (`| head`) must not stop the run: its result is still wanted.
+            let _ = screen.write_all(&bytes).and_then(|()| screen.flush());
+        }
         bytes.clear();
     }
 }
@@ -75,8 +76,11 @@ mod tests {
     fn every_line_is_handed_over_even_without_a_last_newline() {
         let (mut screen, mut lines) = (Vec::new(), Vec::new());
         let text = "one\r\ntwo\n\nthree".as_bytes();
-        copy_lines(text, &mut screen, &mut |line: &str| lines.push(line.to_string()));
-        assert_eq!(screen, text);
+        copy_lines(text, &mut screen, &mut |line: &str| {
+            lines.push(line.to_string());
+            line.contains('t')
+        });
+        assert_eq!(screen, b"two\nthree");
         assert_eq!(lines, ["one", "two", "", "three"]);
     }
 

@@ -33,16 +33,18 @@ pub struct Reader {
     by_name: HashMap<String, usize>,
     /// Whose printed output is being read, if anybody's.
     speaker: Option<usize>,
+    /// Inside the section that repeats what passing tests printed.
+    in_successes: bool,
     promised: usize,
 }
 
 impl Reader {
-    /// Takes the next line.
-    pub fn line(&mut self, line: &str) {
+    /// Takes the next line and tells whether people want to see it: what passing tests printed is hidden, skips excepted.
+    pub fn line(&mut self, line: &str) -> bool {
         if let Some(program) = heading(line) {
             self.program = program;
             self.by_name.clear();
-            self.speaker = None;
+            self.leave_outputs();
         } else if let Some((name, status)) = result_line(line) {
             self.by_name.insert(name.clone(), self.tests.len());
             self.tests.push(Test { program: self.program.clone(), name, status });
@@ -52,8 +54,16 @@ impl Reader {
             self.skip(reason.trim());
         } else if let Some(count) = summary_count(line) {
             self.promised += count;
-            self.speaker = None;
+            self.leave_outputs();
+        } else if line == "successes:" || line == "failures:" {
+            self.in_successes = line == "successes:";
         }
+        !self.in_successes || line.starts_with("SKIPPED:")
+    }
+
+    fn leave_outputs(&mut self) {
+        self.speaker = None;
+        self.in_successes = false;
     }
 
     /// The tests read, or an error if the summaries spoke of another number than was found.
@@ -165,7 +175,9 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 
     fn read(text: &str) -> Result<Vec<Test>, String> {
         let mut reader = Reader::default();
-        text.lines().for_each(|line| reader.line(line));
+        text.lines().for_each(|line| {
+            reader.line(line);
+        });
         reader.finish()
     }
 
@@ -185,6 +197,17 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
                 ("Doc-tests tove_tensor", "crates/tensor/src/pool.rs - pool::parallel_for (line 7)", Status::Passed),
             ]
         );
+    }
+
+    #[test]
+    fn what_passing_tests_print_is_hidden_and_skips_are_shown() {
+        let mut reader = Reader::default();
+        let shown: Vec<&str> = OUTPUT.lines().filter(|line| reader.line(line)).collect();
+        let count = |line: &str| shown.iter().filter(|shown| **shown == line).count();
+        assert_eq!(count("SKIPPED: no fixture"), 1);
+        assert_eq!(count("    shape::tests::a8_broadcast_table"), 0);
+        assert_eq!(count("---- pool::tests::wrong stdout ----"), 1);
+        assert_eq!(count("running 1 test"), 1);
     }
 
     #[test]
