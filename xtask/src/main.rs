@@ -1,2 +1,38 @@
-//! Project commands.
-fn main() {}
+//! The project's own commands.
+//!
+//! - `cargo xtask check`: everything continuous integration runs, cheapest first
+//! - `cargo xtask syllabus [LETTER...] [--tests] [--update]`: which syllabus items have a passing test
+//! - `cargo xtask recipes`: the long trainings, each asserting the score it reaches
+
+use std::process::ExitCode;
+
+mod check;
+mod command;
+mod recipes;
+mod results;
+mod size;
+mod syllabus;
+mod test_output;
+mod test_run;
+
+const USAGE: &str = "usage: cargo xtask check
+       cargo xtask syllabus [LETTER...] [--tests] [--update]
+       cargo xtask recipes";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match arguments.first().map(String::as_str) {
+        Some("check") if arguments.len() == 1 => check::run(),
+        Some("syllabus") => syllabus::run(&arguments[1..]),
+        Some("recipes") if arguments.len() == 1 => recipes::run(),
+        _ => Err(USAGE.to_string()),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::from(2)
+        }
+    }
+}

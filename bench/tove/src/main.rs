@@ -1,2 +1,16 @@
 //! The tove side of the benchmark.
-fn main() {}
+//!
+//! `bench/run` starts this program and speaks to it in JSON lines over standard input and output, so that it can
+//! alternate between tove and the peer within one run. `bench/README.md` describes the protocol, the data and what
+//! quality means.
+
+mod data;
+mod memory;
+mod protocol;
+mod selftest;
+mod timing;
+mod workload;
+
+fn main() -> std::io::Result<()> {
+    protocol::serve(std::io::stdin().lock(), std::io::stdout().lock())
+}

@@ -1,0 +1,28 @@
+//! What a workload is, and the list of them.
+
+use serde_json::Value;
+
+/// One case of one workload, ready to run.
+pub trait Workload {
+    /// The work that is timed.
+    fn step(&mut self);
+
+    /// The figure that must agree with the peer's. Called once, before any step.
+    fn quality(&mut self) -> f64;
+}
+
+/// Makes a workload from the case's parameters in `bench/cases.json`; nothing if tove does not have it.
+///
+/// One line per workload: its id and the function that makes it.
+pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, String> {
+    match id {
+        "selftest" => crate::selftest::make(parameters).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// A whole number among a case's parameters.
+pub fn number(parameters: &Value, key: &str) -> Result<usize, String> {
+    let number = parameters[key].as_u64().and_then(|number| usize::try_from(number).ok());
+    number.ok_or_else(|| format!("the case has no number {key:?}: {parameters}"))
+}
