@@ -4,21 +4,24 @@
 //! such block the operands are packed (where that pays) and then multiplied tile by tile. Tasks are ranges of tiles
 //! and panels; the cut depends on the shape alone, and cannot change a bit anyway (see `micro`).
 
-use super::micro::{GemmScalar, Kernels, Tile};
+use super::micro::Tile;
 use super::pack::{PackB, copy_block, pack_a};
 use super::scratch::{Slot, with_scratch};
+use super::table::{GemmScalar, Kernels};
 use super::{MatMut, MatRef};
 use crate::pool::parallel_for;
 
-/// Longest block of the inner dimension: a packed panel of `b` then takes 48 KiB, and a few of them with the rows of
+/// Longest block of the inner dimension: a packed panel of `b` then takes 64 KiB, and a few of them with the rows of
 /// `a` stay in the second-level cache.
-const DEPTH: usize = 384;
+const DEPTH: usize = 512;
 /// Rows and columns of the result that are packed at once; bounds the scratch memory.
 const SPAN: usize = 4096;
 /// Products below this many multiply-adds stay on the calling thread: a fork and join costs about a microsecond.
-const PARALLEL: usize = 400_000;
+const PARALLEL: usize = 250_000;
 /// Multiply-adds that make a task worth handing out.
-const TASK: usize = 150_000;
+const TASK: usize = 250_000;
+/// Numbers that make a packing task.
+const PACK_TASK: usize = 1 << 15;
 /// Most tasks of a block.
 const TASKS: usize = 32;
 
@@ -71,6 +74,24 @@ fn part(total: usize, parts: usize, index: usize) -> (usize, usize) {
     (index * size + index.min(extra), size + usize::from(index < extra))
 }
 
+/// Into how many parts the rows of tiles and the panels are cut, for about `wanted` tasks of even size.
+fn cut(tiles: usize, panels: usize, wanted: usize) -> (usize, usize) {
+    let columns_for = |rows: usize| panels.min(wanted.div_ceil(rows));
+    if wanted > 8 {
+        // Many tasks even themselves out.
+        let rows = tiles.min(wanted);
+        return (rows, columns_for(rows));
+    }
+    // The largest task times the number of tasks is what the cut costs.
+    let cost = |rows: usize| {
+        let columns = columns_for(rows);
+        tiles.div_ceil(rows) * panels.div_ceil(columns) * rows * columns
+    };
+    let fits = |&rows: &usize| rows * columns_for(rows) >= wanted.min(tiles * panels);
+    let rows = (1..=tiles.min(wanted)).rev().filter(fits).min_by_key(|&rows| cost(rows)).unwrap_or(1);
+    (rows, columns_for(rows))
+}
+
 /// Runs the tasks on the pool, or here.
 fn run_tasks(parallel: bool, tasks: usize, body: &(dyn Fn(usize) + Sync)) {
     if parallel && tasks > 1 { parallel_for(tasks, body) } else { (0..tasks).for_each(body) }
@@ -112,8 +133,7 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
         let parallel = self.parallel && work >= PARALLEL;
         let wanted = if parallel { (work / TASK).clamp(2, TASKS) } else { 1 };
         let pack_in_task = pack_right && (!parallel || panels >= 4) && m * k * size_of::<T>() <= 512 << 10;
-        let row_parts = if pack_in_task { 1 } else { tiles.min(wanted) };
-        let column_parts = panels.min(wanted.div_ceil(row_parts));
+        let (row_parts, column_parts) = if pack_in_task { (1, panels.min(wanted)) } else { cut(tiles, panels, wanted) };
         let left_size = if pack_left { tiles * k * self.kernels.padded_rows() } else { 0 };
         let right_size = if pack_right && !pack_in_task { panels * k * self.kernels.columns() } else { 0 };
         with_scratch(Slot::Left, left_size, |left: *mut T| {
@@ -142,8 +162,8 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
         };
         let columns = self.kernels.columns();
         // Strides of a large power of two fall into few sets of the cache.
-        let clash = stride.unsigned_abs() * size_of::<T>() % 1024 == 0;
-        m > 1 && (n > 8 * columns || (clash && n > 2 * columns))
+        let clash = stride.unsigned_abs() * size_of::<T>() % 4096 == 0;
+        m > 1 && (n > 16 * columns || (clash && n > 2 * columns))
     }
 
     /// Whether `b` is packed: needless when its columns are adjacent and it is small or read only a few times.
@@ -156,8 +176,10 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
         let kernels = self.kernels;
         let (k0, k) = block.inner;
         let (tiles, panels) = (block.rows.1.div_ceil(kernels.rows), block.columns.1.div_ceil(kernels.columns()));
-        let left_tasks = if operands.left.is_null() { 0 } else { tiles.div_ceil(8) };
-        let right_tasks = if operands.right.is_null() { 0 } else { panels.div_ceil(4) };
+        let left_tasks =
+            if operands.left.is_null() { 0 } else { (tiles * k * kernels.rows / PACK_TASK).clamp(1, tiles) };
+        let right_tasks =
+            if operands.right.is_null() { 0 } else { (panels * k * kernels.columns() / PACK_TASK).clamp(1, panels) };
         if left_tasks + right_tasks == 0 {
             return;
         }

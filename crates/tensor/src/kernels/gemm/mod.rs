@@ -1,7 +1,7 @@
 //! Matrix products `C = alpha A B + beta C`, then a bias and a rectifier where asked for.
 //!
 //! Method: the blocked algorithm of Goto and van de Geijn, *Anatomy of High-Performance Matrix Multiplication* (2008).
-//! `micro` holds the register tiles, `pack` the rearrangement of operands, `driver` the blocking and the threads,
+//! `micro` holds the register tiles, `table` their copies per instruction set, `pack` the rearrangement of operands, `driver` the blocking and the threads,
 //! `vecmat` the products with a vector.
 //!
 //! The inner dimension is cut by the shape alone, and each element is summed in one fixed order, so that results are
@@ -10,7 +10,9 @@
 mod driver;
 mod micro;
 mod pack;
+mod panels;
 mod scratch;
+mod table;
 #[cfg(test)]
 mod tests;
 mod vecmat;
@@ -21,10 +23,10 @@ mod x86;
 use crate::kernels::simd::{Isa, isa};
 use crate::pool::parallel_for;
 use driver::Product;
-pub(crate) use micro::GemmScalar;
 pub(crate) use pack::PackB;
 use pack::StridedB;
 use scratch::{Slot, with_scratch};
+pub(crate) use table::GemmScalar;
 use vecmat::VectorProduct;
 
 /// A matrix in memory, to be read. Strides count elements and may be negative or zero.

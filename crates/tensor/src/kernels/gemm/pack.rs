@@ -1,6 +1,6 @@
 //! Packing: the operands rearranged into the order in which the micro-kernels read them.
 
-use super::micro::{GemmScalar, Kernels};
+use super::table::{GemmScalar, Kernels};
 use super::{MatMut, MatRef};
 
 /// The right-hand matrix of a product, as far as the driver needs to know it: something that can write any panel of
@@ -12,9 +12,6 @@ use super::{MatMut, MatRef};
 pub(crate) trait PackB<T>: Sync {
     /// Rows of the matrix, the inner dimension of the product.
     fn rows(&self) -> usize;
-
-    /// Columns of the matrix and of the product.
-    fn columns(&self) -> usize;
 
     /// Writes element `(k0 + p, n0 + j)` to `to[p * width + j]` for `p < kc` and `j < columns <= width`. The columns
     /// from `columns` to `width` may be left as they are or filled with anything: they reach no result.
@@ -39,10 +36,6 @@ pub(super) struct StridedB<T: 'static> {
 impl<T: GemmScalar> PackB<T> for StridedB<T> {
     fn rows(&self) -> usize {
         self.matrix.rows
-    }
-
-    fn columns(&self) -> usize {
-        self.matrix.cols
     }
 
     unsafe fn pack(&self, k0: usize, kc: usize, n0: usize, columns: usize, width: usize, to: *mut T) {

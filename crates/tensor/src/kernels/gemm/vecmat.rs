@@ -3,8 +3,8 @@
 //! `y = M x` is a dot product per row when the rows of `M` are adjacent in memory, and a linear combination of columns
 //! when the columns are; either way the matrix is read once, in order.
 
-use super::micro::{GemmScalar, Kernels};
 use super::scratch::{Slot, with_scratch};
+use super::table::{GemmScalar, Kernels};
 use super::{Epilogue, MatRef, finish_element};
 use crate::pool::parallel_for;
 

@@ -34,6 +34,9 @@ pub(super) trait Vector: Copy {
     unsafe fn relu(self) -> Self;
     /// Sum of the lanes, in an order fixed by the type.
     unsafe fn sum(self) -> Self::Scalar;
+    /// Asks for the cache line of `at` to be fetched, without touching it.
+    #[inline(always)]
+    unsafe fn prefetch(_at: *const Self::Scalar) {}
     /// `to[p * to_stride + r] = from[r * stride + p]` for `r`, `p` below `LANES`; rows from `rows` (at least 1) on
     /// repeat the last one, so that only memory of the source is read.
     unsafe fn transpose(from: *const Self::Scalar, stride: isize, rows: usize, to: *mut Self::Scalar, to_stride: usize);

@@ -44,6 +44,10 @@ macro_rules! common {
             unsafe { $mul(self, other) }
         }
         #[inline(always)]
+        unsafe fn prefetch(at: *const $scalar) {
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) }
+        }
+        #[inline(always)]
         unsafe fn relu(self) -> Self {
             // The instruction returns its second operand when one is NaN.
             unsafe { $max($zero(), self) }

@@ -1,70 +1,118 @@
 //! Sine, cosine, tangent and their inverses.
 //!
 //! The angle is measured in quarter turns, x·2/π = n + f with |f| ≤ ½. For arguments of any size, write x = m 2^k with
-//! an integer m and k ≥ 0 (k = 0 below 2^53): whole turns of 2^k·2/π drop out of the product, so a table of
-//! 2^k·2/π mod 4, cut into windows that multiply exactly, replaces the long division (after Payne and Hanek, 1983).
+//! an integer m and k ≥ 0 (k = 0 below 2^53): whole turns of 2^k·2/π drop out of the product, so that
+//! its bits from the second before the point on suffice, cut into windows that multiply exactly (after Payne and Hanek,
+//! 1983).
 use super::coefficients::{
     ASIN64, ATAN64, COS32, COS64, HALF_PI, PI, QUARTER_PI, SIN32, SIN64, THREE_QUARTER_PI, TWO_OVER_PI,
 };
 use super::constants::{ROUNDER, fast_two_sum, polynomial, two_product, two_sum};
 use super::pick;
 
-/// Bits `start … start + count` of 2/π, where bit 0 weighs 1/2; bits before the binary point are zero.
-const fn window(start: i64, count: i64) -> u64 {
-    let mut value = 0;
-    let mut i = start;
-    while i < start + count {
-        let bit = if i < 0 { 0 } else { (TWO_OVER_PI[(i / 64) as usize] >> (63 - i % 64)) & 1 };
-        value = (value << 1) | bit;
+/// 2/π divided by 4, so that bit 63 of word 0 weighs two quarter turns of the second half.
+const TURNS: [u64; 20] = {
+    let mut words = [TWO_OVER_PI[0] >> 2; 20];
+    let mut i = 1;
+    while i < 20 {
+        words[i] = (TWO_OVER_PI[i - 1] << 62) | (TWO_OVER_PI[i] >> 2);
         i += 1;
     }
-    value
+    words
+};
+
+/// `far` if the lowest bit of `bit` is 1, else `near`. Bit arithmetic, because the compiler turns a selection between
+/// array elements into an indexed load, which keeps the loop from being vectorised.
+#[inline(always)]
+fn choose(near: u64, far: u64, bit: u64) -> u64 {
+    near ^ ((near ^ far) & 0u64.wrapping_sub(bit & 1))
+}
+
+// Word i + ⌊k/64⌋ of `TURNS`, by one choice per binary digit of ⌊k/64⌋. Functions of a literal index rather than loops
+// over arrays, so that everything stays in registers; what the calls have in common is computed once.
+
+#[inline(always)]
+fn word_by_8(i: usize, k: u64) -> u64 {
+    choose(TURNS[i], TURNS[i + 8], k >> 9)
+}
+
+#[inline(always)]
+fn word_by_4(i: usize, k: u64) -> u64 {
+    choose(word_by_8(i, k), word_by_8(i + 4, k), k >> 8)
+}
+
+#[inline(always)]
+fn word_by_2(i: usize, k: u64) -> u64 {
+    choose(word_by_4(i, k), word_by_4(i + 2, k), k >> 7)
+}
+
+#[inline(always)]
+fn word(i: usize, k: u64) -> u64 {
+    choose(word_by_2(i, k), word_by_2(i + 1, k), k >> 6)
+}
+
+/// Bit `shift` of the pair becomes the first of the word.
+#[inline(always)]
+fn shift_bits(high: u64, low: u64, shift: u64) -> u64 {
+    (high << shift) | ((low >> 1) >> (63 - shift))
+}
+
+/// An integer below 2^52 as a number.
+#[inline(always)]
+fn to_number(bits: u64) -> f64 {
+    const BIAS: f64 = 4503599627370496.0; // 2^52
+    f64::from_bits(bits | BIAS.to_bits()) - BIAS
 }
 
 const fn power_of_two(exponent: i64) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
-/// 2^k·2/π mod 4 for double precision, in four windows of 53 bits, the first from 2^1 to 2^−51.
-static TURNS: [[f64; 1024]; 4] = {
-    let mut table = [[0.0; 1024]; 4];
-    let mut k = 0;
-    while k < 972 {
-        let mut part = 0;
-        while part < 4 {
-            let bits = window(k as i64 - 2 + 53 * part as i64, 53);
-            table[part][k] = bits as f64 * power_of_two(-51 - 53 * part as i64);
-            part += 1;
-        }
-        k += 1;
-    }
-    table
-};
+/// 2^k·2/π mod 4 in four windows of 52 bits, the first from 2^1 to 2^−50.
+#[inline(always)]
+fn turns(k: u64) -> [f64; 4] {
+    let words = [word(0, k), word(1, k), word(2, k), word(3, k), word(4, k)];
+    let shift = k & 63;
+    let a = shift_bits(words[0], words[1], shift);
+    let b = shift_bits(words[1], words[2], shift);
+    let c = shift_bits(words[2], words[3], shift);
+    let d = shift_bits(words[3], words[4], shift);
+    [
+        to_number(a >> 12) * power_of_two(-50),
+        to_number(((a & 0xfff) << 40) | (b >> 24)) * power_of_two(-102),
+        to_number(((b & 0xff_ffff) << 28) | (c >> 36)) * power_of_two(-154),
+        to_number(((c & 0xf_ffff_ffff) << 16) | (d >> 48)) * power_of_two(-206),
+    ]
+}
 
-/// 2^k·2/π mod 4 for single precision: 29 bits, whose product with a 24-bit mantissa is exact, and the next 53.
-static TURNS_SINGLE: [[f64; 128]; 2] = {
-    let mut table = [[0.0; 128]; 2];
-    let mut k = 0;
-    while k < 105 {
-        table[0][k] = window(k as i64 - 2, 29) as f64 * power_of_two(-27);
-        table[1][k] = window(k as i64 + 27, 53) as f64 * power_of_two(-80);
-        k += 1;
-    }
-    table
-};
+/// The same for single precision: 29 bits, whose product with a 24-bit mantissa is exact, and the next 52.
+#[inline(always)]
+fn turns_single(k: u64) -> [f64; 2] {
+    let far = k >> 6;
+    let words = [choose(TURNS[0], TURNS[1], far), choose(TURNS[1], TURNS[2], far), choose(TURNS[2], TURNS[3], far)];
+    let a = shift_bits(words[0], words[1], k & 63);
+    let b = shift_bits(words[1], words[2], k & 63);
+    [to_number(a >> 35) * power_of_two(-27), to_number(((a & 0x7_ffff_ffff) << 17) | (b >> 47)) * power_of_two(-79)]
+}
+
+/// x = m 2^k with k = 0 where m then has at most `bits` bits before the point. Infinities and NaN keep m not finite.
+#[inline(always)]
+fn mantissa(x: f64, bits: u64) -> (f64, u64) {
+    let exponent = (x.to_bits() >> 52) & 0x7ff;
+    let limit = 1022 + bits;
+    let k = pick(exponent > limit, exponent.wrapping_sub(limit), 0);
+    (x * f64::from_bits((1023 - k) << 52), k)
+}
 
 /// The quadrant (in the low bits) and the remaining fraction of a quarter turn as a sum of two numbers.
 #[inline(always)]
 fn reduce(x: f64) -> (u64, f64, f64) {
-    let exponent = (x.to_bits() >> 52) & 0x7ff;
-    let k = pick(exponent > 1075, exponent.wrapping_sub(1075), 0);
-    // For infinities and NaN, k is 972: the table holds zeros there and the product is NaN.
-    let m = x * f64::from_bits((1023 - k) << 52);
-    let at = (k & 1023) as usize;
-    let (p1, e1) = two_product(m, TURNS[0][at]);
-    let (p2, e2) = two_product(m, TURNS[1][at]);
-    let (p3, e3) = two_product(m, TURNS[2][at]);
-    let p4 = m * TURNS[3][at];
+    let (m, k) = mantissa(x, 53);
+    let parts = turns(k);
+    let (p1, e1) = two_product(m, parts[0]);
+    let (p2, e2) = two_product(m, parts[1]);
+    let (p3, e3) = two_product(m, parts[2]);
+    let p4 = m * parts[3];
     let p1 = p1 - 4.0 * (p1 * 0.25).round_ties_even();
     let (a, a_error) = two_sum(p1, p2);
     let (b, b_error) = two_sum(a, e1);
@@ -121,13 +169,11 @@ pub(super) fn tan(x: f64) -> f64 {
 /// Sine and cosine for single precision, computed in double.
 #[inline(always)]
 fn sin_cos_single(x: f32) -> (u64, f64, f64) {
-    let exponent = (x.to_bits() >> 23) & 0xff;
-    let k = pick(exponent > 150, exponent.wrapping_sub(150), 0);
-    let m = f64::from(x * f32::from_bits((127 - k) << 23));
-    let at = (k & 127) as usize;
-    let product = m * TURNS_SINGLE[0][at];
+    let (m, k) = mantissa(f64::from(x), 24);
+    let parts = turns_single(k);
+    let product = m * parts[0];
     let shifted = product + ROUNDER;
-    let f = f64::mul_add(m, TURNS_SINGLE[1][at], product - (shifted - ROUNDER));
+    let f = f64::mul_add(m, parts[1], product - (shifted - ROUNDER));
     let z = f * f;
     (shifted.to_bits(), f * polynomial(z, &SIN32), polynomial(z, &COS32))
 }
@@ -135,7 +181,7 @@ fn sin_cos_single(x: f32) -> (u64, f64, f64) {
 #[inline(always)]
 pub(super) fn sin_single(x: f32) -> f32 {
     let (quadrant, sine, cosine) = sin_cos_single(x);
-    pick(x.abs() < 1e-4, f32::mul_add(x * x, x * (-1.0 / 6.0), x), turn(quadrant, sine, cosine) as f32)
+    turn(quadrant, sine, cosine) as f32
 }
 
 #[inline(always)]
@@ -147,8 +193,7 @@ pub(super) fn cos_single(x: f32) -> f32 {
 #[inline(always)]
 pub(super) fn tan_single(x: f32) -> f32 {
     let (quadrant, sine, cosine) = sin_cos_single(x);
-    let value = turn(quadrant, sine, cosine) / turn(quadrant.wrapping_add(1), sine, cosine);
-    pick(x.abs() < 1e-4, f32::mul_add(x * x, x * (1.0 / 3.0), x), value as f32)
+    (turn(quadrant, sine, cosine) / turn(quadrant.wrapping_add(1), sine, cosine)) as f32
 }
 
 /// asin x = x + x³ P(x²) up to ½; above, asin x = π/2 − 2 asin √((1−x)/2). Returns the square root with its error, the
@@ -184,7 +229,7 @@ pub(super) fn acos(x: f64) -> f64 {
 /// The angle of the point (b, a) with a, b ≥ 0 in three ranges around 0, π/4 and π/2: which, and the distance from it.
 #[inline(always)]
 fn angle(a: f64, b: f64) -> (bool, bool, f64) {
-    let low = a <= b * 0.4142135623730950;
+    let low = a <= b * 0.41421356237309503;
     let middle = !low && a <= b * 2.414213562373095;
     let numerator = pick(low, a, pick(middle, a - b, -b));
     let denominator = pick(low, b, pick(middle, a + b, a));

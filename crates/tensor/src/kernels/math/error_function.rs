@@ -15,8 +15,7 @@ fn tail(a: f64, low: f64) -> f64 {
     let (square, error) = two_product(a, a);
     let correction = f64::mul_add(2.0 * a, low, error);
     // d(erfcx)/dx = 2x erfcx − 2/√π; the first half cancels against the correction of the exponent for large x.
-    q.mul_add(1.0, low * f64::mul_add(2.0 * a, q, -std::f64::consts::FRAC_2_SQRT_PI))
-        * exp_shifted(-square, -correction, 0.0)
+    (q + low * f64::mul_add(2.0 * a, q, -std::f64::consts::FRAC_2_SQRT_PI)) * exp_shifted(-square, -correction, 0.0)
 }
 
 #[inline(always)]

@@ -148,7 +148,8 @@ pub(super) fn tanh(x: f32) -> f32 {
     pick(x.is_nan(), x, value)
 }
 
-/// e divided by 1 + e passes the error of e on in full, so e gets back what the reduction lost.
+/// With e = e^−|x| and s = e/(1 + e): 1 − s, or e − e s, in which the roundings of 1 + e and of s hardly count.
+/// The relative error of e is passed on in full, so e gets back what the reduction lost.
 #[inline(always)]
 pub(super) fn sigmoid(x: f32) -> f32 {
     let a = pick(x.abs() > 105.0, 105.0, x.abs());
@@ -157,7 +158,8 @@ pub(super) fn sigmoid(x: f32) -> f32 {
     let r = f32::mul_add(-n, LN2_LOW, high);
     let error = f32::mul_add(-n, LN2_LOW, high - r);
     let e = scale(1.0 + (r + f32::mul_add(r * r, polynomial(r, &EXP32), error)), n);
-    pick(x < 0.0, e, 1.0) / (1.0 + e)
+    let s = e / (1.0 + e);
+    pick(x < 0.0, f32::mul_add(-e, s, e), 1.0 - s)
 }
 
 #[inline(always)]

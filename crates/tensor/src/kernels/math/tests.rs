@@ -5,15 +5,37 @@ use crate::kernels::simd::{Isa, Kernel, isa};
 mod accuracy;
 mod special;
 
-/// Applies a function to every element; the function type is zero-sized, so each gets its own loop.
-struct Map<'a, T, F: Fn(T) -> T>(&'a [T], &'a mut [T], F);
+/// A function of one number. A type rather than a closure, because a closure is not inlined by force, and would then be
+/// compiled for the baseline only.
+pub(super) trait Unary: Copy {
+    fn apply<T: Float>(x: T) -> T;
+}
 
-impl<T: Float, F: Fn(T) -> T> Kernel for Map<'_, T, F> {
+/// A value of a fresh type that applies the named method.
+macro_rules! unary {
+    ($name:ident) => {{
+        #[derive(Clone, Copy)]
+        struct Function;
+        impl crate::kernels::math::tests::Unary for Function {
+            #[inline(always)]
+            fn apply<T: Float>(x: T) -> T {
+                x.$name()
+            }
+        }
+        Function
+    }};
+}
+pub(super) use unary;
+
+/// Applies a function to every element.
+struct Map<'a, T, F: Unary>(&'a [T], &'a mut [T], F);
+
+impl<T: Float, F: Unary> Kernel for Map<'_, T, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
         for (out, &x) in self.1.iter_mut().zip(self.0) {
-            *out = (self.2)(x);
+            *out = F::apply(x);
         }
     }
 }
@@ -50,7 +72,7 @@ fn run_in<K: Kernel>(set: Isa, kernel: K) -> K::Output {
 }
 
 /// Function values of a slice in one compiled copy.
-fn map<T: Float>(set: Isa, x: &[T], function: impl Fn(T) -> T) -> Vec<T> {
+fn map<T: Float>(set: Isa, x: &[T], function: impl Unary) -> Vec<T> {
     let mut out = vec![T::ZERO; x.len()];
     run_in(set, Map(x, &mut out, function));
     out
