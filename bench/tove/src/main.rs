@@ -6,6 +6,8 @@
 
 mod data;
 mod memory;
+mod nets;
+mod products;
 mod protocol;
 mod selftest;
 mod timing;

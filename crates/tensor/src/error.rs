@@ -6,21 +6,19 @@
 
 use crate::{DType, Shape};
 
-/// What went wrong in a tensor operation.
+/// What went wrong in a tensor operation. Kept small (shapes and texts are boxed), because results carry it around.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Two shapes that do not fit each other.
-    #[error("{op}: shapes {left} and {right} do not fit: {problem}")]
+    #[error("{op}: shapes {} and {} do not fit: {problem}", .shapes.0, .shapes.1)]
     ShapePair {
         /// The operation.
         op: &'static str,
-        /// Shape of the first operand.
-        left: Shape,
-        /// Shape of the second operand.
-        right: Shape,
+        /// Shapes of the first and the second operand.
+        shapes: Box<(Shape, Shape)>,
         /// What does not fit and what would.
-        problem: String,
+        problem: Box<str>,
     },
     /// One shape that the operation cannot take.
     #[error("{op}: shape {shape}: {problem}")]
@@ -28,9 +26,9 @@ pub enum Error {
         /// The operation.
         op: &'static str,
         /// The offending shape.
-        shape: Shape,
+        shape: Box<Shape>,
         /// What is wrong with it.
-        problem: String,
+        problem: Box<str>,
     },
     /// Data of a length that does not fill the shape.
     #[error("{op}: {len} elements cannot fill shape {shape}, which has {expected}")]
@@ -40,7 +38,7 @@ pub enum Error {
         /// Number of elements given.
         len: usize,
         /// The shape asked for.
-        shape: Shape,
+        shape: Box<Shape>,
         /// Number of elements it has.
         expected: usize,
     },
@@ -72,7 +70,7 @@ pub enum Error {
         /// The axis asked for.
         axis: isize,
         /// The tensor's shape.
-        shape: Shape,
+        shape: Box<Shape>,
     },
     /// An index outside its axis.
     #[error("{op}: index {index} is out of range for an axis of size {size}")]
@@ -92,7 +90,7 @@ pub enum Error {
         /// The parameter.
         name: &'static str,
         /// What is wrong and what is accepted.
-        problem: String,
+        problem: Box<str>,
     },
     /// A derivative was asked of something that has none.
     #[error("{op}: {problem}")]
@@ -100,7 +98,7 @@ pub enum Error {
         /// The operation.
         op: &'static str,
         /// Why there is no derivative, and what to do.
-        problem: String,
+        problem: Box<str>,
     },
     /// The data do not allow the computation (singular, not positive definite, not converged, not finite).
     #[error("{op}: {problem}")]
@@ -108,7 +106,7 @@ pub enum Error {
         /// The operation.
         op: &'static str,
         /// What the data look like and what would help.
-        problem: String,
+        problem: Box<str>,
     },
 }
 
@@ -123,27 +121,32 @@ impl Error {
 
     #[cold]
     pub(crate) fn shapes(op: &'static str, left: &Shape, right: &Shape, problem: impl Into<String>) -> Error {
-        Error::ShapePair { op, left: left.clone(), right: right.clone(), problem: problem.into() }
+        Error::ShapePair { op, shapes: Box::new((left.clone(), right.clone())), problem: problem.into().into() }
     }
 
     #[cold]
     pub(crate) fn shape(op: &'static str, shape: &Shape, problem: impl Into<String>) -> Error {
-        Error::Shape { op, shape: shape.clone(), problem: problem.into() }
+        Error::Shape { op, shape: Box::new(shape.clone()), problem: problem.into().into() }
+    }
+
+    #[cold]
+    pub(crate) fn axis(op: &'static str, axis: isize, shape: &Shape) -> Error {
+        Error::Axis { op, axis, shape: Box::new(shape.clone()) }
     }
 
     #[cold]
     pub(crate) fn parameter(op: &'static str, name: &'static str, problem: impl Into<String>) -> Error {
-        Error::Parameter { op, name, problem: problem.into() }
+        Error::Parameter { op, name, problem: problem.into().into() }
     }
 
     #[cold]
     pub(crate) fn derivative(op: &'static str, problem: impl Into<String>) -> Error {
-        Error::Derivative { op, problem: problem.into() }
+        Error::Derivative { op, problem: problem.into().into() }
     }
 
     #[cold]
     pub(crate) fn data(op: &'static str, problem: impl Into<String>) -> Error {
-        Error::Data { op, problem: problem.into() }
+        Error::Data { op, problem: problem.into().into() }
     }
 }
 

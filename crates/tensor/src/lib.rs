@@ -12,7 +12,8 @@ mod storage;
 mod tensor;
 
 pub use autodiff::{
-    Tree, grad, grad_of, hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, no_grad, per_sample_grad,
+    Chain, CheckError, CustomOp, GradCheck, Mismatch, Numerical, Scheme, Tree, checkpoint, grad, grad_of, gradcheck,
+    hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, no_grad, numerical_jacobian, per_sample_grad,
     value_and_grad, vjp, vmap,
 };
 pub use dtype::{DType, Element};

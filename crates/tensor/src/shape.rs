@@ -15,7 +15,7 @@ use std::ops::Deref;
 /// Ranks up to this need no allocation.
 pub const INLINE: usize = 6;
 
-/// A short list kept inline up to [`INLINE`] entries.
+/// A short list kept inline up to [`INLINE`] entries; unused ones hold the default.
 #[derive(Clone)]
 pub(crate) enum Short<T> {
     Inline(u8, [T; INLINE]),
@@ -36,7 +36,12 @@ impl<T: Copy + Default> Short<T> {
 
     #[inline]
     pub(crate) fn filled(len: usize, value: T) -> Self {
-        if len <= INLINE { Short::Inline(len as u8, [value; INLINE]) } else { Short::Heap(vec![value; len].into()) }
+        if len > INLINE {
+            return Short::Heap(vec![value; len].into());
+        }
+        let mut inline = [T::default(); INLINE];
+        inline[..len].fill(value);
+        Short::Inline(len as u8, inline)
     }
 
     #[inline]
@@ -187,7 +192,11 @@ impl Deref for Shape {
 impl PartialEq for Shape {
     #[inline]
     fn eq(&self, other: &Shape) -> bool {
-        self[..] == other[..]
+        match (&self.0, &other.0) {
+            // Unused entries are equal, so all can be compared at once.
+            (Short::Inline(m, a), Short::Inline(n, b)) => m == n && a == b,
+            _ => self[..] == other[..],
+        }
     }
 }
 

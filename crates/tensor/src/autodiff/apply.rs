@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::node::{Node, NodeKind, Step};
 use super::{Kind, Level, Point, Track, tape, vmap};
 use crate::ops::{Aux, Op};
-use crate::{Result, Shape, Tensor, meter};
+use crate::{Error, Result, Shape, Tensor, meter};
 
 type Inputs = SmallVec<[Tensor; 3]>;
 
@@ -49,6 +49,9 @@ fn apply_tracked(op: &dyn Op, inputs: &[&Tensor]) -> Result<Tensor> {
     let Some(top) = inputs.iter().filter_map(|x| x.track()).max_by_key(|track| track.level) else {
         return run(op, inputs);
     };
+    if !op.is_differentiable() && !matches!(top.kind, Kind::Batched { .. }) {
+        return Err(Error::derivative(op.name(), "has no derivative; give it a rule or `detach` its inputs"));
+    }
     let level = top.level;
     match &top.kind {
         Kind::Taped(_) if level == 0 && !tape::is_recording() => {
@@ -76,15 +79,12 @@ fn record(op: &dyn Op, inputs: &[&Tensor], level: Level) -> Result<Tensor> {
     // Data of a tensor are the same on all levels but batched ones, so plain primals need no unwrapping.
     let plain = inputs.iter().all(|x| x.track().is_none_or(|track| track.level == level && track.inner.is_none()));
     let primals: Inputs = if plain { Inputs::new() } else { primals(inputs, level) };
-    let (output, aux) =
-        if plain { run_aux(op, inputs)? } else { (apply_dyn(op, &refs(&primals))?, Aux::new()) };
+    let (output, aux) = if plain { run_aux(op, inputs)? } else { (apply_dyn(op, &refs(&primals))?, Aux::new()) };
     if !output.dtype().is_float() {
         return Ok(output);
     }
-    let tracks: SmallVec<[Option<Arc<Track>>; 3]> = inputs
-        .iter()
-        .map(|x| x.track_at(level).filter(|_| x.dtype().is_float()).cloned())
-        .collect();
+    let tracks: SmallVec<[Option<Arc<Track>>; 3]> =
+        inputs.iter().map(|x| x.track_at(level).filter(|_| x.dtype().is_float()).cloned()).collect();
     let needs: SmallVec<[bool; 3]> = tracks.iter().map(Option::is_some).collect();
     let saves = op.saves(&needs);
     let value = |i: usize| if plain { inputs[i].untracked() } else { primals[i].clone() };
@@ -97,7 +97,12 @@ fn record(op: &dyn Op, inputs: &[&Tensor], level: Level) -> Result<Tensor> {
         output: saves.has_output().then(|| output.clone()),
         aux,
     };
-    let node = Node { rank, dtype: output.dtype(), shape: output.shape().clone(), kind: NodeKind::Step(Mutex::new(Some(step))) };
+    let node = Node {
+        rank,
+        dtype: output.dtype(),
+        shape: output.shape().clone(),
+        kind: NodeKind::Step(Mutex::new(Some(step))),
+    };
     Ok(output.marked(level, Kind::Taped(node)))
 }
 

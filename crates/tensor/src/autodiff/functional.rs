@@ -174,21 +174,14 @@ pub(crate) fn try_jvp<P: Tree>(
 /// assert_eq!(push(&Tensor::from([1.0, 1.0])).to_vec::<f64>(), [2.0, 6.0]);
 /// ```
 #[track_caller]
-pub fn linearize<P: Tree, F: FnOnce(&P) -> Tensor>(
-    f: F,
-    argument: &P,
-) -> (Tensor, impl Fn(&P) -> Tensor + use<P, F>) {
+pub fn linearize<P: Tree, F: FnOnce(&P) -> Tensor>(f: F, argument: &P) -> (Tensor, impl Fn(&P) -> Tensor + use<P, F>) {
     let level = new_level();
     let inputs = leaves(argument, level);
     let y = f(&inputs);
     let value = y.below(level);
     let push = move |direction: &P| {
-        let pairs: Vec<(Arc<Track>, Tensor)> = inputs
-            .leaves()
-            .iter()
-            .zip(direction.leaves())
-            .filter_map(|(x, v)| Some((node_of(x, level)?, v)))
-            .collect();
+        let pairs: Vec<(Arc<Track>, Tensor)> =
+            inputs.leaves().iter().zip(direction.leaves()).filter_map(|(x, v)| Some((node_of(x, level)?, v))).collect();
         let tangent = node_of(&y, level).map(|root| push_tangents(&root, &pairs).or_panic()).unwrap_or_default();
         tangent.unwrap_or_else(|| y.below(level).detach().zeros_like())
     };
@@ -294,4 +287,3 @@ pub fn per_sample_grad<P: Tree, X: Tree>(f: impl Fn(&P, &X) -> Tensor) -> impl F
         gradient.map(|g| physical(&g, level, size).or_panic())
     }
 }
-

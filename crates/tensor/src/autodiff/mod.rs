@@ -12,8 +12,12 @@
 
 mod apply;
 mod backward;
+mod checkpoint;
+mod custom;
 mod functional;
+mod gradcheck;
 mod node;
+mod numeric;
 mod tape;
 mod tree;
 mod vmap;
@@ -24,12 +28,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::Tensor;
 
 pub(crate) use apply::apply;
-pub(crate) use functional::{try_jvp, try_vjp};
+pub use checkpoint::{Chain, KeptChain, checkpoint};
+pub use custom::CustomOp;
 pub use functional::{
     grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, per_sample_grad, value_and_grad, vjp,
 };
-pub(crate) use node::{Grads, Node, Saves};
+pub(crate) use functional::{try_jvp, try_vjp};
+pub use gradcheck::{CheckError, GradCheck, Mismatch, gradcheck};
 pub use node::Point;
+pub(crate) use node::{Grads, Node, Saves};
+pub use numeric::{Numerical, Scheme, numerical_jacobian, try_numerical_jacobian};
 pub use tape::{grad_of, no_grad};
 pub use tree::Tree;
 pub use vmap::vmap;

@@ -338,7 +338,8 @@ pub(crate) unsafe fn map2<A: Copy, B: Copy, U: Copy, F: Map2<A, B, U>>(
     let (out, a, b) = (Shared(out), Shared::<A>::of(a), Shared::<B>::of(b));
     plan.run(F::COST, |block| {
         // SAFETY: as in `map1`.
-        let (out, a, b) = unsafe { (block.operand(0, out.get()), block.operand(1, a.get()), block.operand(2, b.get())) };
+        let (out, a, b) =
+            unsafe { (block.operand(0, out.get()), block.operand(1, a.get()), block.operand(2, b.get())) };
         dispatch(Rows2 { rows: block.rows, columns: block.columns, out, a, b, f });
     });
 }

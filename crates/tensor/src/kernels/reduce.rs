@@ -154,14 +154,7 @@ fn fold_slice<T: Copy, F: Fold<T>>(f: F, x: &[T]) -> T {
     total
 }
 
-unsafe fn fold_columns<T: Copy, F: Fold<T>>(
-    f: F,
-    x: *const T,
-    outer: usize,
-    length: usize,
-    inner: usize,
-    out: *mut T,
-) {
+unsafe fn fold_columns<T: Copy, F: Fold<T>>(f: F, x: *const T, outer: usize, length: usize, inner: usize, out: *mut T) {
     let (x, out) = (Shared(x.cast_mut()), Shared(out));
     // Rows that fill a chunk; at most 512, so that long columns are folded in two stages.
     let rows = (CHUNK / inner).clamp(16, 512).min(length);

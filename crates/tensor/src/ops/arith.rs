@@ -10,12 +10,7 @@ use crate::kernels::math::Float;
 
 /// Numbers and tensors alike.
 pub(crate) trait Arith:
-    Clone
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
+    Clone + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
     /// `self + c`.
     fn plus(self, c: f64) -> Self;

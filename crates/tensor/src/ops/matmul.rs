@@ -154,7 +154,9 @@ fn products<T: crate::kernels::gemm::GemmScalar>(a: &Tensor, b: &Tensor, batch: 
 /// leading axes broadcast.
 pub(crate) fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     match (a.rank(), b.rank()) {
-        (0, _) | (_, 0) => Err(Error::shapes("matmul", a.shape(), b.shape(), "scalars have no matrix product; use `*`")),
+        (0, _) | (_, 0) => {
+            Err(Error::shapes("matmul", a.shape(), b.shape(), "scalars have no matrix product; use `*`"))
+        }
         (1, 1) => {
             let product = product(&shape::unsqueeze(a, 0)?, &shape::unsqueeze(b, 1)?, (a, b))?;
             shape::reshape(&product, Shape::from(()))

@@ -8,8 +8,8 @@ pub(crate) mod arith;
 pub(crate) mod binary;
 pub(crate) mod constant;
 pub(crate) mod fused;
-pub(crate) mod list;
 pub(crate) mod linear_map;
+pub(crate) mod list;
 pub(crate) mod matmul;
 mod operators;
 pub(crate) mod pointwise;
@@ -38,6 +38,11 @@ pub(crate) trait Op: OpClone + Send + Sync + 'static {
     /// The value, with by-products worth keeping for [`Op::vjp`].
     fn forward_aux(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
         Ok((self.forward(inputs)?, Aux::new()))
+    }
+
+    /// Whether there are rules at all; without them, an application to a tracked tensor is an error.
+    fn is_differentiable(&self) -> bool {
+        true
     }
 
     /// What the rules need, given which inputs derivatives are asked of.
@@ -114,7 +119,7 @@ pub(crate) fn axis_from_end(op: &'static str, x: &Tensor, axis: isize) -> Result
     if axis >= -rank && axis < rank {
         Ok(if axis < 0 { -axis } else { rank - axis } as usize)
     } else {
-        Err(Error::Axis { op, axis, shape: x.shape().clone() })
+        Err(Error::axis(op, axis, x.shape()))
     }
 }
 

@@ -4,12 +4,16 @@
 mod recycle;
 
 use std::any::Any;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 use crate::meter;
+use recycle::Class;
 
 /// The memory under one or more tensors.
-pub(crate) struct Buffer {
+struct Buffer {
     pointer: NonNull<u8>,
     bytes: usize,
     owner: Owner,
@@ -17,7 +21,7 @@ pub(crate) struct Buffer {
 
 enum Owner {
     /// A block of this size class from [`recycle`].
-    Recycled(recycle::Class),
+    Recycled(Class),
     /// A `Vec` handed over by the user; kept so that it can be given back without copying.
     Vec(Box<dyn Any + Send + Sync>),
     /// Memory of somebody else that must not be written, such as a mapped file.
@@ -25,85 +29,103 @@ enum Owner {
 }
 
 // SAFETY: the pointer is owned (or kept alive) by `owner`, which is itself Send and Sync; access through shared
-// references only reads, and writers need `&mut Buffer`.
+// references only reads, and writers make sure that they hold the only reference.
 unsafe impl Send for Buffer {}
 // SAFETY: as above.
 unsafe impl Sync for Buffer {}
 
-impl Buffer {
-    /// Memory for `bytes` bytes, whose content is whatever the block last held.
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Owner::Recycled(class) = self.owner {
+            recycle::free(self.pointer, class);
+        }
+    }
+}
+
+/// A counted reference to memory. The last one to a recycled block returns it, counter and all, to the lists.
+#[derive(Clone)]
+pub(crate) struct Storage(ManuallyDrop<Arc<Buffer>>);
+
+impl Storage {
+    /// Memory for at least `bytes` bytes, whose content is whatever the block last held.
     #[inline]
-    pub(crate) fn uninit(bytes: usize) -> Buffer {
-        let (pointer, class) = recycle::take(bytes);
-        meter::allocated(bytes);
-        Buffer { pointer, bytes, owner: Owner::Recycled(class) }
+    pub(crate) fn uninit(bytes: usize) -> Storage {
+        let buffer = recycle::take(bytes);
+        meter::allocated(buffer.bytes);
+        Storage(ManuallyDrop::new(buffer))
     }
 
     /// Takes over a vector without copying.
-    pub(crate) fn from_vec<T: Send + Sync + 'static>(mut data: Vec<T>) -> Buffer {
+    pub(crate) fn from_vec<T: Send + Sync + 'static>(mut data: Vec<T>) -> Storage {
         let pointer = NonNull::new(data.as_mut_ptr().cast()).unwrap_or(NonNull::dangling());
         let bytes = std::mem::size_of_val(data.as_slice());
         meter::allocated(bytes);
-        Buffer { pointer, bytes, owner: Owner::Vec(Box::new(data)) }
+        Storage(ManuallyDrop::new(Arc::new(Buffer { pointer, bytes, owner: Owner::Vec(Box::new(data)) })))
     }
 
     /// Borrows `bytes`, which `keeper` keeps alive and in place, for reading only.
     ///
     /// # Safety
     /// `bytes` must stay valid and unchanged while `keeper` lives.
-    pub(crate) unsafe fn from_shared(bytes: &[u8], keeper: Box<dyn Any + Send + Sync>) -> Buffer {
+    pub(crate) unsafe fn from_shared(bytes: &[u8], keeper: Box<dyn Any + Send + Sync>) -> Storage {
         let pointer = NonNull::from(bytes).cast();
         meter::allocated(bytes.len());
-        Buffer { pointer, bytes: bytes.len(), owner: Owner::Shared(keeper) }
-    }
-
-    #[inline]
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+        let owner = Owner::Shared(keeper);
+        Storage(ManuallyDrop::new(Arc::new(Buffer { pointer, bytes: bytes.len(), owner })))
     }
 
     #[inline]
     pub(crate) fn as_ptr(&self) -> *const u8 {
-        self.pointer.as_ptr()
+        self.0.pointer.as_ptr()
     }
 
-    /// The memory for writing. Callers hold the only reference to the tensor's buffer and have checked
-    /// [`Buffer::is_writable`].
+    /// The memory for writing. Callers have checked [`Storage::is_alone`], or have just made it.
     #[inline]
     pub(crate) fn as_mut_ptr(&mut self) -> *mut u8 {
-        self.pointer.as_ptr()
+        self.0.pointer.as_ptr()
     }
 
+    /// Whether this is the only reference and the memory may be written.
     #[inline]
-    pub(crate) fn is_writable(&self) -> bool {
-        !matches!(self.owner, Owner::Shared(_))
+    pub(crate) fn is_alone(&mut self) -> bool {
+        // There are no weak references, so a count of one cannot grow behind our back.
+        let alone = Arc::strong_count(&self.0) == 1 && !matches!(self.0.owner, Owner::Shared(_));
+        // What the last other holder did with the memory happened before we write to it.
+        fence(Ordering::Acquire);
+        alone
     }
 
-    /// Gives back the vector it was made from.
-    pub(crate) fn into_vec<T: 'static>(mut self) -> Result<Vec<T>, Buffer> {
-        let owner = std::mem::replace(&mut self.owner, Owner::Shared(Box::new(())));
-        match owner {
-            Owner::Vec(any) => match any.downcast::<Vec<T>>() {
-                Ok(data) => Ok(*data),
-                Err(any) => {
-                    self.owner = Owner::Vec(any);
-                    Err(self)
-                }
-            },
-            other => {
-                self.owner = other;
-                Err(self)
-            }
+    /// Whether both are the same memory.
+    pub(crate) fn is_same(&self, other: &Storage) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Gives back the vector it was made from, if it was and nobody else holds it.
+    pub(crate) fn into_vec<T: 'static>(mut self) -> Result<Vec<T>, Storage> {
+        if let Some(buffer) = Arc::get_mut(&mut self.0)
+            && let Owner::Vec(data) = &mut buffer.owner
+            && let Some(data) = data.downcast_mut::<Vec<T>>()
+        {
+            // What stays behind is an empty vector that nobody reads.
+            return Ok(std::mem::take(data));
         }
+        Err(self)
     }
 }
 
-impl Drop for Buffer {
+impl Drop for Storage {
     #[inline]
     fn drop(&mut self) {
-        meter::released(self.bytes);
-        if let Owner::Recycled(class) = self.owner {
-            recycle::give(self.pointer, class);
+        let last = Arc::strong_count(&self.0) == 1;
+        if last {
+            fence(Ordering::Acquire);
+            meter::released(self.0.bytes);
+        }
+        // SAFETY: `self` is being dropped, so the reference is not used again.
+        let buffer = unsafe { ManuallyDrop::take(&mut self.0) };
+        match buffer.owner {
+            Owner::Recycled(class) if last => recycle::give(buffer, class),
+            _ => drop(buffer),
         }
     }
 }

@@ -8,7 +8,9 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::cell::RefCell;
 use std::ptr::NonNull;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Buffer, Owner};
 
 /// Alignment of every block: a cache line, and the widest vector.
 const ALIGN: usize = 64;
@@ -23,7 +25,7 @@ const CLASSES: usize = 4 * 58;
 pub(super) struct Class(u16);
 
 impl Class {
-    /// The smallest class that holds `bytes`: sizes (4 + q) · 2^e with q in 0..4.
+    /// The smallest class that holds `bytes`: sizes (5 + q) · 2^e with q in 0..4.
     #[inline]
     fn of(bytes: usize) -> Class {
         let bytes = bytes.max(ALIGN) - 1;
@@ -45,15 +47,10 @@ impl Class {
     }
 }
 
-struct Block(NonNull<u8>);
-
-// SAFETY: a block in a list belongs to nobody else; it is plain memory.
-unsafe impl Send for Block {}
-
 struct Lists {
     held: usize,
     cap: usize,
-    lists: [Vec<Block>; CLASSES],
+    lists: [Vec<Arc<Buffer>>; CLASSES],
 }
 
 impl Lists {
@@ -62,21 +59,21 @@ impl Lists {
     }
 
     #[inline]
-    fn take(&mut self, class: Class) -> Option<Block> {
-        let block = self.lists[usize::from(class.0)].pop()?;
+    fn take(&mut self, class: Class) -> Option<Arc<Buffer>> {
+        let buffer = self.lists[usize::from(class.0)].pop()?;
         self.held -= class.bytes();
-        Some(block)
+        Some(buffer)
     }
 
     /// Keeps the block, or gives it back when the lists are full.
     #[inline]
-    fn give(&mut self, block: Block, class: Class) -> Result<(), Block> {
+    fn give(&mut self, buffer: Arc<Buffer>, class: Class) -> Option<Arc<Buffer>> {
         if self.held + class.bytes() > self.cap {
-            return Err(block);
+            return Some(buffer);
         }
         self.held += class.bytes();
-        self.lists[usize::from(class.0)].push(block);
-        Ok(())
+        self.lists[usize::from(class.0)].push(buffer);
+        None
     }
 }
 
@@ -84,8 +81,8 @@ impl Drop for Lists {
     /// A thread that ends leaves its blocks to the others.
     fn drop(&mut self) {
         for (class, list) in self.lists.iter_mut().enumerate() {
-            for block in list.drain(..) {
-                give_common(block, Class(class as u16));
+            for buffer in list.drain(..) {
+                give_common(buffer, Class(class as u16));
             }
         }
     }
@@ -96,49 +93,51 @@ thread_local! {
 }
 static COMMON: Mutex<Lists> = Mutex::new(Lists::new(COMMON_CAP));
 
-/// A block of at least `bytes` bytes.
+/// A block of at least `bytes` bytes that nobody else holds.
 #[inline]
-pub(super) fn take(bytes: usize) -> (NonNull<u8>, Class) {
+pub(super) fn take(bytes: usize) -> Arc<Buffer> {
     let class = Class::of(bytes);
-    let local = LOCAL.try_with(|lists| lists.borrow_mut().take(class)).ok().flatten();
-    let block = match local {
-        Some(block) => block,
-        None => take_common(class),
-    };
-    (block.0, class)
+    match LOCAL.try_with(|lists| lists.borrow_mut().take(class)) {
+        Ok(Some(buffer)) => buffer,
+        _ => take_common(class),
+    }
 }
 
-/// Returns a block obtained from [`take`].
+/// Returns a block that nobody else holds.
 #[inline]
-pub(super) fn give(pointer: NonNull<u8>, class: Class) {
-    let block = Block(pointer);
-    match LOCAL.try_with(|lists| lists.borrow_mut().give(block, class)) {
-        Ok(Ok(())) => {}
-        Ok(Err(block)) => give_common(block, class),
-        // The thread is ending and its lists are gone.
-        Err(_) => give_common(Block(pointer), class),
+pub(super) fn give(buffer: Arc<Buffer>, class: Class) {
+    let mut left = Some(buffer);
+    // Where the thread is ending, its lists are gone and the closure does not run.
+    let _ = LOCAL.try_with(|lists| left = left.take().and_then(|buffer| lists.borrow_mut().give(buffer, class)));
+    if let Some(buffer) = left {
+        give_common(buffer, class);
     }
 }
 
 #[cold]
-fn take_common(class: Class) -> Block {
+fn take_common(class: Class) -> Arc<Buffer> {
     let found = COMMON.lock().unwrap_or_else(PoisonError::into_inner).take(class);
     found.unwrap_or_else(|| {
         let layout = class.layout();
         // Zeroed, so that the memory is initialised (if arbitrary) ever after.
         // SAFETY: the layout has a size of at least 64.
         let pointer = unsafe { alloc_zeroed(layout) };
-        Block(NonNull::new(pointer).unwrap_or_else(|| handle_alloc_error(layout)))
+        let pointer = NonNull::new(pointer).unwrap_or_else(|| handle_alloc_error(layout));
+        Arc::new(Buffer { pointer, bytes: class.bytes(), owner: Owner::Recycled(class) })
     })
 }
 
 #[cold]
-fn give_common(block: Block, class: Class) {
-    let kept = COMMON.lock().unwrap_or_else(PoisonError::into_inner).give(block, class);
-    if let Err(block) = kept {
-        // SAFETY: the block was allocated with the layout of its class.
-        unsafe { dealloc(block.0.as_ptr(), class.layout()) };
-    }
+fn give_common(buffer: Arc<Buffer>, class: Class) {
+    // What the full list gives back is freed by its drop, after the lock is released.
+    let left = COMMON.lock().unwrap_or_else(PoisonError::into_inner).give(buffer, class);
+    drop(left);
+}
+
+/// Returns a block to the system.
+pub(super) fn free(pointer: NonNull<u8>, class: Class) {
+    // SAFETY: the block was allocated in `take_common` with the layout of its class.
+    unsafe { dealloc(pointer.as_ptr(), class.layout()) };
 }
 
 #[cfg(test)]
@@ -156,10 +155,9 @@ mod tests {
 
     #[test]
     fn a_freed_block_is_used_again() {
-        let (first, class) = take(10_000);
-        give(first, class);
-        let (second, class) = take(10_000);
-        assert_eq!(first, second);
-        give(second, class);
+        let first = take(10_000);
+        let place = first.pointer;
+        give(first, Class::of(10_000));
+        assert_eq!(take(10_000).pointer, place);
     }
 }

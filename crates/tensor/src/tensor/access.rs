@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{Fresh, Tensor};
 use crate::error::OrPanic;
 use crate::kernels::elementwise;
+use crate::storage::Storage;
 use crate::{DType, Element, Error, Result};
 
 impl Tensor {
@@ -20,7 +21,7 @@ impl Tensor {
     pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
         self.check_readable::<T>("as_slice")?;
         if !self.is_contiguous() {
-            return Err(Error::shape("as_slice", &self.shape, "is a view with gaps; call `contiguous` first"));
+            return Err(Error::shape("as_slice", self.shape(), "is a view with gaps; call `contiguous` first"));
         }
         Ok(self.contiguous_slice())
     }
@@ -46,11 +47,16 @@ impl Tensor {
     pub fn into_vec<T: Element>(mut self) -> Result<Vec<T>> {
         self.check_readable::<T>("into_vec")?;
         self.track = None;
-        if self.offset == 0 && self.is_contiguous() && self.numel() * size_of::<T>() == self.buffer.bytes() {
-            match Arc::try_unwrap(self.buffer).map(Buffer::into_vec) {
-                Ok(Ok(data)) => return Ok(data),
-                Ok(Err(buffer)) => self.buffer = Arc::new(buffer),
-                Err(shared) => self.buffer = shared,
+        if self.offset() == 0
+            && self.is_contiguous()
+            && let Some(array) = Arc::get_mut(&mut self.array)
+        {
+            let storage = std::mem::replace(&mut array.storage, Storage::uninit(0));
+            match storage.into_vec::<T>() {
+                // A view of the beginning does not speak for the whole vector.
+                Ok(data) if data.len() == array.shape.numel() => return Ok(data),
+                Ok(data) => array.storage = Storage::from_vec(data),
+                Err(storage) => array.storage = storage,
             }
         }
         self.try_to_vec()
@@ -70,7 +76,7 @@ impl Tensor {
     pub fn try_item<T: Element>(&self) -> Result<T> {
         self.check_readable::<T>("item")?;
         if self.numel() != 1 {
-            return Err(Error::shape("item", &self.shape, "has not exactly one element"));
+            return Err(Error::shape("item", self.shape(), "has not exactly one element"));
         }
         // SAFETY: the type was checked, and a tensor with one element has it at its offset.
         Ok(unsafe { *self.pointer::<T>() })
@@ -92,10 +98,10 @@ impl Tensor {
         self.check_readable::<T>("at")?;
         if index.len() != self.rank() {
             let problem = format!("has {} axes, the index {}", self.rank(), index.len());
-            return Err(Error::shape("at", &self.shape, problem));
+            return Err(Error::shape("at", self.shape(), problem));
         }
         let mut position = 0isize;
-        for ((&i, &size), &stride) in index.iter().zip(self.shape.iter()).zip(self.strides.iter()) {
+        for ((&i, &size), &stride) in index.iter().zip(self.shape().iter()).zip(self.strides().iter()) {
             if i >= size {
                 return Err(Error::Index { op: "at", index: i as i64, size });
             }
@@ -143,7 +149,7 @@ impl Tensor {
     /// Whether this tensor may be written in place: nobody else holds its buffer, and it is row-major.
     #[inline]
     pub(crate) fn owns_alone(&mut self) -> bool {
-        self.is_contiguous() && Arc::get_mut(&mut self.buffer).is_some_and(|buffer| buffer.is_writable())
+        self.array.contiguous && Arc::get_mut(&mut self.array).is_some_and(|array| array.storage.is_alone())
     }
 
     /// The data in row-major order, without tracking; shares the buffer when it can.
@@ -154,7 +160,7 @@ impl Tensor {
 
     /// A row-major copy of the data, without tracking.
     pub(crate) fn copy(&self) -> Tensor {
-        let mut out = Fresh::new(self.shape.clone(), self.dtype);
+        let mut out = Fresh::new(self.shape().clone(), self.dtype());
         elementwise::copy(self, &mut out);
         out.finish()
     }
@@ -162,9 +168,9 @@ impl Tensor {
     /// First element in memory.
     #[inline]
     pub(crate) fn pointer<T>(&self) -> *const T {
-        debug_assert_eq!(size_of::<T>(), self.dtype.size());
+        debug_assert_eq!(size_of::<T>(), self.dtype().size());
         // SAFETY: the offset lies inside the buffer (or one past its end for empty tensors).
-        unsafe { self.buffer.as_ptr().cast::<T>().add(self.offset) }
+        unsafe { self.array.storage.as_ptr().cast::<T>().add(self.array.offset) }
     }
 
     /// First element in memory, for writing; only after [`Tensor::owns_alone`].
@@ -176,7 +182,7 @@ impl Tensor {
     /// The elements of a tensor known to be row-major and of type `T`.
     #[inline]
     pub(crate) fn contiguous_slice<T: Element>(&self) -> &[T] {
-        assert!(self.dtype == T::DTYPE);
+        assert!(self.dtype() == T::DTYPE);
         debug_assert!(self.is_contiguous());
         // SAFETY: the type was checked; a row-major tensor's elements are adjacent and inside the buffer.
         unsafe { std::slice::from_raw_parts(self.pointer(), self.numel()) }
@@ -184,8 +190,8 @@ impl Tensor {
 
     #[inline]
     fn check_readable<T: Element>(&self, op: &'static str) -> Result<()> {
-        if self.dtype != T::DTYPE {
-            return Err(Error::DTypePair { op, left: self.dtype, right: T::DTYPE });
+        if self.dtype() != T::DTYPE {
+            return Err(Error::DTypePair { op, left: self.dtype(), right: T::DTYPE });
         }
         if self.is_batched() {
             return Err(Error::derivative(op, "values cannot be read inside `vmap`; return the tensor instead"));
@@ -217,5 +223,3 @@ impl Tensor {
         self.try_to_dtype(dtype).or_panic()
     }
 }
-
-use crate::storage::Buffer;

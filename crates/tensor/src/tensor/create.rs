@@ -1,11 +1,9 @@
 //! Making tensors.
 
-use std::sync::Arc;
-
 use super::{Fresh, Tensor};
 use crate::dtype::match_any;
 use crate::error::OrPanic;
-use crate::storage::Buffer;
+use crate::storage::Storage;
 use crate::{DType, Element, Error, Result, Shape};
 
 impl Tensor {
@@ -19,16 +17,9 @@ impl Tensor {
         let shape = shape.into();
         let expected = checked_numel("from_vec", &shape)?;
         if data.len() != expected {
-            return Err(Error::Length { op: "from_vec", len: data.len(), shape, expected });
+            return Err(Error::Length { op: "from_vec", len: data.len(), shape: Box::new(shape), expected });
         }
-        Ok(Tensor {
-            buffer: Arc::new(Buffer::from_vec(data)),
-            offset: 0,
-            strides: shape.row_major(),
-            shape,
-            dtype: T::DTYPE,
-            track: None,
-        })
+        Ok(Tensor::row_major(Storage::from_vec(data), shape, T::DTYPE))
     }
 
     /// A tensor that takes over `data` without copying it.

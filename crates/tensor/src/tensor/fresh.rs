@@ -1,15 +1,13 @@
 //! New memory on its way to becoming a tensor.
 #![allow(unsafe_code)]
 
-use std::sync::Arc;
-
 use super::Tensor;
-use crate::storage::Buffer;
+use crate::storage::Storage;
 use crate::{DType, Element, Shape};
 
 /// A row-major block that a kernel fills before anybody else sees it. Its initial content is arbitrary.
 pub(crate) struct Fresh {
-    buffer: Buffer,
+    storage: Storage,
     shape: Shape,
     dtype: DType,
 }
@@ -17,14 +15,14 @@ pub(crate) struct Fresh {
 impl Fresh {
     #[inline]
     pub(crate) fn new(shape: Shape, dtype: DType) -> Fresh {
-        Fresh { buffer: Buffer::uninit(shape.numel() * dtype.size()), shape, dtype }
+        Fresh { storage: Storage::uninit(shape.numel() * dtype.size()), shape, dtype }
     }
 
     /// Start of the memory, for kernels.
     #[inline]
     pub(crate) fn pointer<T>(&mut self) -> *mut T {
         debug_assert_eq!(size_of::<T>(), self.dtype.size());
-        self.buffer.as_mut_ptr().cast()
+        self.storage.as_mut_ptr().cast()
     }
 
     /// The elements for writing. Truth values are written as bytes 0 and 1, so ask for `u8` there.
@@ -35,19 +33,12 @@ impl Fresh {
         let len = self.shape.numel();
         // SAFETY: the buffer holds `len` initialised elements of this size, every bit pattern is a value of the
         // number types, and `&mut self` is the only way to it.
-        unsafe { std::slice::from_raw_parts_mut(self.buffer.as_mut_ptr().cast(), len) }
+        unsafe { std::slice::from_raw_parts_mut(self.storage.as_mut_ptr().cast(), len) }
     }
 
     #[inline]
     pub(crate) fn finish(self) -> Tensor {
-        Tensor {
-            buffer: Arc::new(self.buffer),
-            offset: 0,
-            strides: self.shape.row_major(),
-            shape: self.shape,
-            dtype: self.dtype,
-            track: None,
-        }
+        Tensor::row_major(self.storage, self.shape, self.dtype)
     }
 }
 
@@ -56,7 +47,7 @@ impl Fresh {
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         let len = self.shape.numel() * self.dtype.size();
         // SAFETY: the buffer holds `len` initialised bytes and `&mut self` is the only way to them.
-        unsafe { std::slice::from_raw_parts_mut(self.buffer.as_mut_ptr(), len) }
+        unsafe { std::slice::from_raw_parts_mut(self.storage.as_mut_ptr(), len) }
     }
 
     /// Fills the memory with a copy of `data`.

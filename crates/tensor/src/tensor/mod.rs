@@ -14,9 +14,10 @@ use std::sync::Arc;
 
 use crate::autodiff::Track;
 use crate::shape::Strides;
-use crate::storage::Buffer;
+use crate::storage::Storage;
 use crate::{DType, Shape};
 
+pub(crate) use create::checked_numel;
 pub(crate) use fresh::Fresh;
 
 /// An n-dimensional array of one element type, with optional derivative tracking.
@@ -30,63 +31,76 @@ pub(crate) use fresh::Fresh;
 /// ```
 #[derive(Clone)]
 pub struct Tensor {
-    buffer: Arc<Buffer>,
-    /// First element, in elements from the start of the buffer.
+    array: Arc<Array>,
+    track: Option<Arc<Track>>,
+}
+
+/// A view of memory. Two words to pass around, so that tensors move for free.
+#[derive(Clone)]
+struct Array {
+    storage: Storage,
+    /// First element, in elements from the start of the memory.
     offset: usize,
     shape: Shape,
     strides: Strides,
     dtype: DType,
-    track: Option<Arc<Track>>,
+    /// Whether the elements lie in row-major order without gaps.
+    contiguous: bool,
 }
 
 impl Tensor {
+    #[inline]
+    fn from_array(array: Array) -> Tensor {
+        Tensor { array: Arc::new(array), track: None }
+    }
+
+    /// Row-major over the whole of `storage`.
+    #[inline]
+    fn row_major(storage: Storage, shape: Shape, dtype: DType) -> Tensor {
+        let strides = shape.row_major();
+        Tensor::from_array(Array { storage, offset: 0, shape, strides, dtype, contiguous: true })
+    }
+
     /// The sizes of the axes.
     #[inline]
     pub fn shape(&self) -> &Shape {
-        &self.shape
+        &self.array.shape
     }
 
     /// The sizes of the axes as a slice, for matching: `let &[rows, columns] = x.dims() else { … }`.
     #[inline]
     pub fn dims(&self) -> &[usize] {
-        &self.shape
+        &self.array.shape
     }
 
     /// Number of axes.
     #[inline]
     pub fn rank(&self) -> usize {
-        self.shape.rank()
+        self.array.shape.rank()
     }
 
     /// Number of elements.
     #[inline]
     pub fn numel(&self) -> usize {
-        self.shape.numel()
+        self.array.shape.numel()
     }
 
     /// The type of the elements.
     #[inline]
     pub fn dtype(&self) -> DType {
-        self.dtype
+        self.array.dtype
     }
 
     /// Steps between neighbours along each axis, in elements.
     #[inline]
     pub fn strides(&self) -> &[isize] {
-        &self.strides
+        &self.array.strides
     }
 
     /// Whether the elements lie in row-major order without gaps.
     #[inline]
     pub fn is_contiguous(&self) -> bool {
-        let mut expected = 1isize;
-        for (&size, &stride) in self.shape.iter().zip(self.strides.iter()).rev() {
-            if size != 1 && stride != expected {
-                return size == 0 || self.shape.contains(&0);
-            }
-            expected *= size as isize;
-        }
-        true
+        self.array.contiguous
     }
 
     #[inline]
@@ -108,13 +122,18 @@ impl Tensor {
     /// The same values without tracking on any level.
     #[inline]
     pub(crate) fn untracked(&self) -> Tensor {
-        Tensor {
-            buffer: self.buffer.clone(),
-            offset: self.offset,
-            shape: self.shape.clone(),
-            strides: self.strides.clone(),
-            dtype: self.dtype,
-            track: None,
-        }
+        Tensor { array: self.array.clone(), track: None }
     }
+}
+
+/// Whether these strides are those of a row-major tensor without gaps; axes of size 1 do not matter.
+fn is_row_major(shape: &Shape, strides: &[isize]) -> bool {
+    let mut expected = 1isize;
+    for (&size, &stride) in shape.iter().zip(strides).rev() {
+        if size != 1 && stride != expected {
+            return shape.contains(&0);
+        }
+        expected *= size as isize;
+    }
+    true
 }

@@ -1,7 +1,7 @@
 //! Views without derivatives: new shape and strides over the same buffer. The differentiable operations of `ops` and the
 //! levels of `autodiff` are built on these.
 
-use super::Tensor;
+use super::{Array, Tensor};
 use crate::Shape;
 use crate::shape::Strides;
 
@@ -10,18 +10,20 @@ impl Tensor {
     /// element so addressed lies inside the buffer.
     #[inline]
     pub(crate) fn view(&self, shape: Shape, strides: Strides, offset: usize) -> Tensor {
-        Tensor { buffer: self.buffer.clone(), offset, shape, strides, dtype: self.dtype, track: None }
+        let contiguous = super::is_row_major(&shape, &strides);
+        let (storage, dtype) = (self.array.storage.clone(), self.array.dtype);
+        Tensor::from_array(Array { storage, offset, shape, strides, dtype, contiguous })
     }
 
     /// First element, in elements from the start of the buffer.
     #[inline]
     pub(crate) fn offset(&self) -> usize {
-        self.offset
+        self.array.offset
     }
 
     /// Whether two tensors share memory.
     pub fn shares_buffer(&self, other: &Tensor) -> bool {
-        std::sync::Arc::ptr_eq(&self.buffer, &other.buffer)
+        self.array.storage.is_same(&other.array.storage)
     }
 
     /// Strides of this tensor stretched to `shape`, which must be a broadcast of its own.
@@ -29,7 +31,7 @@ impl Tensor {
         let missing = shape.rank() - self.rank();
         (0..shape.rank())
             .map(|axis| match axis.checked_sub(missing) {
-                Some(own) if self.shape[own] == shape[axis] => self.strides[own],
+                Some(own) if self.dims()[own] == shape[axis] => self.strides()[own],
                 _ => 0,
             })
             .collect()
@@ -37,14 +39,14 @@ impl Tensor {
 
     /// An axis put in front, with a step of its own; how the physical tensor of a `vmap` level is restored.
     pub(crate) fn with_leading_axis(&self, size: usize, stride: isize) -> Tensor {
-        let strides = std::iter::once(stride).chain(self.strides.iter().copied()).collect();
-        self.view(self.shape.inserted(0, size), strides, self.offset)
+        let strides = std::iter::once(stride).chain(self.strides().iter().copied()).collect();
+        self.view(self.shape().inserted(0, size), strides, self.offset())
     }
 
     /// The first slice along the first axis; the logical tensor of a `vmap` level.
     pub(crate) fn without_leading_axis(&self) -> Tensor {
-        let strides = self.strides[1..].iter().copied().collect();
-        self.view(self.shape.without(0), strides, self.offset)
+        let strides = self.strides()[1..].iter().copied().collect();
+        self.view(self.shape().without(0), strides, self.offset())
     }
 
     /// Strides under which the same memory reads as `shape`, if there are any.
@@ -54,8 +56,13 @@ impl Tensor {
         }
         // Walk both shapes from the end; runs of old axes that lie without gaps can be cut anew.
         let mut strides = Strides::filled(shape.rank(), 0);
-        let mut old: Vec<(usize, isize)> =
-            self.shape.iter().zip(self.strides.iter()).filter(|&(&size, _)| size != 1).map(|(&n, &s)| (n, s)).collect();
+        let mut old: Vec<(usize, isize)> = self
+            .shape()
+            .iter()
+            .zip(self.strides().iter())
+            .filter(|&(&size, _)| size != 1)
+            .map(|(&n, &s)| (n, s))
+            .collect();
         let (mut run, mut step) = (1usize, 1isize);
         for axis in (0..shape.rank()).rev() {
             if shape[axis] == 1 {

@@ -54,4 +54,3 @@ comparison! {
     Gt gt gt_scalar >;
     Ge ge ge_scalar >=;
 }
-

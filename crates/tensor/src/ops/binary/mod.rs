@@ -110,9 +110,12 @@ pub(crate) fn common_shape(op: &'static str, a: &Tensor, b: &Tensor) -> Result<S
     if a.dtype() != b.dtype() {
         return Err(Error::DTypePair { op, left: a.dtype(), right: b.dtype() });
     }
-    a.shape().broadcast(b.shape()).ok_or_else(|| {
-        Error::shapes(op, a.shape(), b.shape(), "sizes must be equal or 1, axis by axis from the last")
-    })
+    if a.shape() == b.shape() {
+        return Ok(a.shape().clone());
+    }
+    a.shape()
+        .broadcast(b.shape())
+        .ok_or_else(|| Error::shapes(op, a.shape(), b.shape(), "sizes must be equal or 1, axis by axis from the last"))
 }
 
 #[allow(unsafe_code)]

@@ -27,7 +27,11 @@ impl Pointwise for Select {
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let (mask, a, b) = (inputs[0], inputs[1], inputs[2]);
         if mask.dtype() != DType::Bool {
-            return Err(Error::DType { op: "select", dtype: mask.dtype(), expected: "the mask must hold truth values" });
+            return Err(Error::DType {
+                op: "select",
+                dtype: mask.dtype(),
+                expected: "the mask must hold truth values",
+            });
         }
         let shape = common_shape("select", a, b)?;
         let shape = shape.broadcast(mask.shape()).ok_or_else(|| {

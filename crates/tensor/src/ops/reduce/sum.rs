@@ -113,7 +113,10 @@ pub(crate) fn sum_to(x: Tensor, shape: &Shape) -> Result<Tensor> {
     if x.shape() == shape {
         return Ok(x);
     }
-    let axes: Axes = (1..=x.rank()).rev().filter(|&a| shape.from_end(a - 1) == 1 && x.shape().from_end(a - 1) != 1 || a > shape.rank()).collect();
+    let axes: Axes = (1..=x.rank())
+        .rev()
+        .filter(|&a| shape.from_end(a - 1) == 1 && x.shape().from_end(a - 1) != 1 || a > shape.rank())
+        .collect();
     let summed = linear_map(Sum { axes, keep: true }, &x)?;
     shape::reshape(&summed, shape.clone())
 }

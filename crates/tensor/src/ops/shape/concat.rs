@@ -110,7 +110,7 @@ pub(crate) fn stack(tensors: &[&Tensor], axis: isize) -> Result<Tensor> {
     let rank = first.rank() as isize;
     let position = if axis < 0 { axis + rank + 1 } else { axis };
     if !(0..=rank).contains(&position) {
-        return Err(Error::Axis { op: "stack", axis, shape: first.shape().clone() });
+        return Err(Error::axis("stack", axis, first.shape()));
     }
     let raised: Vec<Tensor> = tensors
         .iter()

@@ -43,8 +43,7 @@ impl LinearMap for Permute {
 pub(crate) fn permute(x: &Tensor, axes: &[usize]) -> Result<Tensor> {
     let rank = x.rank();
     let mut seen: SmallVec<[bool; 6]> = smallvec::smallvec![false; rank];
-    let valid = axes.len() == rank
-        && axes.iter().all(|&axis| axis < rank && !std::mem::replace(&mut seen[axis], true));
+    let valid = axes.len() == rank && axes.iter().all(|&axis| axis < rank && !std::mem::replace(&mut seen[axis], true));
     if !valid {
         return Err(Error::shape("permute", x.shape(), format!("{axes:?} does not name each axis once")));
     }

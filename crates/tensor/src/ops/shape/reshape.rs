@@ -48,7 +48,7 @@ pub(crate) fn unsqueeze(x: &Tensor, axis: isize) -> Result<Tensor> {
     let rank = x.rank() as isize;
     let position = if axis < 0 { axis + rank + 1 } else { axis };
     if !(0..=rank).contains(&position) {
-        return Err(Error::Axis { op: "unsqueeze", axis, shape: x.shape().clone() });
+        return Err(Error::axis("unsqueeze", axis, x.shape()));
     }
     reshape(x, x.shape().inserted(position as usize, 1))
 }
@@ -65,7 +65,7 @@ pub(crate) fn squeeze(x: &Tensor, axis: isize) -> Result<Tensor> {
 /// Merges all axes from `start` on into one.
 pub(crate) fn flatten(x: &Tensor, start: usize) -> Result<Tensor> {
     if start >= x.rank().max(1) {
-        return Err(Error::Axis { op: "flatten", axis: start as isize, shape: x.shape().clone() });
+        return Err(Error::axis("flatten", start as isize, x.shape()));
     }
     let merged = x.dims()[start.min(x.rank())..].iter().product();
     reshape(x, Shape::new(&x.dims()[..start]).joined(&[merged]))

@@ -86,9 +86,9 @@ pub(crate) use {
     leaky_relu::leaky_relu,
     lgamma::lgamma,
     ln::ln,
-    log10::log10,
     log1p::log1p,
     log2::log2,
+    log10::log10,
     maximum_scalar::maximum_scalar,
     minimum_scalar::minimum_scalar,
     mul_scalar::MulScalar,
@@ -367,4 +367,3 @@ macro_rules! unary {
     };
 }
 pub(crate) use unary;
-

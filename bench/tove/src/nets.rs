@@ -1,0 +1,135 @@
+//! W1 and W2: a training step of a small net with Adam. W6: its prediction for one row.
+
+use std::hint::black_box;
+
+use serde_json::Value;
+use tove::prelude::*;
+
+use crate::data;
+use crate::workload::{Workload, number};
+
+/// Weights (out, in) and biases (out) of a net with rectifiers between the layers.
+struct Mlp {
+    layers: Vec<(Tensor, Tensor)>,
+}
+
+impl Mlp {
+    fn new(sizes: &[usize]) -> Mlp {
+        let shaped = |((weight, bias), pair): ((Vec<f32>, Vec<f32>), &[usize])| {
+            (Tensor::from_vec(weight, [pair[1], pair[0]]), Tensor::from_vec(bias, [pair[1]]))
+        };
+        let layers = data::mlp_parameters(sizes).into_iter().zip(sizes.windows(2)).map(shaped).collect();
+        Mlp { layers }
+    }
+
+    fn trainable(mut self) -> Mlp {
+        for (weight, bias) in &mut self.layers {
+            (*weight, *bias) = (weight.requires_grad(), bias.requires_grad());
+        }
+        self
+    }
+
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let last = self.layers.len() - 1;
+        let mut x = x.clone();
+        for (index, (weight, bias)) in self.layers.iter().enumerate() {
+            let activation = if index < last { Activation::Relu } else { Activation::Identity };
+            x = x.linear(weight, Some(bias), activation);
+        }
+        x
+    }
+}
+
+fn sizes(parameters: &Value) -> Result<Vec<usize>, String> {
+    let list = parameters["sizes"].as_array().ok_or("the case has no sizes")?;
+    Ok(list.iter().filter_map(Value::as_u64).map(|size| size as usize).collect())
+}
+
+struct Training {
+    net: Mlp,
+    x: Tensor,
+    y: Tensor,
+    cross_entropy: bool,
+    adam: Adam,
+    quality_steps: usize,
+}
+
+impl Training {
+    fn train(&mut self) -> f32 {
+        let output = self.net.forward(&self.x);
+        let loss = if self.cross_entropy { todo_ce(&output, &self.y) } else { (output - &self.y).square().mean() };
+        loss.backward();
+        let mut parameters: Vec<&mut Tensor> = Vec::new();
+        for (weight, bias) in &mut self.net.layers {
+            parameters.extend([weight, bias]);
+        }
+        self.adam.step(&mut parameters).expect("the parameters stay the same");
+        loss.item()
+    }
+}
+
+impl Workload for Training {
+    fn step(&mut self) {
+        black_box(self.train());
+    }
+
+    fn quality(&mut self) -> f64 {
+        let losses: Vec<f32> = (0..self.quality_steps).map(|_| self.train()).collect();
+        losses.last().copied().map_or(f64::NAN, f64::from)
+    }
+}
+
+/// W1 and W2.
+pub fn make_training(parameters: &Value) -> Result<Box<dyn Workload>, String> {
+    let (sizes, batch) = (sizes(parameters)?, number(parameters, "batch")?);
+    let (inputs, outputs) = (sizes[0], sizes[sizes.len() - 1]);
+    let cross_entropy = parameters["loss"] == "cross_entropy";
+    let y = if cross_entropy {
+        {
+            let l = data::labels(2, batch, outputs as u32);
+            let mut v = vec![0f32; batch * outputs];
+            for (i, &c) in l.iter().enumerate() {
+                v[i * outputs + c as usize] = 1.0;
+            }
+            Tensor::from_vec(v, [batch, outputs])
+        }
+    } else {
+        Tensor::from_vec(data::fill_f32(2, batch * outputs, 1.0), [batch, outputs])
+    };
+    Ok(Box::new(Training {
+        net: Mlp::new(&sizes).trainable(),
+        x: Tensor::from_vec(data::fill_f32(1, batch * inputs, 1.0), [batch, inputs]),
+        y,
+        cross_entropy,
+        adam: Adam::default(),
+        quality_steps: number(parameters, "quality_steps")?,
+    }))
+}
+
+struct Prediction {
+    net: Mlp,
+    x: Tensor,
+}
+
+impl Workload for Prediction {
+    fn step(&mut self) {
+        black_box(self.net.forward(black_box(&self.x)));
+    }
+
+    fn quality(&mut self) -> f64 {
+        data::root_mean_square(&self.net.forward(&self.x).to_f64_vec())
+    }
+}
+
+/// W6.
+pub fn make_prediction(parameters: &Value) -> Result<Box<dyn Workload>, String> {
+    let (sizes, batch) = (sizes(parameters)?, number(parameters, "batch")?);
+    let x = Tensor::from_vec(data::fill_f32(1, batch * sizes[0], 1.0), [batch, sizes[0]]);
+    Ok(Box::new(Prediction { net: Mlp::new(&sizes), x }))
+}
+
+fn todo_ce(x: &Tensor, y: &Tensor) -> Tensor {
+    let m = x.detach().max_axes(&[1], true);
+    let lse = (x - &m).exp().sum_axes(&[1], true).ln() + &m;
+    ((lse - x) * y).sum() / 64.0
+}

@@ -1,0 +1,164 @@
+//! The gradient checker: automatic derivatives, in both modes and to second order, against central differences.
+//!
+//! ```
+//! use tove_tensor::{GradCheck, Tensor};
+//! let f = |x: &[Tensor]| (&x[0] * &x[1]).sin();
+//! let inputs = [Tensor::from([0.3, 1.2]), Tensor::from([2.0, -0.4])];
+//! GradCheck::default().check(f, &inputs).unwrap();
+//! ```
+
+use std::fmt;
+
+use super::functional::{jacfwd, jacrev};
+use super::numeric::{Scheme, try_numerical_jacobian};
+use super::{grad, jvp};
+use crate::{DType, Error, Tensor};
+
+/// How to check. The defaults suit f64 functions away from kinks.
+#[derive(Clone, Copy, Debug)]
+pub struct GradCheck {
+    /// Step of the central difference.
+    pub step: f64,
+    /// Largest accepted norm-wise relative error.
+    pub tolerance: f64,
+    /// 1 checks first derivatives, 2 also second ones, as derivatives of the gradient and of the directional derivative.
+    pub order: u32,
+}
+
+impl Default for GradCheck {
+    fn default() -> GradCheck {
+        GradCheck { step: 1e-5, tolerance: 1e-6, order: 2 }
+    }
+}
+
+/// Where automatic and numerical derivative disagree most.
+#[derive(Clone, Debug)]
+pub struct Mismatch {
+    /// What was compared, such as `reverse mode, order 1`.
+    pub what: String,
+    /// Which input was varied.
+    pub input: usize,
+    /// Output position and input position of the worst entry.
+    pub entry: (Vec<usize>, Vec<usize>),
+    /// The automatic value there.
+    pub automatic: f64,
+    /// The numerical value there.
+    pub numerical: f64,
+    /// The norm-wise relative error.
+    pub error: f64,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (output, input) = &self.entry;
+        write!(
+            f,
+            "{}: derivative of output {output:?} by entry {input:?} of input {}: automatic {}, numerical {} (error {:.1e})",
+            self.what, self.input, self.automatic, self.numerical, self.error
+        )
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
+/// Why a check did not pass.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CheckError {
+    /// A derivative is wrong.
+    #[error("{0}")]
+    Mismatch(Box<Mismatch>),
+    /// The check could not be carried out.
+    #[error(transparent)]
+    Error(#[from] Error),
+}
+
+impl GradCheck {
+    /// Checks the derivatives of `f` with respect to every floating-point input.
+    pub fn check(&self, f: impl Fn(&[Tensor]) -> Tensor, inputs: &[Tensor]) -> std::result::Result<(), CheckError> {
+        for (index, x) in inputs.iter().enumerate().filter(|(_, x)| x.dtype().is_float()) {
+            let at = |moved: &Tensor| f(&with(inputs, index, moved));
+            self.compare("reverse mode, order 1", index, x, &at, jacrev(at, x))?;
+            self.compare("forward mode, order 1", index, x, &at, jacfwd(at, x))?;
+            if self.order >= 2 {
+                self.second(index, x, &at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Second derivatives along fixed directions, so that the cost stays that of a few Jacobians.
+    fn second(&self, index: usize, x: &Tensor, f: &dyn Fn(&Tensor) -> Tensor) -> std::result::Result<(), CheckError> {
+        let y = f(&x.detach());
+        let weights = direction(&y, 0.7);
+        let along = direction(x, 1.3);
+        let gradient = |x: &Tensor| grad(|x: &Tensor| (f(x) * &weights).sum())(x);
+        let slope = |x: &Tensor| jvp(f, x, &along).1;
+        self.compare("reverse over reverse", index, x, &gradient, jacrev(gradient, x))?;
+        self.compare("forward over reverse", index, x, &gradient, jacfwd(gradient, x))?;
+        self.compare("reverse over forward", index, x, &slope, jacrev(slope, x))?;
+        self.compare("forward over forward", index, x, &slope, jacfwd(slope, x))
+    }
+
+    fn compare(
+        &self,
+        what: &str,
+        index: usize,
+        x: &Tensor,
+        f: &dyn Fn(&Tensor) -> Tensor,
+        automatic: Tensor,
+    ) -> std::result::Result<(), CheckError> {
+        let numerical = try_numerical_jacobian(f, x, Scheme::Central, self.step)?.jacobian;
+        let outputs = numerical.rank() - x.rank();
+        let (a, n) = (automatic.to_f64_vec(), numerical.to_f64_vec());
+        if a.len() != n.len() {
+            let problem = "automatic and numerical Jacobian differ in size";
+            return Err(Error::shapes("gradcheck", automatic.shape(), numerical.shape(), problem).into());
+        }
+        let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
+        let distance = norm(&mut a.iter().zip(&n).map(|(a, n)| a - n));
+        let scale = norm(&mut n.iter().copied()).max(norm(&mut a.iter().copied())).max(1.0);
+        let error = distance / scale;
+        if error <= self.tolerance {
+            return Ok(());
+        }
+        let gap = |i: usize| if a[i].is_nan() || n[i].is_nan() { f64::INFINITY } else { (a[i] - n[i]).abs() };
+        let worst = (0..a.len()).max_by(|&i, &j| gap(i).total_cmp(&gap(j))).unwrap_or(0);
+        let position = unravel(worst, numerical.dims());
+        Err(CheckError::Mismatch(Box::new(Mismatch {
+            what: what.to_string(),
+            input: index,
+            entry: (position[..outputs].to_vec(), position[outputs..].to_vec()),
+            automatic: a[worst],
+            numerical: n[worst],
+            error,
+        })))
+    }
+}
+
+/// `inputs` with one of them exchanged.
+fn with(inputs: &[Tensor], index: usize, x: &Tensor) -> Vec<Tensor> {
+    let mut inputs = inputs.to_vec();
+    inputs[index] = x.clone();
+    inputs
+}
+
+/// A fixed direction without symmetry: irrational multiples, wrapped.
+fn direction(like: &Tensor, phase: f64) -> Tensor {
+    let values: Vec<f64> = (0..like.numel()).map(|i| (phase + i as f64 * 1.618_033_988).sin() + 0.1).collect();
+    Tensor::from_vec(values, like.shape()).to_dtype(if like.dtype().is_float() { like.dtype() } else { DType::F64 })
+}
+
+/// The position of a row-major index.
+fn unravel(mut index: usize, sizes: &[usize]) -> Vec<usize> {
+    let mut position = vec![0; sizes.len()];
+    for (slot, &size) in position.iter_mut().zip(sizes).rev() {
+        *slot = index % size.max(1);
+        index /= size.max(1);
+    }
+    position
+}
+
+/// Checks `f` at `inputs` with the default settings.
+pub fn gradcheck(f: impl Fn(&[Tensor]) -> Tensor, inputs: &[Tensor]) -> std::result::Result<(), CheckError> {
+    GradCheck::default().check(f, inputs)
+}
