@@ -5,6 +5,7 @@ use super::fill::for_chunks;
 use super::philox::block_of;
 use super::{Key, RandomError};
 use crate::kernels::math::Float;
+use crate::kernels::simd::{Kernel, dispatch};
 
 /// Elements per task.
 const CHUNK: usize = 1 << 13;
@@ -18,10 +19,12 @@ struct Stream {
 }
 
 impl Stream {
+    #[inline(always)]
     fn new(key: Key, element: usize) -> Self {
         Self { key, next: element as u64, words: [0; 2], left: 0 }
     }
 
+    #[inline(always)]
     fn bits(&mut self) -> u64 {
         if self.left == 0 {
             let [a, b, c, d] = block_of(self.key, self.next);
@@ -34,10 +37,12 @@ impl Stream {
     }
 
     /// An odd multiple of 2^−53 in (0, 1).
+    #[inline(always)]
     fn open(&mut self) -> f64 {
         ((self.bits() >> 12) as f64 + 0.5) * (1.0 / 4503599627370496.0)
     }
 
+    #[inline(always)]
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * <f64 as Float>::ln(self.open())).sqrt();
         radius * <f64 as Float>::cos(2.0 * std::f64::consts::PI * self.open())
@@ -45,6 +50,7 @@ impl Stream {
 
     /// An integer in [0, range), or any integer for a range of zero (meaning 2^64). Lemire (2019): the upper half of
     /// range × word, redrawn for the few words that would favour some values.
+    #[inline(always)]
     fn below(&mut self, range: u64) -> u64 {
         if range == 0 {
             return self.bits();
@@ -61,6 +67,7 @@ impl Stream {
 
     /// A gamma variate as value and ln factor: value · e^factor. Marsaglia and Tsang (2000) for shapes from one on; below,
     /// G(a) = G(a + 1) U^(1/a), whose second part may be far below the smallest number.
+    #[inline(always)]
     fn gamma(&mut self, shape: f64) -> (f64, f64) {
         let boosted = shape < 1.0;
         let factor = if boosted { <f64 as Float>::ln(self.open()) / shape } else { 0.0 };
@@ -134,8 +141,48 @@ fn check_positive<T: Float>(values: &[T], draws: usize) -> Result<(), RandomErro
 }
 
 /// One parameter for all, or one for each.
+#[inline(always)]
 fn at<T: Float>(values: &[T], i: usize) -> f64 {
     values[if values.len() == 1 { 0 } else { i }].to_f64()
+}
+
+struct Gamma<'a, T> {
+    key: Key,
+    start: usize,
+    shape: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Gamma<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        for (i, out) in (self.start..).zip(self.out) {
+            let (value, factor) = Stream::new(self.key, i).gamma(at(self.shape, i));
+            *out = T::from_f64(value * <f64 as Float>::exp(factor));
+        }
+    }
+}
+
+struct Beta<'a, T> {
+    key: Key,
+    start: usize,
+    shapes: [&'a [T]; 2],
+    out: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Beta<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        for (i, out) in (self.start..).zip(self.out) {
+            let mut stream = Stream::new(self.key, i);
+            let (x, x_factor) = stream.gamma(at(self.shapes[0], i));
+            let (y, y_factor) = stream.gamma(at(self.shapes[1], i));
+            let odds = <f64 as Float>::ln(x) - <f64 as Float>::ln(y) + (x_factor - y_factor);
+            *out = T::from_f64(<f64 as Float>::sigmoid(odds));
+        }
+    }
 }
 
 /// Fills with gamma variates of scale one; `shape` holds one shape, or one for each element.
@@ -152,12 +199,7 @@ fn at<T: Float>(values: &[T], i: usize) -> f64 {
 /// If a shape is not positive and finite, or the lengths do not fit.
 pub fn fill_gamma<T: Float>(key: Key, shape: &[T], out: &mut [T]) -> Result<(), RandomError> {
     check_positive(shape, out.len())?;
-    for_chunks(out, CHUNK, |start, out| {
-        for (i, out) in out.iter_mut().enumerate() {
-            let (value, factor) = Stream::new(key, start + i).gamma(at(shape, start + i));
-            *out = T::from_f64(value * <f64 as Float>::exp(factor));
-        }
-    });
+    for_chunks(out, CHUNK, |start, out| dispatch(Gamma { key, start, shape, out }));
     Ok(())
 }
 
@@ -169,14 +211,6 @@ pub fn fill_gamma<T: Float>(key: Key, shape: &[T], out: &mut [T]) -> Result<(), 
 pub fn fill_beta<T: Float>(key: Key, a: &[T], b: &[T], out: &mut [T]) -> Result<(), RandomError> {
     check_positive(a, out.len())?;
     check_positive(b, out.len())?;
-    for_chunks(out, CHUNK, |start, out| {
-        for (i, out) in out.iter_mut().enumerate() {
-            let mut stream = Stream::new(key, start + i);
-            let (x, x_factor) = stream.gamma(at(a, start + i));
-            let (y, y_factor) = stream.gamma(at(b, start + i));
-            let odds = <f64 as Float>::ln(x) - <f64 as Float>::ln(y) + (x_factor - y_factor);
-            *out = T::from_f64(<f64 as Float>::sigmoid(odds));
-        }
-    });
+    for_chunks(out, CHUNK, |start, out| dispatch(Beta { key, start, shapes: [a, b], out }));
     Ok(())
 }
