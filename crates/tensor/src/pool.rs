@@ -1,6 +1,6 @@
 //! The one thread pool of the process: fork and join with workers that spin for a moment before they sleep.
 //!
-//! [`parallel_for`] runs `tasks` independent pieces of work. The caller takes part, so that one thread means no
+//! A region runs a number of independent tasks. The caller takes part, so that one thread means no
 //! synchronisation at all. Work is always cut by shape, never by the number of threads: which thread runs a task
 //! changes, what a task computes does not, and results are bit-identical for any thread count.
 //!
@@ -133,7 +133,7 @@ impl Pool {
         let mut spins = 0u32;
         while self.inside.load(SeqCst) != 0 {
             spins += 1;
-            if spins % 4096 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+            if spins.is_multiple_of(4096) { std::thread::yield_now() } else { std::hint::spin_loop() }
         }
         self.busy.store(false, SeqCst);
     }
@@ -165,7 +165,7 @@ impl Pool {
                 continue;
             }
             spins = spins.wrapping_add(1);
-            if spins % 64 == 0 && idle.elapsed() > SPIN {
+            if spins.is_multiple_of(64) && idle.elapsed() > SPIN {
                 self.sleep();
                 idle = Instant::now();
             } else {
@@ -218,7 +218,11 @@ mod tests {
     #[test]
     fn nested_regions_run_inline() {
         let total = AtomicUsize::new(0);
-        parallel_for(4, &|_| parallel_for(5, &|_| drop(total.fetch_add(1, SeqCst))));
+        parallel_for(4, &|_| {
+            parallel_for(5, &|_| {
+                total.fetch_add(1, SeqCst);
+            })
+        });
         assert_eq!(total.load(SeqCst), 20);
     }
 
@@ -227,7 +231,9 @@ mod tests {
         let caught = catch_unwind(|| parallel_for(8, &|i| assert!(i != 5, "task five")));
         assert!(caught.is_err());
         let total = AtomicUsize::new(0);
-        parallel_for(8, &|_| drop(total.fetch_add(1, SeqCst)));
+        parallel_for(8, &|_| {
+            total.fetch_add(1, SeqCst);
+        });
         assert_eq!(total.load(SeqCst), 8);
     }
 }
