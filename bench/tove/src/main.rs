@@ -5,6 +5,7 @@
 //! quality means.
 
 mod data;
+mod derivatives;
 mod memory;
 mod nets;
 mod products;

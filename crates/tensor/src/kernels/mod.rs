@@ -6,3 +6,4 @@ pub(crate) mod gemm;
 pub mod math;
 pub(crate) mod reduce;
 pub mod simd;
+pub(crate) mod squares;

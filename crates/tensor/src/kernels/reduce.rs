@@ -17,7 +17,7 @@ const LANES: usize = 64;
 /// Elements folded lane by lane before lanes are combined.
 const BLOCK: usize = 4096;
 /// Elements per task.
-const CHUNK: usize = 32 * 1024;
+pub(crate) const CHUNK: usize = 32 * 1024;
 
 /// A pointer that tasks may share; they touch disjoint outputs.
 #[derive(Clone, Copy)]
@@ -92,7 +92,7 @@ unsafe fn fold_rows<T: Copy, F: Fold<T>>(f: F, x: *const T, rows: usize, length:
 }
 
 /// Combines a list by halves.
-fn halves<T: Copy, F: Fold<T>>(f: F, items: &[T]) -> T {
+pub(crate) fn halves<T: Copy, F: Fold<T>>(f: F, items: &[T]) -> T {
     match items {
         [] => f.neutral(),
         [item] => *item,

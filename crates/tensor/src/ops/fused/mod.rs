@@ -5,6 +5,7 @@
 //! oracle the kernels are tested against.
 
 mod linear;
+mod squared_error;
 
 use smallvec::SmallVec;
 
@@ -14,6 +15,7 @@ use crate::{Result, Tensor};
 
 pub use linear::Activation;
 pub(crate) use linear::linear;
+pub(crate) use squared_error::squared_error;
 
 /// An operation with kernels and a definition.
 pub(crate) trait Fused: Clone + Send + Sync + 'static {
