@@ -58,7 +58,11 @@ struct Training {
 impl Training {
     fn train(&mut self) -> f32 {
         let output = self.net.forward(&self.x);
-        let loss = if self.cross_entropy { output.cross_entropy(&self.y, &CrossEntropy::default()) } else { output.mse_loss(&self.y, Reduction::Mean) };
+        let loss = if self.cross_entropy {
+            output.cross_entropy(&self.y, &CrossEntropy::default())
+        } else {
+            output.mse_loss(&self.y, Reduction::Mean)
+        };
         loss.backward();
         let mut parameters: Vec<&mut Tensor> = Vec::new();
         for (weight, bias) in &mut self.net.layers {

@@ -16,8 +16,9 @@ pub use tove_tensor as tensor;
 pub mod prelude {
     pub use tove_optim::Adam;
     pub use tove_tensor::{
-        Activation, CrossEntropy, DType, Error, GradCheck, Reduction, Result, Shape, Tensor, TryOps, TryUnary, checkpoint, grad, grad_of,
-        gradcheck, hessian, hvp, jacobian, jvp, linearize, no_grad, per_sample_grad, value_and_grad, vjp, vmap,
+        Activation, CrossEntropy, DType, Error, GradCheck, Reduction, Result, Shape, Tensor, TryOps, TryUnary,
+        checkpoint, grad, grad_of, gradcheck, hessian, hvp, jacobian, jvp, linearize, no_grad, per_sample_grad,
+        value_and_grad, vjp, vmap,
     };
 }
 

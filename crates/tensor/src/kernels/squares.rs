@@ -1,7 +1,7 @@
 //! Sum of squared differences in one pass over both operands, in a fixed order for any number of threads.
 
 use super::math::Float;
-use super::reduce::{CHUNK, halves, Fold};
+use super::reduce::{CHUNK, Fold, halves};
 use super::simd::{Kernel, dispatch};
 use crate::pool::parallel_for;
 
