@@ -1,5 +1,6 @@
 //! Tensors, kernels, linear algebra and automatic differentiation.
 
+pub mod io;
 pub mod kernels;
 pub mod pool;
 
