@@ -58,6 +58,12 @@ fn header_bytes(file: &[u8]) -> Parsed<&[u8]> {
     let Some((length, rest)) = file.split_first_chunk::<LENGTH_FIELD>() else {
         return Err(Failure::malformed(format!("only {} bytes, no room for a safetensors header", file.len())));
     };
+    if length.starts_with(b"PK\x03\x04") || length.starts_with(b"\x80\x02}") {
+        return Err(Failure::unsupported(
+            "this is a Python pickle (a torch checkpoint), not a safetensors file",
+            "pickles run code when loaded; save with safetensors.torch.save_file instead",
+        ));
+    }
     let length = u64::from_le_bytes(*length);
     if length > LONGEST {
         let problem = format!("a header of {length} bytes (limit {LONGEST})");
@@ -162,8 +168,8 @@ fn check(declared: Vec<Declaration>, start: usize, file_length: usize) -> Parsed
             return fault(format!("bytes {begin} to {end} of {data_length} bytes of data"));
         }
         if begin != position {
-            let relation = if begin < position { "overlaps the tensor before it" } else { "leaves a hole before it" };
-            return fault(format!("its bytes {begin} to {end} {relation}, which ends at {position}"));
+            let relation = if begin < position { "inside" } else { "behind a hole after" };
+            return fault(format!("begins at byte {begin}, {relation} the tensor before it, which ends at {position}"));
         }
         let needed = bytes_needed(&dtype, &shape).map_err(|failure| failure.item("tensor", &name))?;
         if needed.is_some_and(|needed| needed != end - begin) {
