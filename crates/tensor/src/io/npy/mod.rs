@@ -51,7 +51,7 @@ fn map_whole(map: Arc<FileMap>) -> Parsed<RawArray> {
 /// npy::write_to(&mut file, &[], Values::Bool(&[true]))?;
 /// let mut rest = file.as_slice();
 /// assert_eq!(npy::read_from(&mut rest)?.shape(), [2]);
-/// assert_eq!(npy::read_from(&mut rest)?.shape(), []);
+/// assert!(npy::read_from(&mut rest)?.shape().is_empty());
 /// assert!(rest.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
