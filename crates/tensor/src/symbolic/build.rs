@@ -29,6 +29,9 @@ impl Expr {
     /// The sum of all terms.
     pub fn sum(terms: impl IntoIterator<Item = Expr>) -> Expr {
         let mut stack: Vec<Expr> = terms.into_iter().collect();
+        if stack.len() == 1 {
+            return stack.swap_remove(0);
+        }
         stack.reverse();
         let mut number = Number::ZERO;
         let mut collected = Collected::default();
@@ -48,6 +51,9 @@ impl Expr {
             }
         }
         let mut terms = collected.terms();
+        if number.is_nan() || terms.iter().any(|(_, c)| c.is_nan()) {
+            return Expr::from(f64::NAN);
+        }
         terms.sort_by(|(a, _), (b, _)| compare_terms(a, b));
         let mut terms: Vec<Expr> = terms.into_iter().map(|(term, c)| scale(c, term)).collect();
         if !number.is_zero() {
@@ -91,6 +97,11 @@ impl Expr {
             (_, Some(n)) if n.is_zero() => return Expr::from(1),
             (_, Some(n)) if n.is_one() => return self.clone(),
             (Some(base), _) if base.is_one() => return Expr::from(1),
+            (Some(base), Some(_)) if base.is_nan() => return self.clone(),
+            // every 0^(-n) is 1/0
+            (Some(base), Some(n)) if base.is_zero() && n.is_negative() => {
+                return Expr::new(Node::Power(self.clone(), Expr::from(-1)));
+            }
             (Some(base), Some(n)) => {
                 if let Some(value) = base.pow(n) {
                     return Expr::from_number(value);
@@ -126,8 +137,10 @@ impl Expr {
             if let Some(exact) = function.exact(number) {
                 return exact;
             }
-            if matches!(number, Number::Float(_)) {
-                return Expr::from(function.value(number.value()));
+            // asin(1.25) stays as it is: the culprit says more than a NaN
+            let value = function.value(number.value());
+            if matches!(number, Number::Float(_)) && !value.is_nan() {
+                return Expr::from(value);
             }
         }
         if let Some(positive) = self.without_minus() {
@@ -261,13 +274,16 @@ fn finish_product(mut number: Number, powers: Powers, exponential: Expr) -> Expr
             factors.push(exponential);
         }
     }
+    if number.is_nan() || number.is_zero() {
+        return Expr::from_number(number);
+    }
+    factors.sort();
     if !number.is_one() {
-        factors.push(Expr::from_number(number));
+        factors.insert(0, Expr::from_number(number));
     }
     if !collected {
         return Expr::product(factors);
     }
-    factors.sort();
     match factors.len() {
         0 => Expr::from(1),
         1 => factors.swap_remove(0),

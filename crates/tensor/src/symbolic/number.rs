@@ -24,13 +24,14 @@ impl Number {
         if value.trunc() == value && value.abs() <= EXACT {
             return Number::Ratio(value as i64, 1);
         }
-        Number::Float(value)
+        // one NaN only, whatever its bits
+        Number::Float(if value.is_nan() { f64::NAN } else { value })
     }
 
     /// `numerator / denominator`, exact if it fits in 64 bits.
     fn ratio(numerator: i128, denominator: i128) -> Number {
         if denominator == 0 {
-            return Number::Float(numerator as f64 / 0.0);
+            return Number::from_f64(numerator as f64 / 0.0);
         }
         let divisor = greatest_common_divisor(numerator.unsigned_abs(), denominator.unsigned_abs()) as i128;
         let sign = denominator.signum();
@@ -50,6 +51,10 @@ impl Number {
 
     pub fn is_zero(self) -> bool {
         matches!(self, Number::Ratio(0, _))
+    }
+
+    pub fn is_nan(self) -> bool {
+        self.value().is_nan()
     }
 
     pub fn is_one(self) -> bool {
@@ -95,7 +100,7 @@ impl Number {
     pub fn pow(self, exponent: Number) -> Option<Number> {
         if let (Number::Ratio(n, d), Number::Ratio(p, q)) = (self, exponent) {
             if n == 0 && p < 0 {
-                return Some(Number::Float(f64::INFINITY));
+                return None; // 1/0 stays as it is written
             }
             let (n, d) = match q {
                 1 => (n, d),

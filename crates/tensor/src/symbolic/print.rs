@@ -135,28 +135,26 @@ fn product(factors: &[Expr]) -> (Vec<Task>, Binding) {
         above.push(Expr::from(1));
     }
     let mut tasks = vec![text(sign)];
-    join(&mut tasks, above, Binding::Product);
-    match below.len() {
-        0 => {}
-        1 => {
-            tasks.push(text("/"));
-            join(&mut tasks, below, Binding::Power);
+    join(&mut tasks, above);
+    // 1/(2*0) would read as 1/0, so a zero below the line is divided by on its own
+    if below.len() < 2 || below.iter().any(Expr::is_zero) {
+        for factor in below {
+            tasks.extend([text("/"), Task::Print(factor, Binding::Power)]);
         }
-        _ => {
-            tasks.push(text("/("));
-            join(&mut tasks, below, Binding::Product);
-            tasks.push(text(")"));
-        }
+    } else {
+        tasks.push(text("/("));
+        join(&mut tasks, below);
+        tasks.push(text(")"));
     }
     let binding = if sign.is_empty() { Binding::Product } else { Binding::Sum };
     (tasks, binding)
 }
 
-fn join(tasks: &mut Vec<Task>, factors: Vec<Expr>, needed: Binding) {
+fn join(tasks: &mut Vec<Task>, factors: Vec<Expr>) {
     for (i, factor) in factors.into_iter().enumerate() {
         if i > 0 {
             tasks.push(text("*"));
         }
-        tasks.push(Task::Print(factor, needed));
+        tasks.push(Task::Print(factor, Binding::Product));
     }
 }

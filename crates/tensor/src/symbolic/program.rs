@@ -101,7 +101,32 @@ impl Program {
             }
         }
         let results = expressions.iter().map(|e| compiler.register(e)).collect();
-        Program { variables: compiler.variables, instructions: compiler.instructions, results }
+        let mut program = Program { variables: compiler.variables, instructions: compiler.instructions, results };
+        program.drop_unused();
+        program
+    }
+
+    /// Removes instructions that no result needs, such as a negation that became part of a difference.
+    fn drop_unused(&mut self) {
+        let mut used = vec![false; self.instructions.len()];
+        self.results.iter().for_each(|&result| used[result] = true);
+        for register in (0..used.len()).rev() {
+            if used[register] {
+                // operands come earlier, so one sweep backwards finds all
+                self.instructions[register].with_operands(|operand| {
+                    used[operand] = true;
+                    operand
+                });
+            }
+        }
+        let mut renamed = vec![0; used.len()];
+        let mut kept = Vec::new();
+        for (register, instruction) in self.instructions.iter().enumerate().filter(|(register, _)| used[*register]) {
+            renamed[register] = kept.len();
+            kept.push(instruction.with_operands(|operand| renamed[operand]));
+        }
+        self.results.iter_mut().for_each(|result| *result = renamed[*result]);
+        self.instructions = kept;
     }
 
     /// The variables in the order in which [`Program::run`] expects their values.
@@ -261,17 +286,22 @@ impl Compiler {
         let mut total = self.register(&terms[0]);
         for term in &terms[1..] {
             let term = self.register(term);
-            // a + (-b) is a - b
-            let negated = match self.instructions[term] {
-                Instruction::Negate(positive) => Some(positive),
-                _ => None,
-            };
-            total = self.emit(match negated {
-                Some(positive) => Instruction::Subtract(total, positive),
-                None => Instruction::Add(total, term),
+            // a + (-b) and (-b) + a are a - b
+            total = self.emit(match (self.negated(total), self.negated(term)) {
+                (_, Some(positive)) => Instruction::Subtract(total, positive),
+                (Some(positive), None) => Instruction::Subtract(term, positive),
+                (None, None) => Instruction::Add(total, term),
             });
         }
         total
+    }
+
+    /// What the register negates, if that is what it does.
+    fn negated(&self, register: Register) -> Option<Register> {
+        match self.instructions[register] {
+            Instruction::Negate(positive) => Some(positive),
+            _ => None,
+        }
     }
 
     fn product(&mut self, factors: &[Expr]) -> Register {
@@ -341,6 +371,22 @@ impl Instruction {
             Instruction::IntegerPower(a, n) => r[a].powi(n),
             Instruction::SquareRoot(a) => r[a].sqrt(),
             Instruction::Call(function, a) => function.value(r[a]),
+        }
+    }
+
+    /// The same instruction on other registers.
+    fn with_operands(self, mut rename: impl FnMut(Register) -> Register) -> Instruction {
+        match self {
+            Instruction::Constant(_) | Instruction::Input(_) => self,
+            Instruction::Add(a, b) => Instruction::Add(rename(a), rename(b)),
+            Instruction::Subtract(a, b) => Instruction::Subtract(rename(a), rename(b)),
+            Instruction::Multiply(a, b) => Instruction::Multiply(rename(a), rename(b)),
+            Instruction::Divide(a, b) => Instruction::Divide(rename(a), rename(b)),
+            Instruction::Negate(a) => Instruction::Negate(rename(a)),
+            Instruction::Power(a, b) => Instruction::Power(rename(a), rename(b)),
+            Instruction::IntegerPower(a, n) => Instruction::IntegerPower(rename(a), n),
+            Instruction::SquareRoot(a) => Instruction::SquareRoot(rename(a)),
+            Instruction::Call(function, a) => Instruction::Call(function, rename(a)),
         }
     }
 
