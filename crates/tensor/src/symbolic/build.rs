@@ -12,10 +12,10 @@
 use super::expr::{Constant, Node, Sign};
 use super::function::Parity;
 use super::number::Number;
+use super::operators::AsExpr;
 use super::{Expr, Function};
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::ops::{Add, Div, Mul, Neg, Sub};
 
 impl Expr {
     pub(super) fn from_number(number: Number) -> Expr {
@@ -128,7 +128,7 @@ impl Expr {
 
     /// The square root.
     pub fn sqrt(&self) -> Expr {
-        self.pow(&Expr::from_number(Number::Ratio(1, 2)))
+        self.pow(Expr::from_number(Number::Ratio(1, 2)))
     }
 
     /// `function(self)`.
@@ -257,7 +257,7 @@ fn finish_product(mut number: Number, powers: Powers, exponential: Expr) -> Expr
     let mut factors = Vec::with_capacity(powers.powers.len() + 2);
     let mut collected = true;
     for (base, exponents) in powers.powers {
-        let power = base.pow(&Expr::sum(exponents));
+        let power = base.pow(Expr::sum(exponents));
         match power.number() {
             Some(n) => number = number.mul(n),
             None => {
@@ -316,98 +316,3 @@ fn exp_of_multiple_of_ln(factors: &[Expr]) -> Option<Expr> {
         _ => None,
     }
 }
-
-/// Something that stands for an expression: one itself, or a number.
-pub trait AsExpr {
-    /// The expression.
-    fn as_expr(&self) -> Expr;
-}
-
-impl AsExpr for &Expr {
-    fn as_expr(&self) -> Expr {
-        Expr::clone(self)
-    }
-}
-
-impl AsExpr for Expr {
-    fn as_expr(&self) -> Expr {
-        self.clone()
-    }
-}
-
-impl AsExpr for i32 {
-    fn as_expr(&self) -> Expr {
-        Expr::from(*self)
-    }
-}
-
-impl AsExpr for f64 {
-    fn as_expr(&self) -> Expr {
-        Expr::from(*self)
-    }
-}
-
-impl From<f64> for Expr {
-    fn from(value: f64) -> Expr {
-        Expr::from_number(Number::from_f64(value))
-    }
-}
-
-impl From<i32> for Expr {
-    fn from(value: i32) -> Expr {
-        Expr::from_number(Number::Ratio(i64::from(value), 1))
-    }
-}
-
-impl Neg for &Expr {
-    type Output = Expr;
-
-    fn neg(self) -> Expr {
-        Expr::product([Expr::from(-1), self.clone()])
-    }
-}
-
-impl Neg for Expr {
-    type Output = Expr;
-
-    fn neg(self) -> Expr {
-        -&self
-    }
-}
-
-/// An operator for both owned and borrowed operands.
-macro_rules! operator {
-    ($trait:ident $method:ident, |$a:ident, $b:ident| $result:expr) => {
-        impl $trait<&Expr> for &Expr {
-            type Output = Expr;
-
-            fn $method(self, other: &Expr) -> Expr {
-                let ($a, $b) = (self.clone(), other.clone());
-                $result
-            }
-        }
-
-        impl $trait<Expr> for Expr {
-            type Output = Expr;
-
-            fn $method(self, other: Expr) -> Expr {
-                let ($a, $b) = (self, other);
-                $result
-            }
-        }
-
-        impl $trait<&Expr> for Expr {
-            type Output = Expr;
-
-            fn $method(self, other: &Expr) -> Expr {
-                let ($a, $b) = (self, other.clone());
-                $result
-            }
-        }
-    };
-}
-
-operator!(Add add, |a, b| Expr::sum([a, b]));
-operator!(Sub sub, |a, b| Expr::sum([a, -b]));
-operator!(Mul mul, |a, b| Expr::product([a, b]));
-operator!(Div div, |a, b| Expr::product([a, b.pow(-1)]));

@@ -17,17 +17,19 @@
 //! Values are real: where a step has none (`ln(-1)`, `(-8)^(1/3)`) the result is NaN, as in floating point.
 
 mod build;
+mod compile;
 mod diff;
 mod expr;
 mod function;
 mod number;
+mod operators;
 mod parse;
 mod print;
 mod program;
 mod simplify;
 
-pub use build::AsExpr;
 pub use expr::Expr;
 pub use function::Function;
+pub use operators::AsExpr;
 pub use parse::ParseError;
 pub use program::{Calls, EvaluationError, Program};

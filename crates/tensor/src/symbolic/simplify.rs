@@ -53,7 +53,7 @@ impl Expr {
                 (None, Node::Number(_) | Node::Constant(_) | Node::Variable(_)) => e.clone(),
                 (None, Node::Sum(terms)) => pythagoras(Expr::sum(terms.iter().map(get))),
                 (None, Node::Product(factors)) => quotient_of_sine(Expr::product(factors.iter().map(get))),
-                (None, Node::Power(base, exponent)) => get(base).pow(&get(exponent)),
+                (None, Node::Power(base, exponent)) => get(base).pow(get(exponent)),
                 (None, Node::Call(function, argument)) => get(argument).call(*function),
             };
             built.insert(e, result);
