@@ -3,6 +3,7 @@
 pub mod autodiff;
 mod dtype;
 mod error;
+pub mod io;
 pub mod kernels;
 pub mod meter;
 mod ops;
@@ -10,6 +11,7 @@ pub mod pool;
 pub mod random;
 mod shape;
 mod storage;
+pub mod symbolic;
 mod tensor;
 
 pub use autodiff::{
