@@ -36,6 +36,7 @@ pub mod npy;
 pub mod npz;
 mod raw;
 pub mod safetensors;
+mod tensors;
 mod values;
 
 pub use atomic::WriteOptions;
@@ -43,4 +44,5 @@ pub use error::{Fault, FaultKind, FileError, Place};
 pub use map::FileMap;
 pub use native::{NativeArray, NativeDType, NativeData};
 pub use raw::{Bytes, Endian, MAX_RANK, RawArray, RawDType};
+pub use tensors::{read_npz, read_safetensors, write_npz, write_safetensors};
 pub use values::Values;
