@@ -144,6 +144,18 @@ pub(crate) enum Epilogue<T> {
 }
 
 impl<T> Epilogue<T> {
+    /// The same with the bias `distance` numbers further on.
+    unsafe fn shifted(&self, distance: isize) -> Self {
+        // SAFETY: the caller guarantees that it has them.
+        unsafe {
+            match *self {
+                Self::None => Self::None,
+                Self::Bias(bias) => Self::Bias(bias.offset(distance)),
+                Self::BiasRelu(bias) => Self::BiasRelu(bias.offset(distance)),
+            }
+        }
+    }
+
     fn bias(&self) -> *const T {
         match *self {
             Self::None => std::ptr::null(),
@@ -242,15 +254,21 @@ unsafe fn gemm_on<T: GemmScalar>(
     let kernels = T::kernels(isa);
     // SAFETY: the caller guarantees the operands and the instruction set.
     unsafe {
-        if k > 0 && (m == 1 || n == 1) {
-            let (matrix, x, x_stride, y_stride, bias_stride) = if n == 1 {
-                (a, b.ptr, b.row_stride, c.row_stride, 0)
-            } else {
-                (b.transposed(), a.ptr, a.col_stride, c.col_stride, 1)
-            };
-            let m = matrix;
-            let y = c.ptr;
-            VectorProduct { kernels, alpha, m, x, x_stride, beta, y, y_stride, epilogue, bias_stride, parallel }.run();
+        // With few columns (or rows) and long adjacent lines, dot products beat tiles that are mostly empty.
+        let few = |count: usize, adjacent: bool| count == 1 || (count <= 4 && adjacent && k >= 32);
+        let y = c.ptr;
+        if k > 0 && few(n, a.col_stride == 1) {
+            let (m, x, x_stride, y_stride) = (a, b.ptr, b.row_stride, c.row_stride);
+            let bias_stride = 0;
+            VectorProduct { kernels, alpha, m, x, x_stride, beta, y, y_stride, epilogue, bias_stride, parallel }
+                .run_each(n, b.col_stride, c.col_stride, 1);
+        } else if k > 0 && few(m, b.row_stride == 1) {
+            let (x, x_stride, y_stride) = (a.ptr, a.col_stride, c.col_stride);
+            let bias_stride = 1;
+            let rows = m;
+            let m = b.transposed();
+            VectorProduct { kernels, alpha, m, x, x_stride, beta, y, y_stride, epilogue, bias_stride, parallel }
+                .run_each(rows, a.row_stride, c.row_stride, 0);
         } else if c.col_stride != 1 && c.row_stride == 1 {
             gemm_on(isa, parallel, alpha, b.transposed(), a.transposed(), beta, c.transposed(), Epilogue::None);
             finish(T::from(1), c, epilogue);
