@@ -20,6 +20,8 @@ const SPAN: usize = 4096;
 const PARALLEL: usize = 250_000;
 /// Multiply-adds that make a task worth handing out.
 const TASK: usize = 250_000;
+/// Products up to this many multiply-adds take the shortest way.
+const SMALL: usize = 1 << 15;
 /// Numbers that make a packing task.
 const PACK_TASK: usize = 1 << 15;
 /// Most tasks of a block.
@@ -98,6 +100,50 @@ fn run_tasks(parallel: bool, tasks: usize, body: &(dyn Fn(usize) + Sync)) {
 }
 
 impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
+    /// A small product straight from the operands, where their form allows it: no packing, no scratch memory, no
+    /// divisions. Says whether it was done.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    pub unsafe fn run_small(&self, k: usize) -> bool {
+        let (m, n) = (self.c.rows, self.c.cols);
+        let Some((b, b_stride)) = self.b.direct() else { return false };
+        let rows_form = self.a.row_stride != 1;
+        if m * n * k > SMALL || self.c.col_stride != 1 || (rows_form && self.a.col_stride != 1) {
+            return false;
+        }
+        let (height, width) = (self.kernels.rows, self.kernels.columns());
+        let mut column = 0;
+        while column < n {
+            let columns = (n - column).min(width);
+            let mut row = 0;
+            while row < m {
+                let rows = (m - row).min(height);
+                // SAFETY: the tile lies inside the result.
+                unsafe {
+                    let mut tile = Tile {
+                        k,
+                        a: self.a.at(row, 0),
+                        a_stride: if rows_form { self.a.row_stride } else { self.a.col_stride },
+                        b: b.add(column),
+                        b_stride,
+                        c: self.c.at(row, column),
+                        c_stride: self.c.row_stride,
+                        last: 0,
+                        start: if self.bias.is_null() { self.bias } else { self.bias.add(column) },
+                        alpha: self.alpha,
+                        accumulate: self.accumulate,
+                        relu: self.relu,
+                    };
+                    self.kernels.run(rows, columns, rows_form, &mut tile);
+                }
+                row += rows;
+            }
+            column += columns;
+        }
+        true
+    }
+
     /// Computes the product over the inner range `(first, count)`, which must not be empty.
     ///
     /// # Safety

@@ -317,12 +317,13 @@ unsafe fn multiply<T: GemmScalar, B: PackB<T>>(
         };
         let chunks = inner_chunks(c.rows, c.cols, k);
         if chunks > 1 {
-            sum_of_chunks(&product, chunks, k, epilogue);
-        } else {
+            return sum_of_chunks(&product, chunks, k, epilogue);
+        }
+        if !product.run_small(k) {
             product.run((0, k));
-            if !fused {
-                finish(one, c, epilogue);
-            }
+        }
+        if !fused {
+            finish(one, c, epilogue);
         }
     }
 }
