@@ -22,6 +22,8 @@ const PARALLEL: usize = 250_000;
 const TASK: usize = 250_000;
 /// Products up to this many multiply-adds take the shortest way.
 const SMALL: usize = 1 << 15;
+/// Bytes of a cache line.
+const LINE: usize = 64;
 /// Numbers that make a packing task.
 const PACK_TASK: usize = 1 << 15;
 /// Most tasks of a block.
@@ -39,6 +41,8 @@ pub(super) struct Product<'a, T: 'static, B> {
     /// Bias, one number per column, or null; only with `alpha` equal to one.
     pub bias: *const T,
     pub relu: bool,
+    /// Whether both operands come in order from memory, adjacent along the result, and are worth fetching ahead.
+    pub streams: bool,
     /// Whether the pool may be used.
     pub parallel: bool,
 }
@@ -130,6 +134,8 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
                         c: self.c.at(row, column),
                         c_stride: self.c.row_stride,
                         last: 0,
+                        ahead: b,
+                        ahead_step: 0,
                         start: if self.bias.is_null() { self.bias } else { self.bias.add(column) },
                         alpha: self.alpha,
                         accumulate: self.accumulate,
@@ -314,6 +320,7 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
         };
         for index in tiles.0..tiles.0 + tiles.1 {
             let (row, rows) = part(m, tile_count, index);
+            let (ahead, ahead_step) = self.ahead(block, panel * tile_count + index).unwrap_or((b, 0));
             // SAFETY: the tile lies inside the block.
             unsafe {
                 let mut tile = Tile {
@@ -329,6 +336,8 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
                     c: self.c.at(row0 + row, column),
                     c_stride: self.c.row_stride,
                     last: 0,
+                    ahead,
+                    ahead_step,
                     start: if block.first && !self.bias.is_null() { self.bias.add(column) } else { std::ptr::null() },
                     alpha: self.alpha,
                     accumulate: self.accumulate || !block.first,
@@ -341,6 +350,30 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
                 }
             }
         }
+    }
+
+    /// Which part of the next block of the operands the `call`-th tile of this block fetches: first the lines of `a`,
+    /// then those of `b`, as many as the inner dimension has steps.
+    #[inline]
+    fn ahead(&self, block: Block, call: usize) -> Option<(*const T, usize)> {
+        if !self.streams || block.last {
+            return None;
+        }
+        let (k0, k) = block.inner;
+        let next = (k0 + k) as isize;
+        let bytes = |stride: isize| k * stride.unsigned_abs() * size_of::<T>();
+        let left = bytes(self.a.col_stride);
+        let mut from = call * k * LINE;
+        let (mut start, mut stride) = (self.a.ptr, self.a.col_stride);
+        if from >= left {
+            from -= left;
+            let (b, b_stride) = self.b.direct()?;
+            if from >= bytes(b_stride) {
+                return None;
+            }
+            (start, stride) = (b, b_stride);
+        }
+        Some((start.wrapping_offset(next * stride).wrapping_byte_add(from), LINE))
     }
 
     /// A tile of a result whose columns are not adjacent, by way of a buffer.

@@ -313,6 +313,7 @@ unsafe fn multiply<T: GemmScalar, B: PackB<T>>(
             accumulate: beta != zero,
             bias: if fused { epilogue.bias() } else { std::ptr::null() },
             relu: fused && matches!(epilogue, Epilogue::BiasRelu(_)),
+            streams: false,
             parallel,
         };
         let chunks = inner_chunks(c.rows, c.cols, k);
@@ -348,10 +349,10 @@ unsafe fn sum_of_chunks<T: GemmScalar, B: PackB<T>>(
             // SAFETY: each chunk has its own part of the buffer.
             unsafe {
                 let c = parts.shifted((chunk * size) as isize);
-                let bias = std::ptr::null();
-                let alpha = T::from(1);
-                let chunk_product =
-                    Product { c, alpha, accumulate: false, bias, relu: false, parallel: false, ..*product };
+                let (alpha, bias) = (T::from(1), std::ptr::null());
+                let (accumulate, relu, parallel) = (false, false, false);
+                let streams = product.a.row_stride == 1 && product.b.direct().is_some();
+                let chunk_product = Product { c, alpha, accumulate, bias, relu, streams, parallel, ..*product };
                 let (first, end) = (chunk * k / chunks, (chunk + 1) * k / chunks);
                 chunk_product.run((first, end - first));
             }
