@@ -214,7 +214,7 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
         };
         let columns = self.kernels.columns();
         // Strides of a large power of two fall into few sets of the cache.
-        let clash = stride.unsigned_abs() * size_of::<T>() % 4096 == 0;
+        let clash = (stride.unsigned_abs() * size_of::<T>()).is_multiple_of(4096);
         m > 1 && (n > 16 * columns || (clash && n > 2 * columns))
     }
 

@@ -178,11 +178,11 @@ unsafe fn combine_group<V: Vector, const G: usize, const CHAINS: usize>(
         let mut step = |p: usize, chain: usize| {
             let factor = V::splat(*x.offset(p as isize * x_stride));
             let from = m.offset(p as isize * stride);
-            for g in 0..G - 1 {
-                sums[g][chain] = V::load(from.add(g * V::LANES)).mul_add(factor, sums[g][chain]);
+            for (g, sum) in sums.iter_mut().enumerate() {
+                let from = from.add(g * V::LANES);
+                let row = if g == G - 1 { V::load_masked(from, mask) } else { V::load(from) };
+                sum[chain] = row.mul_add(factor, sum[chain]);
             }
-            let row = V::load_masked(from.add((G - 1) * V::LANES), mask);
-            sums[G - 1][chain] = row.mul_add(factor, sums[G - 1][chain]);
         };
         let whole = k / CHAINS * CHAINS;
         for p in (0..whole).step_by(CHAINS) {

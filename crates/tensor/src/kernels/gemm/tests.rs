@@ -136,7 +136,7 @@ fn check<T: Real>(case: Case) {
     unsafe { gemm_on(isa, true, T::of(alpha), a.view(), b.view(), T::of(beta), c.view_mut(), end) };
     let mut untouched = vec![true; before.len()];
     for i in 0..m {
-        for j in 0..n {
+        for (j, bias) in bias.iter().enumerate() {
             let at = c.index(i, j);
             untouched[at] = false;
             let (mut sum, mut size) = (0.0, 0.0);
@@ -151,8 +151,8 @@ fn check<T: Real>(case: Case) {
                 size += (beta * before[at].value()).abs();
             }
             if epilogue > 0 {
-                expected += bias[j].value();
-                size += bias[j].value().abs();
+                expected += bias.value();
+                size += bias.value().abs();
             }
             if epilogue == 2 {
                 expected = expected.max(0.0);
