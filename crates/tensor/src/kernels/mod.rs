@@ -3,6 +3,7 @@
 
 pub(crate) mod elementwise;
 pub(crate) mod gemm;
+pub(crate) mod index;
 pub mod math;
 pub(crate) mod reduce;
 pub mod simd;
