@@ -1,12 +1,10 @@
 //! Loops over raw memory. Everything unsafe in the crate lives here and in `storage`.
 #![allow(unsafe_code)]
 
-<<<<<<< HEAD
 pub(crate) mod elementwise;
-=======
 #[allow(dead_code)] // Until the ops call all of it.
->>>>>>> gemm
 pub(crate) mod gemm;
+pub(crate) mod index;
 pub mod math;
 pub(crate) mod reduce;
 pub mod simd;

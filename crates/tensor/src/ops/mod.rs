@@ -8,8 +8,9 @@ pub(crate) mod arith;
 pub(crate) mod binary;
 pub(crate) mod constant;
 pub(crate) mod fused;
-pub(crate) mod linear_map;
+pub(crate) mod index;
 pub(crate) mod list;
+pub(crate) mod linear_map;
 pub(crate) mod matmul;
 mod operators;
 pub(crate) mod pointwise;
@@ -23,6 +24,7 @@ use crate::autodiff::{Grads, Point, Saves};
 use crate::{Error, Result, Tensor};
 
 pub use fused::Activation;
+pub use index::{Ellipsis, Index, IntoIndices, NewAxis, stepped};
 
 /// By-products of a forward kernel that its backward kernel can use.
 pub(crate) type Aux = SmallVec<[Tensor; 2]>;
