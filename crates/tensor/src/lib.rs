@@ -7,6 +7,7 @@ pub mod kernels;
 pub mod meter;
 mod ops;
 pub mod pool;
+pub mod random;
 mod shape;
 mod storage;
 mod tensor;

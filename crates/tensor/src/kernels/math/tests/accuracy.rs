@@ -157,7 +157,8 @@ double! {
     double_gelu gelu 4;
 }
 
-type Named<F> = (&'static str, F);
+type Unaries = [(&'static str, fn(f64) -> f64); 3];
+type Binaries = [(&'static str, fn(f64, f64) -> f64); 2];
 
 /// Next to the zeros at negative arguments the reflection loses digits, as it does in every C library: the absolute
 /// error is small there, not the relative one.
@@ -167,8 +168,7 @@ fn double_gamma_family() {
     check_double("digamma", 4, |x| x < 0.0, unary!(digamma));
     check_double("trigamma", 4, |x| x < 0.0, unary!(trigamma));
     let data = fixture();
-    let functions: [Named<fn(f64) -> f64>; 3] =
-        [("lgamma", Float::lgamma), ("digamma", Float::digamma), ("trigamma", Float::trigamma)];
+    let functions: Unaries = [("lgamma", Float::lgamma), ("digamma", Float::digamma), ("trigamma", Float::trigamma)];
     for (name, function) in functions {
         for row in data["unary"][name].as_array().expect("rows").iter().map(numbers).filter(|row| row[0] < 0.0) {
             let scale = row[1].abs().max(10.0);
@@ -180,7 +180,7 @@ fn double_gamma_family() {
 #[test]
 fn double_binary() {
     let data = fixture();
-    let functions: [Named<fn(f64, f64) -> f64>; 2] = [("pow", Float::pow), ("atan2", Float::atan2)];
+    let functions: Binaries = [("pow", Float::pow), ("atan2", Float::atan2)];
     for (name, function) in functions {
         let mut worst = 0;
         for row in data["binary"][name].as_array().expect("rows").iter().map(numbers) {
