@@ -5,4 +5,5 @@ pub(crate) mod elementwise;
 pub(crate) mod gemm;
 pub mod math;
 pub(crate) mod reduce;
+pub(crate) mod scan;
 pub mod simd;
