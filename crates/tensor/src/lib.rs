@@ -21,5 +21,6 @@ pub use error::{Error, Result};
 pub use ops::{Activation, Reduction};
 pub use ops::list::{TryOps, TryReduce, TryUnary};
 pub use pool::{num_threads, set_num_threads};
+pub use random::Key;
 pub use shape::Shape;
 pub use tensor::Tensor;

@@ -17,6 +17,7 @@ use crate::shape::Strides;
 use crate::storage::Buffer;
 use crate::{DType, Shape};
 
+pub(crate) use create::checked_numel;
 pub(crate) use fresh::Fresh;
 
 /// An n-dimensional array of one element type, with optional derivative tracking.

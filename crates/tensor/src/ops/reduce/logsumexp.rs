@@ -21,40 +21,71 @@ fn finite(x: &Tensor) -> Result<Tensor> {
     binary::select(&binary::is_finite(&x)?, &x, &Tensor::scalar_of(0.0, x.dtype()))
 }
 
+impl LogSumExp {
+    /// The largest element m where finite, else 0, and Σ e^(x − m), with the axes kept.
+    fn parts(&self, x: &Tensor) -> Result<(Tensor, Tensor)> {
+        let axes = negative(&self.axes);
+        let largest = finite(&max(x, &axes, true)?)?;
+        let total = sum(&unary::exp(&binary::sub(x, &largest)?)?, &axes, true)?;
+        Ok((largest, total))
+    }
+
+    fn is_empty(&self, x: &Tensor) -> bool {
+        count(x.shape(), &self.axes) == 0
+    }
+
+    /// ln(total) + m, or −∞ where the total is zero.
+    fn value(&self, x: &Tensor, largest: &Tensor, total: &Tensor) -> Result<Tensor> {
+        let (empty, safe) = nonzero(total)?;
+        let value = binary::add(&unary::ln(&safe)?, largest)?;
+        let value = binary::select(&empty, &Tensor::scalar_of(f64::NEG_INFINITY, x.dtype()), &value)?;
+        shape::reshape(&value, reduced(x.shape(), &self.axes, self.keep))
+    }
+}
+
+/// Where totals are zero, and the totals with 1 there: neither the logarithm nor the quotient of 0 is ever taken, so that
+/// no infinite slope meets a zero.
+fn nonzero(total: &Tensor) -> Result<(Tensor, Tensor)> {
+    let empty = binary::eq_scalar(total, 0.0)?;
+    let safe = binary::select(&empty, &Tensor::scalar_of(1.0, total.dtype()), total)?;
+    Ok((empty, safe))
+}
+
 impl Fused for LogSumExp {
     const NAME: &'static str = "logsumexp";
-    const NEEDS_OUTPUT: bool = true;
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
-        Ok((self.definition(&[&inputs[0].untracked()])?, Aux::new()))
+        let x = inputs[0].untracked();
+        if self.is_empty(&x) {
+            return Ok((self.definition(&[&x])?, Aux::new()));
+        }
+        let (largest, total) = self.parts(&x)?;
+        Ok((self.value(&x, &largest, &total)?, smallvec![largest, total]))
     }
 
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, _needs: &[bool]) -> Result<Grads> {
         let x = at.inputs[0];
-        let shape = kept(x.shape(), &self.axes);
-        let y = match at.output {
-            Some(y) => y.untracked(),
-            None => self.definition(&[x])?,
+        if self.is_empty(x) {
+            return Ok(smallvec![Some(x.zeros_like())]);
+        }
+        let (largest, total) = match at.aux {
+            [largest, total] => (largest.clone(), total.clone()),
+            _ => self.parts(x)?,
         };
-        let y = finite(&shape::reshape(&y, shape.clone())?)?;
-        let softmax = unary::exp(&binary::sub(x, &y)?)?;
-        Ok(smallvec![Some(binary::mul(&softmax, &shape::reshape(grad, shape)?)?)])
+        let grad = shape::reshape(grad, kept(x.shape(), &self.axes))?;
+        let share = binary::div(&grad, &nonzero(&total)?.1)?;
+        let powers = unary::exp(&binary::sub(x, &largest)?)?;
+        Ok(smallvec![Some(binary::binary_owned(binary::Mul, powers, &share)?)])
     }
 
     fn definition(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let (x, axes) = (inputs[0], negative(&self.axes));
-        let nothing = Tensor::scalar_of(f64::NEG_INFINITY, x.dtype());
-        if count(x.shape(), &self.axes) == 0 {
+        let x = inputs[0];
+        if self.is_empty(x) {
+            let nothing = Tensor::scalar_of(f64::NEG_INFINITY, x.dtype());
             return shape::broadcast_to(&nothing, reduced(x.shape(), &self.axes, self.keep));
         }
-        let largest = finite(&max(x, &axes, true)?)?;
-        let total = sum(&unary::exp(&binary::sub(x, &largest)?)?, &axes, true)?;
-        // The logarithm of 0 is never taken, so that no infinite slope meets a zero.
-        let empty = binary::eq_scalar(&total, 0.0)?;
-        let safe = binary::select(&empty, &Tensor::scalar_of(1.0, x.dtype()), &total)?;
-        let value = binary::add(&unary::ln(&safe)?, &largest)?;
-        let value = binary::select(&empty, &nothing, &value)?;
-        shape::reshape(&value, reduced(x.shape(), &self.axes, self.keep))
+        let (largest, total) = self.parts(x)?;
+        self.value(x, &largest, &total)
     }
 
     fn batch(&self, inputs: &[&Tensor], _batched: &[bool], _size: usize) -> Result<Option<Tensor>> {
