@@ -7,5 +7,6 @@ pub(crate) mod gemm;
 pub(crate) mod index;
 pub mod math;
 pub(crate) mod reduce;
+pub(crate) mod scan;
 pub mod simd;
 pub(crate) mod squares;

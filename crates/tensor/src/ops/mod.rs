@@ -6,6 +6,7 @@
 
 pub(crate) mod arith;
 pub(crate) mod binary;
+pub(crate) mod composed;
 pub(crate) mod constant;
 pub(crate) mod fused;
 pub(crate) mod index;
@@ -23,6 +24,7 @@ use smallvec::SmallVec;
 use crate::autodiff::{Grads, Point, Saves};
 use crate::{Error, Result, Tensor};
 
+pub use composed::Reduction;
 pub use fused::Activation;
 pub use index::{Ellipsis, Index, IntoIndices, NewAxis, stepped};
 
