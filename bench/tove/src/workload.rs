@@ -17,6 +17,8 @@ pub trait Workload {
 pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, String> {
     match id {
         "selftest" => crate::selftest::make(parameters).map(Some),
+        "W13" => crate::w13::make(parameters).map(Some),
+        "attention" => crate::attention::make(parameters).map(Some),
         _ => Ok(None),
     }
 }

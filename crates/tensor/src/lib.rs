@@ -6,6 +6,7 @@ mod error;
 pub mod kernels;
 pub mod meter;
 mod ops;
+pub mod optimizer_kernels;
 pub mod pool;
 mod shape;
 mod storage;
@@ -17,8 +18,8 @@ pub use autodiff::{
 };
 pub use dtype::{DType, Element};
 pub use error::{Error, Result};
-pub use ops::Activation;
-pub use ops::list::{TryOps, TryUnary};
+pub use ops::{Activation, BatchStatistics, CrossEntropy, Reduction};
+pub use ops::list::{TryNorm, TryOps, TryUnary};
 pub use pool::{num_threads, set_num_threads};
 pub use shape::Shape;
 pub use tensor::Tensor;

@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use crate::autodiff::{Grads, Point, Saves};
 use crate::{Error, Result, Tensor};
 
-pub use fused::Activation;
+pub use fused::{Activation, BatchStatistics, CrossEntropy, Reduction};
 
 /// By-products of a forward kernel that its backward kernel can use.
 pub(crate) type Aux = SmallVec<[Tensor; 2]>;
