@@ -124,7 +124,7 @@ pub fn make(parameters: &Value) -> Result<Box<dyn Workload>, String> {
     let [x, weight, bias] = inputs;
     let dy = tensor(4, &shape, 1.0);
     if matches!(function, Function::BatchNorm | Function::LayerNorm) {
-        let (_, pull) = vjp(|p: &Vec<Tensor>| function.call(&p[0], &p[1], &p[2]), &vec![x, weight, bias]);
+        let (_, pull) = vjp(move |p: &Vec<Tensor>| function.call(&p[0], &p[1], &p[2]), &vec![x, weight, bias]);
         return Ok(Box::new(Backward { pull, dy }));
     }
     let (_, pull) = vjp(move |p: &Vec<Tensor>| function.call(&p[0], &weight, &bias), &vec![x]);

@@ -157,7 +157,7 @@ fn norms_agree_with_their_definitions_on_odd_shapes() {
         ones[0] = shape[1];
         let plain = |p: &Vec<Tensor>| {
             let c = |i: usize| p[i].reshape(&ones[..]);
-            &(&(&(&p[0] - &c(3)) * &(&c(4) + 1e-3).rsqrt()) * &c(1)) + &c(2)
+            &(&(&(&p[0] - &c(3)) * &Tensor::rsqrt(&(&c(4) + 1e-3))) * &c(1)) + &c(2)
         };
         agree(&format!("batch_norm_with {shape:?}"), &inputs, &fused, &plain);
     }
@@ -167,7 +167,8 @@ fn norms_agree_with_their_definitions_on_odd_shapes() {
 #[test]
 fn norms_far_from_zero_keep_their_digits() {
     let spread = &random(1, &[512, 64]) * 3f64.sqrt();
-    let far = (&spread + 1e4).to_dtype(DType::F32);
+    let far: Tensor = &spread + 1e4;
+    let far = far.to_dtype(DType::F32);
     let exact = far.to_dtype(DType::F64);
     let layer = exact.layer_norm(&[64], None, None, 1e-5);
     close("layer_norm", &far.layer_norm(&[64], None, None, 1e-5).to_dtype(DType::F64), &layer, 1e-4);
