@@ -27,6 +27,7 @@ use crate::{Error, Result, Tensor};
 pub use composed::Reduction;
 pub use fused::Activation;
 pub use index::{Ellipsis, Index, IntoIndices, NewAxis, stepped};
+pub use fused::{Activation, BatchStatistics, CrossEntropy, Reduction};
 
 /// By-products of a forward kernel that its backward kernel can use.
 pub(crate) type Aux = SmallVec<[Tensor; 2]>;

@@ -4,8 +4,13 @@
 //! differentiated, `vmap` without a rule) differentiates the definition at the saved inputs. The definition is also the
 //! oracle the kernels are tested against.
 
+mod attention;
+mod batch_norm;
+mod cross_entropy;
+mod layer_norm;
 mod linear;
 mod squared_error;
+mod softmax;
 
 use smallvec::SmallVec;
 
@@ -14,8 +19,15 @@ use crate::ops::{Aux, Op};
 use crate::{Result, Tensor};
 
 pub use linear::Activation;
+pub(crate) use attention::attention;
+pub use batch_norm::BatchStatistics;
+pub(crate) use batch_norm::{batch_norm, batch_norm_with};
+pub(crate) use cross_entropy::cross_entropy;
+pub use cross_entropy::{CrossEntropy, Reduction};
+pub(crate) use layer_norm::layer_norm;
 pub(crate) use linear::linear;
 pub(crate) use squared_error::squared_error;
+pub(crate) use softmax::{log_softmax, softmax};
 
 /// An operation with kernels and a definition.
 pub(crate) trait Fused: Clone + Send + Sync + 'static {

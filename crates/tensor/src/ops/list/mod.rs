@@ -2,6 +2,7 @@
 
 mod index;
 mod reduce;
+mod norm;
 mod unary;
 
 use crate::error::OrPanic;
@@ -11,6 +12,7 @@ use crate::{DType, Result, Shape, Tensor};
 
 pub use index::TryIndex;
 pub use reduce::TryReduce;
+pub use norm::TryNorm;
 pub use unary::TryUnary;
 
 mod sealed {
@@ -36,7 +38,7 @@ macro_rules! methods {
         )*}
 
         /// The `try_` twins of the tensor methods: the same operations with the error returned.
-        pub trait TryOps: TryUnary + TryIndex + TryReduce {$(
+        pub trait TryOps: TryUnary + TryIndex + TryReduce + TryNorm {$(
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], with the error returned.")]
             fn $try_name(&self $(, $argument: $type)*) -> Result<Tensor>;
         )*}
