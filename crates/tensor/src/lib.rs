@@ -4,6 +4,7 @@ pub mod autodiff;
 mod dtype;
 mod error;
 pub mod kernels;
+pub mod linalg;
 pub mod meter;
 mod ops;
 pub mod pool;
@@ -18,7 +19,7 @@ pub use autodiff::{
 pub use dtype::{DType, Element};
 pub use error::{Error, Result};
 pub use ops::Activation;
-pub use ops::list::{TryOps, TryUnary};
+pub use ops::list::{TryLinalg, TryOps, TryUnary};
 pub use pool::{num_threads, set_num_threads};
 pub use shape::Shape;
 pub use tensor::Tensor;
