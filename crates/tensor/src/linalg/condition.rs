@@ -140,7 +140,10 @@ pub(crate) fn cond(a: &Tensor, norm: Norm) -> Result<Tensor> {
     }
     if norm == Norm::Spectral {
         let s = singular_values(a)?;
-        return binary::div(&shape::select(&s, -1, 0)?, &shape::select(&s, -1, m.min(n) - 1)?);
+        let ratio = binary::div(&shape::select(&s, -1, 0)?, &shape::select(&s, -1, m.min(n) - 1)?)?;
+        // 0/0 is the zero matrix, which is singular.
+        let infinite = Tensor::scalar_of(f64::INFINITY, a.dtype());
+        return binary::select(&binary::is_nan(&ratio)?, &infinite, &ratio);
     }
     square("cond", a)?;
     if a.track().is_some() || norm == Norm::Nuclear {
