@@ -5,6 +5,7 @@ mod dtype;
 mod error;
 pub mod io;
 pub mod kernels;
+pub mod linalg;
 pub mod meter;
 mod ops;
 pub mod optimizer_kernels;
@@ -22,13 +23,10 @@ pub use autodiff::{
 };
 pub use dtype::{DType, Element};
 pub use error::{Error, Result};
-pub use ops::Activation;
-pub use ops::{Ellipsis, Index, IntoIndices, NewAxis, stepped};
-pub use ops::list::{TryIndex, TryOps, TryUnary};
-pub use ops::{Activation, Reduction};
-pub use ops::list::{TryOps, TryReduce, TryUnary};
-pub use ops::{Activation, BatchStatistics, CrossEntropy, Reduction};
-pub use ops::list::{TryNorm, TryOps, TryUnary};
+pub use ops::list::{TryIndex, TryLinalg, TryNorm, TryOps, TryReduce, TryUnary};
+pub use ops::{
+    Activation, BatchStatistics, CrossEntropy, Ellipsis, Index, IntoIndices, NewAxis, Reduction, stepped,
+};
 pub use pool::{num_threads, set_num_threads};
 pub use random::Key;
 pub use shape::Shape;

@@ -25,9 +25,8 @@ use crate::autodiff::{Grads, Point, Saves};
 use crate::{Error, Result, Tensor};
 
 pub use composed::Reduction;
-pub use fused::Activation;
 pub use index::{Ellipsis, Index, IntoIndices, NewAxis, stepped};
-pub use fused::{Activation, BatchStatistics, CrossEntropy, Reduction};
+pub use fused::{Activation, BatchStatistics, CrossEntropy};
 
 /// By-products of a forward kernel that its backward kernel can use.
 pub(crate) type Aux = SmallVec<[Tensor; 2]>;

@@ -44,5 +44,11 @@ pub(crate) fn residual(prediction: &Tensor, target: &Tensor) -> Result<Tensor> {
 
 /// Squared error (prediction − target)².
 pub(crate) fn mse_loss(prediction: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
-    reduction.of(&unary::square(&residual(prediction, target)?)?)
+    match reduction {
+        Reduction::None => unary::square(&residual(prediction, target)?),
+        _ => {
+            check(prediction, target)?;
+            squared_error(prediction, target, reduction == Reduction::Mean)
+        }
+    }
 }

@@ -9,21 +9,9 @@ use super::{Fused, Saved, fused, log_softmax};
 use crate::autodiff::{Grads, try_vjp};
 use crate::dtype::match_float;
 use crate::kernels::cross_entropy::{Rows, Target, backward, forward};
-use crate::ops::{Aux, binary, reduce, shape, unary};
+use crate::ops::{Aux, Reduction, binary, reduce, shape, unary};
 use crate::tensor::Fresh;
 use crate::{DType, Error, Result, Tensor};
-
-/// What becomes of the losses of the rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reduction {
-    /// Their mean.
-    #[default]
-    Mean,
-    /// Their sum.
-    Sum,
-    /// They are returned one by one.
-    None,
-}
 
 /// Settings of [`Tensor::cross_entropy`].
 ///

@@ -23,7 +23,7 @@ pub(crate) use attention::attention;
 pub use batch_norm::BatchStatistics;
 pub(crate) use batch_norm::{batch_norm, batch_norm_with};
 pub(crate) use cross_entropy::cross_entropy;
-pub use cross_entropy::{CrossEntropy, Reduction};
+pub use cross_entropy::CrossEntropy;
 pub(crate) use layer_norm::layer_norm;
 pub(crate) use linear::linear;
 pub(crate) use squared_error::squared_error;

@@ -3,6 +3,7 @@
 mod index;
 mod reduce;
 mod norm;
+mod linalg;
 mod unary;
 
 use crate::error::OrPanic;
@@ -13,6 +14,7 @@ use crate::{DType, Result, Shape, Tensor};
 pub use index::TryIndex;
 pub use reduce::TryReduce;
 pub use norm::TryNorm;
+pub use linalg::TryLinalg;
 pub use unary::TryUnary;
 
 mod sealed {
@@ -38,7 +40,7 @@ macro_rules! methods {
         )*}
 
         /// The `try_` twins of the tensor methods: the same operations with the error returned.
-        pub trait TryOps: TryUnary + TryIndex + TryReduce + TryNorm {$(
+        pub trait TryOps: TryUnary + TryIndex + TryReduce + TryNorm + TryLinalg {$(
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], with the error returned.")]
             fn $try_name(&self $(, $argument: $type)*) -> Result<Tensor>;
         )*}
