@@ -17,7 +17,7 @@ pub mod symbolic;
 mod tensor;
 
 pub use autodiff::{
-    Chain, CheckError, CustomOp, GradCheck, Mismatch, Numerical, Scheme, Tree, checkpoint, grad, grad_of, gradcheck,
+    Chain, CheckError, CustomOp, GradCheck, Mismatch, Numerical, Scheme, Trace, Tree, checkpoint, grad, grad_of, gradcheck,
     hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, no_grad, numerical_jacobian, per_sample_grad,
     value_and_grad, vjp, vmap,
 };

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use smallvec::SmallVec;
 
 use super::node::{Node, NodeKind, Step};
-use super::{Kind, Level, Point, Track, tape, vmap};
+use super::{Kind, Level, Point, Track, tape, trace, vmap};
 use crate::ops::{Aux, Op};
 use crate::{Error, Result, Shape, Tensor, meter};
 
@@ -80,7 +80,8 @@ fn record(op: &dyn Op, inputs: &[&Tensor], level: Level) -> Result<Tensor> {
     let plain = inputs.iter().all(|x| x.track().is_none_or(|track| track.level == level && track.inner.is_none()));
     let primals: Inputs = if plain { Inputs::new() } else { primals(inputs, level) };
     let (output, aux) = if plain { run_aux(op, inputs)? } else { (apply_dyn(op, &refs(&primals))?, Aux::new()) };
-    if !output.dtype().is_float() {
+    let traced = trace::is_tracing(level);
+    if !output.dtype().is_float() && !traced {
         return Ok(output);
     }
     let tracks: SmallVec<[Option<Arc<Track>>; 3]> =
@@ -97,13 +98,19 @@ fn record(op: &dyn Op, inputs: &[&Tensor], level: Level) -> Result<Tensor> {
         output: saves.has_output().then(|| output.clone()),
         aux,
     };
+    let aux = if traced { step.aux.clone() } else { Aux::new() };
     let node = Node {
         rank,
         dtype: output.dtype(),
         shape: output.shape().clone(),
         kind: NodeKind::Step(Mutex::new(Some(step))),
     };
-    Ok(output.marked(level, Kind::Taped(node)))
+    let value = traced.then(|| output.clone());
+    let output = output.marked(level, Kind::Taped(node));
+    if let Some(value) = value {
+        trace::note(op, inputs, level, (&output, value), aux);
+    }
+    Ok(output)
 }
 
 /// Forward mode: the value, and its derivative along the tangents.

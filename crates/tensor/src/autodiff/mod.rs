@@ -14,11 +14,13 @@ mod apply;
 mod backward;
 mod checkpoint;
 mod custom;
+mod dot;
 mod functional;
 mod gradcheck;
 mod node;
 mod numeric;
 mod tape;
+mod trace;
 mod tree;
 mod vmap;
 
@@ -39,6 +41,7 @@ pub use node::Point;
 pub(crate) use node::{Grads, Node, Saves};
 pub use numeric::{Numerical, Scheme, numerical_jacobian, try_numerical_jacobian};
 pub use tape::{grad_of, no_grad};
+pub use trace::{Source, Trace, TraceStep};
 pub use tree::Tree;
 pub use vmap::vmap;
 
