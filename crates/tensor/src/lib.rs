@@ -17,16 +17,14 @@ pub mod symbolic;
 mod tensor;
 
 pub use autodiff::{
-    Chain, CheckError, CustomOp, GradCheck, Mismatch, Numerical, Scheme, Trace, Tree, checkpoint, grad, grad_of, gradcheck,
-    hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, no_grad, numerical_jacobian, per_sample_grad,
+    Chain, CheckError, CustomOp, GradCheck, Mismatch, Numerical, Scheme, Trace, Tree, checkpoint, grad, grad_of,
+    gradcheck, hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, no_grad, numerical_jacobian, per_sample_grad,
     value_and_grad, vjp, vmap,
 };
 pub use dtype::{DType, Element};
 pub use error::{Error, Result};
 pub use ops::list::{TryIndex, TryLinalg, TryNorm, TryOps, TryReduce, TryUnary};
-pub use ops::{
-    Activation, BatchStatistics, CrossEntropy, Ellipsis, Index, IntoIndices, NewAxis, Reduction, stepped,
-};
+pub use ops::{Activation, BatchStatistics, CrossEntropy, Ellipsis, Index, IntoIndices, NewAxis, Reduction, stepped};
 pub use pool::{num_threads, set_num_threads};
 pub use random::Key;
 pub use shape::Shape;

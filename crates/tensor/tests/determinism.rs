@@ -12,11 +12,8 @@ fn normal(seed: u64, shape: &[usize], dtype: DType) -> Tensor {
 /// The value's bits and those of its gradient under a random cotangent.
 fn bits(f: &Function, x: &Tensor) -> Vec<u64> {
     let (y, pull) = vjp(|x: &Tensor| f(x), x);
-    let gradient = if y.dtype().is_float() {
-        pull(&normal(1, y.dims(), y.dtype()))
-    } else {
-        Tensor::zeros([0], DType::F64)
-    };
+    let gradient =
+        if y.dtype().is_float() { pull(&normal(1, y.dims(), y.dtype())) } else { Tensor::zeros([0], DType::F64) };
     let words = |x: &Tensor| x.to_f64_vec().into_iter().map(f64::to_bits);
     words(&y).chain(words(&gradient)).collect()
 }

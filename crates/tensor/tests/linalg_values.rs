@@ -55,7 +55,8 @@ fn svd_of_a_hard_matrix_reconstructs_to_full_accuracy() {
     let right = qr(&random(&[n, n], 2)).unwrap().q;
     let grades = (0..n).map(|i| if i % 7 == 3 { 0.0 } else { 10f64.powi(-((i / 4) as i32)) }).collect::<Vec<f64>>();
     let hard = (&left * Tensor::from(grades).unsqueeze(0)).matmul(&right);
-    let hilbert = Tensor::from_vec((0..400).map(|k| 1.0 / (k / 20 + k % 20 + 1) as f64).collect::<Vec<f64>>(), [20, 20]);
+    let hilbert =
+        Tensor::from_vec((0..400).map(|k| 1.0 / (k / 20 + k % 20 + 1) as f64).collect::<Vec<f64>>(), [20, 20]);
     let bidiagonal = {
         let mut data = vec![0.0; 2500];
         (0..50).for_each(|i| data[i * 51] = if i % 5 == 0 { 0.0 } else { 1.0 });
@@ -180,7 +181,11 @@ fn least_squares_leaves_an_orthogonal_residual_and_the_least_norm() {
         equal(&fit.solution, &a.pinv(None).matmul(&b), 2000);
     }
     let single = lstsq(&random(&[6, 3], 1).to_dtype(DType::F32), &Tensor::ones([6], DType::F32), None).unwrap();
-    close(&single.solution.to_dtype(DType::F64), &lstsq(&random(&[6, 3], 1), &Tensor::ones([6], DType::F64), None).unwrap().solution, 1e-5);
+    close(
+        &single.solution.to_dtype(DType::F64),
+        &lstsq(&random(&[6, 3], 1), &Tensor::ones([6], DType::F64), None).unwrap().solution,
+        1e-5,
+    );
 }
 
 #[test]
@@ -201,7 +206,11 @@ fn determinants_multiply() {
 fn exponentials_of_commuting_matrices_multiply() {
     for scale in [1e-3f64, 0.1, 1.0, 10.0] {
         let a = random(&[4, 4], 7) * scale;
-        close(&a.expm().matmul(&(-&a).expm()), &Tensor::eye(4, DType::F64), 1e-13 * size(&a.expm()) * size(&(-&a).expm()));
+        close(
+            &a.expm().matmul(&(-&a).expm()),
+            &Tensor::eye(4, DType::F64),
+            1e-13 * size(&a.expm()) * size(&(-&a).expm()),
+        );
         close(&(&a * 2.0f64).expm(), &a.expm().matrix_power(2), 1e-13);
         let trace = (&a * Tensor::eye(4, DType::F64)).sum().exp();
         close(&a.expm().det(), &trace, 1e-12 * size(&a.expm()).powi(4).max(1.0));

@@ -179,12 +179,19 @@ fn norms_far_from_zero_keep_their_digits() {
     assert_eq!(statistics.count, 512);
     let images = far.reshape([8, 64, 64]);
     let (y, _) = images.batch_norm(None, None, 1e-5);
-    close("batch_norm of images", &y.to_dtype(DType::F64), &images.to_dtype(DType::F64).batch_norm(None, None, 1e-5).0, 1e-4);
+    close(
+        "batch_norm of images",
+        &y.to_dtype(DType::F64),
+        &images.to_dtype(DType::F64).batch_norm(None, None, 1e-5).0,
+        1e-4,
+    );
 }
 
 #[test]
 fn attention_agrees_with_its_definition() {
-    for (m, n, d, e) in [(1, 1, 1, 1), (5, 5, 3, 4), (70, 70, 8, 8), (130, 300, 4, 5), (300, 130, 4, 3), (257, 257, 5, 5)] {
+    for (m, n, d, e) in
+        [(1, 1, 1, 1), (5, 5, 3, 4), (70, 70, 8, 8), (130, 300, 4, 5), (300, 130, 4, 3), (257, 257, 5, 5)]
+    {
         for causal in [false, true] {
             let inputs = [random(1, &[2, 3, m, d]), random(2, &[2, 3, n, d]), random(3, &[2, 3, n, e])];
             let fused = |p: &Vec<Tensor>| p[0].scaled_dot_product_attention(&p[1], &p[2], causal, None, None);
@@ -244,7 +251,8 @@ fn plain_cross_entropy(x: &Tensor, target: &Tensor, options: &CrossEntropy) -> T
 #[test]
 fn cross_entropy_agrees_with_its_definition_with_all_options() {
     for (options, target) in cross_entropies() {
-        let target_like = |x: &Tensor| if target.dtype() == DType::I64 { target.clone() } else { target.to_dtype(x.dtype()) };
+        let target_like =
+            |x: &Tensor| if target.dtype() == DType::I64 { target.clone() } else { target.to_dtype(x.dtype()) };
         let fused = |p: &Vec<Tensor>| p[0].cross_entropy(&target_like(&p[0]), &options);
         let plain = |p: &Vec<Tensor>| plain_cross_entropy(&p[0], &target, &options);
         agree(&format!("{options:?}"), &[&random(1, &[5, 5]) * 4.0], &fused, &plain);

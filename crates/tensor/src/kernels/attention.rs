@@ -300,7 +300,15 @@ pub(crate) unsafe fn backward<T: Number>(operands: &Operands<T>, kept: Kept<T>, 
                     log_sums: kept.log_sums.add(head * queries),
                 };
                 let (dq, dk) = (dq.at(head * queries * width), dk.at(head * keys * width));
-                let task = Head { operands, head, kept, memory: memory.pointer(), dq, dk, dv: dv.at(head * keys * value_width) };
+                let task = Head {
+                    operands,
+                    head,
+                    kept,
+                    memory: memory.pointer(),
+                    dq,
+                    dk,
+                    dv: dv.at(head * keys * value_width),
+                };
                 task.run();
             }
         }
@@ -353,7 +361,8 @@ impl<T: Number> Head<'_, T> {
         let (one, zero) = (T::ONE, T::ZERO);
         // SAFETY: as in `run`.
         unsafe {
-            let (q, k, v) = (q.block(self.head, query, rows), k.block(self.head, key, keys), v.block(self.head, key, keys));
+            let (q, k, v) =
+                (q.block(self.head, query, rows), k.block(self.head, key, keys), v.block(self.head, key, keys));
             let g = MatRef::row_major(self.kept.grad.add(query * value_width), rows, value_width);
             let p = MatMut::row_major(self.memory, rows, keys);
             let ds = MatMut::row_major(self.memory.add(QUERIES * KEYS), rows, keys);

@@ -140,7 +140,8 @@ impl<T: Float> Kernel for Backward<T> {
         let n = self.length;
         let over_n = T::ONE / T::from_f64(n as f64);
         // SAFETY: one number per position of a row; the sums are this task's own.
-        let (weight, dw, db) = unsafe { (self.weight.slice(0, n), self.sums.slice_mut(0, n), self.sums.slice_mut(n, n)) };
+        let (weight, dw, db) =
+            unsafe { (self.weight.slice(0, n), self.sums.slice_mut(0, n), self.sums.slice_mut(n, n)) };
         for row in self.first..self.first + self.count {
             // SAFETY: the row exists and belongs to this task.
             let (x, g, dx, kept) = unsafe {

@@ -101,9 +101,8 @@ impl<T: Float> Kernel for Forward<T> {
             Task::Rows(first, count) => {
                 for row in first..first + count {
                     // SAFETY: the row exists and belongs to this task.
-                    let (x, out) = unsafe {
-                        (self.x.slice(row * length, length), self.out.slice_mut(row * length, length))
-                    };
+                    let (x, out) =
+                        unsafe { (self.x.slice(row * length, length), self.out.slice_mut(row * length, length)) };
                     match self.kind {
                         Kind::Softmax => softmax_row(x, out),
                         Kind::LogSoftmax => log_softmax_row(x, out),

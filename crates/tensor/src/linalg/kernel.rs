@@ -71,9 +71,9 @@ impl Job<'_> {
             if x.dtype() != first.dtype() {
                 return Err(Error::DTypePair { op: self.op, left: first.dtype(), right: x.dtype() });
             }
-            batch = batch.broadcast(&Shape::new(&x.dims()[..x.rank() - 2])).ok_or_else(|| {
-                Error::shapes(self.op, first.shape(), x.shape(), "leading axes do not broadcast")
-            })?;
+            batch = batch
+                .broadcast(&Shape::new(&x.dims()[..x.rank() - 2]))
+                .ok_or_else(|| Error::shapes(self.op, first.shape(), x.shape(), "leading axes do not broadcast"))?;
         }
         Ok(batch)
     }
@@ -126,7 +126,8 @@ pub(crate) fn finite<T: Scalar>(op: &'static str, data: &[T]) -> Result<()> {
     match data.iter().position(|x| !x.to_f64().is_finite()) {
         None => Ok(()),
         Some(index) => {
-            let problem = format!("the input holds NaN or infinite values (first at element {index}); remove them first");
+            let problem =
+                format!("the input holds NaN or infinite values (first at element {index}); remove them first");
             Err(Error::data(op, problem))
         }
     }

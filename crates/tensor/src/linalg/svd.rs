@@ -11,8 +11,8 @@ use faer::linalg::svd::{ComputeSvdVectors, svd as faer_svd, svd_scratch};
 use faer::{ColMut, Mat, Par};
 
 use super::kernel::{Job, Scalar, finite, matrices, rows, store};
-use super::tools::{as_column, as_row, diagonal, gap_reciprocals, mm, pack, reciprocal_or_zero, t, unpack};
 use super::tools::diagonal_matrix;
+use super::tools::{as_column, as_row, diagonal, gap_reciprocals, mm, pack, reciprocal_or_zero, t, unpack};
 use crate::autodiff::{Grads, Point, Saves, apply};
 use crate::dtype::match_float;
 use crate::ops::fused::{Fused, Saved, fused};

@@ -10,8 +10,8 @@ pub(crate) mod composed;
 pub(crate) mod constant;
 pub(crate) mod fused;
 pub(crate) mod index;
-pub(crate) mod list;
 pub(crate) mod linear_map;
+pub(crate) mod list;
 pub(crate) mod matmul;
 mod operators;
 pub(crate) mod pointwise;
@@ -25,8 +25,8 @@ use crate::autodiff::{Grads, Point, Saves};
 use crate::{Error, Result, Tensor};
 
 pub use composed::Reduction;
-pub use index::{Ellipsis, Index, IntoIndices, NewAxis, stepped};
 pub use fused::{Activation, BatchStatistics, CrossEntropy};
+pub use index::{Ellipsis, Index, IntoIndices, NewAxis, stepped};
 
 /// By-products of a forward kernel that its backward kernel can use.
 pub(crate) type Aux = SmallVec<[Tensor; 2]>;

@@ -70,7 +70,8 @@ fn write_values(x: &Tensor, options: &Options, out: &mut impl Write) -> fmt::Res
         return out.write_str("[]");
     }
     let shortened = x.numel() > options.threshold;
-    let shown: Vec<Vec<Option<usize>>> = x.dims().iter().map(|&size| positions(size, options.edge, shortened)).collect();
+    let shown: Vec<Vec<Option<usize>>> =
+        x.dims().iter().map(|&size| positions(size, options.edge, shortened)).collect();
     let words = words(x, &shown, options.precision);
     let mut printer = Printer { shown: &shown, words: words.iter(), width: options.width };
     out.write_str(&printer.text(0, 1, options.width))

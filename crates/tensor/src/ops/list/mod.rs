@@ -1,9 +1,9 @@
 //! The index of tensor methods: each line makes the method, which panics at the caller's line, and its `try_` twin.
 
 mod index;
-mod reduce;
-mod norm;
 mod linalg;
+mod norm;
+mod reduce;
 mod unary;
 
 use crate::error::OrPanic;
@@ -12,9 +12,9 @@ use crate::ops::{binary, composed, matmul, reduce as fold, shape, unary as one};
 use crate::{DType, Result, Shape, Tensor};
 
 pub use index::TryIndex;
-pub use reduce::TryReduce;
-pub use norm::TryNorm;
 pub use linalg::TryLinalg;
+pub use norm::TryNorm;
+pub use reduce::TryReduce;
 pub use unary::TryUnary;
 
 mod sealed {
