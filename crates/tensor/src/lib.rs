@@ -18,8 +18,8 @@ pub use autodiff::{
 };
 pub use dtype::{DType, Element};
 pub use error::{Error, Result};
-pub use ops::{Activation, Reduction};
 pub use ops::list::{TryOps, TryReduce, TryUnary};
+pub use ops::{Activation, Reduction};
 pub use pool::{num_threads, set_num_threads};
 pub use random::Key;
 pub use shape::Shape;

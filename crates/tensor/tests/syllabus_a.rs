@@ -3,9 +3,7 @@
 mod common;
 
 use common::{Array, load};
-use tove_tensor::{
-    Activation, DType, Error, Key, Reduction, Shape, Tensor, TryOps, TryReduce, grad, meter, vjp,
-};
+use tove_tensor::{Activation, DType, Error, Key, Reduction, Shape, Tensor, TryOps, TryReduce, grad, meter, vjp};
 
 /// A fixture's array as a tensor.
 fn tensor(array: &Array) -> Tensor {
@@ -179,7 +177,9 @@ fn a5_the_hadamard_product_masks_is_bilinear_and_does_not_compose() {
     let (a, b) = (Tensor::from([[1.0, 2.0], [3.0, 4.0]]), Tensor::from([[0.0, 1.0], [1.0, 0.0]]));
     let x = Tensor::from([1.0, 2.0]);
     let (hadamard, composed) = ((&a * &b).matmul(&x).to_vec::<f64>(), a.matmul(&b.matmul(&x)).to_vec::<f64>());
-    println!("A = [[1, 2], [3, 4]], B = [[0, 1], [1, 0]], x = [1, 2]: (A ∘ B) x = {hadamard:?}, A (B x) = {composed:?}");
+    println!(
+        "A = [[1, 2], [3, 4]], B = [[0, 1], [1, 0]], x = [1, 2]: (A ∘ B) x = {hadamard:?}, A (B x) = {composed:?}"
+    );
     assert_eq!((hadamard, composed), (vec![4.0, 3.0], vec![4.0, 10.0]));
 }
 

@@ -163,14 +163,7 @@ fn fold_slice<T: Copy, F: Fold<T>, const LANES: usize>(f: F, x: &[T]) -> T {
     total
 }
 
-unsafe fn fold_columns<T: Copy, F: Fold<T>>(
-    f: F,
-    x: *const T,
-    outer: usize,
-    length: usize,
-    inner: usize,
-    out: *mut T,
-) {
+unsafe fn fold_columns<T: Copy, F: Fold<T>>(f: F, x: *const T, outer: usize, length: usize, inner: usize, out: *mut T) {
     // Rows that fill a chunk, but not so few that the second stage would be as long as the first.
     let rows = (CHUNK / inner).max(16).min(length);
     let chunks = length.div_ceil(rows);

@@ -49,7 +49,8 @@ pub(super) fn contract(a: &Named, b: &Named, needed: impl Fn(Label) -> bool) -> 
 
     let left = ordered(a, &[&batch, &rows, &summed])?;
     let right = ordered(b, &[&batch, &summed, &columns])?;
-    let size = |tensor: &Tensor, from: usize, count: usize| -> Vec<usize> { tensor.dims()[from..from + count].to_vec() };
+    let size =
+        |tensor: &Tensor, from: usize, count: usize| -> Vec<usize> { tensor.dims()[from..from + count].to_vec() };
     let outer = size(&left, 0, batch.len());
     let of_rows = size(&left, batch.len(), rows.len());
     let of_sums = size(&left, batch.len() + rows.len(), summed.len());
@@ -57,7 +58,8 @@ pub(super) fn contract(a: &Named, b: &Named, needed: impl Fn(Label) -> bool) -> 
     let (m, k, n) = (product(&of_rows), product(&of_sums), product(&of_columns));
 
     let matrices = |tensor: &Tensor, rows: usize, columns: usize| {
-        let shape = if outer.is_empty() { Shape::from([rows, columns]) } else { Shape::from([product(&outer), rows, columns]) };
+        let shape =
+            if outer.is_empty() { Shape::from([rows, columns]) } else { Shape::from([product(&outer), rows, columns]) };
         shape::reshape(tensor, shape)
     };
     let tensor = if summed.is_empty() {
