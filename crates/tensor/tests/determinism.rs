@@ -104,9 +104,11 @@ fn products(dtype: DType) -> Vec<(String, Tensor, Function)> {
 fn results_do_not_depend_on_the_number_of_threads() {
     let mut all: Vec<(String, Tensor, Function)> = Vec::new();
     for dtype in [DType::F32, DType::F64] {
-        for shape in [[517, 300], [3, 70_001], [90_000, 2]] {
+        // One shape is enough to see that both types are split alike.
+        let shapes = [[517, 300], [3, 70_001], [90_000, 2]];
+        for shape in &shapes[..if dtype == DType::F32 { 3 } else { 1 }] {
             for (name, f) in reductions().into_iter().chain(elementwise()) {
-                all.push((format!("{name} {shape:?} {dtype}"), normal(15, &shape, dtype), f));
+                all.push((format!("{name} {shape:?} {dtype}"), normal(15, shape, dtype), f));
             }
         }
         all.extend(products(dtype).into_iter().map(|(name, x, f)| (format!("{name} {dtype}"), x, f)));

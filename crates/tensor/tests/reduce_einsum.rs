@@ -121,7 +121,7 @@ fn errors_say_what_is_wrong() {
         ("i1->i", vec![&a], "'1' is no index"),
         ("i..->i", vec![&a], "three dots"),
         ("......->i", vec![&a], "three dots"),
-        ("i->j->k", vec![&a], "is no index"),
+        ("ij->j->i", vec![&a], "is no index"),
         ("ii->i", vec![&a], "index 'i' has size 2 before and size 3"),
     ] {
         let message = message(equation, &operands);

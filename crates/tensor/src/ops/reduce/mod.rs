@@ -101,34 +101,48 @@ pub(crate) fn fold_axes(
     dtype: DType,
     pass: impl Fn(&Tensor, [usize; 3], &mut Fresh) -> Result<()>,
 ) -> Result<Tensor> {
-    let rank = x.rank();
-    let order = memory_order(x);
-    let dense = order.is_some();
-    let order = order.unwrap_or_else(|| (0..rank).collect());
-    let shape: Shape = order.iter().map(|&axis| x.dims()[axis]).collect();
-    let axes_in_memory: Axes = (0..rank).filter(|&i| axes.contains(&(rank - order[i]))).map(|i| rank - i).collect();
-    let mut current =
-        if dense { x.view(shape.clone(), shape.row_major(), x.offset()) } else { x.contiguous_data().into_owned() };
-    for sizes @ [outer, _, inner] in passes(&shape, &axes_in_memory) {
-        let mut out = Fresh::new(Shape::from([outer, inner]), dtype);
-        pass(&current, sizes, &mut out)?;
-        current = out.finish();
+    if let Some(order) = transposed_order(x) {
+        let rank = x.rank();
+        let shape: Shape = order.iter().map(|&axis| x.dims()[axis]).collect();
+        let in_memory: Axes = (0..rank).filter(|&i| axes.contains(&(rank - order[i]))).map(|i| rank - i).collect();
+        let dense = x.view(shape.clone(), shape.row_major(), x.offset());
+        let folded = fold_contiguous(&dense, &in_memory, true, dtype, pass)?;
+        // The result's axes back in their own order.
+        let mut strides = x.shape().row_major();
+        order.iter().zip(folded.strides()).for_each(|(&axis, &stride)| strides.as_mut()[axis] = stride);
+        let folded = folded.view(kept(x.shape(), axes), strides, folded.offset());
+        let shape = reduced(x.shape(), axes, keep);
+        let folded = folded.contiguous_data();
+        return Ok(folded.view(shape.clone(), shape.row_major(), folded.offset()));
     }
-    let mut strides = x.shape().row_major();
-    let in_memory = kept(&shape, &axes_in_memory).row_major();
-    order.iter().zip(in_memory.iter()).for_each(|(&axis, &stride)| strides.as_mut()[axis] = stride);
-    let result = current.view(kept(x.shape(), axes), strides, current.offset());
-    let result = result.contiguous_data();
-    let shape = reduced(x.shape(), axes, keep);
-    Ok(result.view(shape.clone(), shape.row_major(), result.offset()))
+    fold_contiguous(&x.contiguous_data(), axes, keep, dtype, pass)
 }
 
-/// The axes, outermost first, in the order in which they lie in memory; `None` unless they fill it without gaps.
-fn memory_order(x: &Tensor) -> Option<SmallVec<[usize; 6]>> {
-    let mut order: SmallVec<[usize; 6]> = (0..x.rank()).collect();
-    if x.is_contiguous() {
-        return Some(order);
+fn fold_contiguous(
+    x: &Tensor,
+    axes: &[usize],
+    keep: bool,
+    dtype: DType,
+    pass: impl Fn(&Tensor, [usize; 3], &mut Fresh) -> Result<()>,
+) -> Result<Tensor> {
+    let mut current: Option<Tensor> = None;
+    for sizes @ [outer, _, inner] in passes(x.shape(), axes) {
+        let mut out = Fresh::new(Shape::from([outer, inner]), dtype);
+        pass(current.as_ref().unwrap_or(x), sizes, &mut out)?;
+        current = Some(out.finish());
     }
+    let folded = current.as_ref().unwrap_or(x);
+    let shape = reduced(x.shape(), axes, keep);
+    let strides = shape.row_major();
+    Ok(folded.view(shape, strides, folded.offset()))
+}
+
+/// For a tensor whose axes fill memory without gaps, but not in row-major order: the axes, outermost first, as they lie.
+fn transposed_order(x: &Tensor) -> Option<SmallVec<[usize; 6]>> {
+    if x.is_contiguous() {
+        return None;
+    }
+    let mut order: SmallVec<[usize; 6]> = (0..x.rank()).collect();
     let (dims, strides) = (x.dims(), x.strides());
     order.sort_by_key(|&axis| if dims[axis] == 1 { isize::MIN } else { -strides[axis] });
     let mut expected = 1;
