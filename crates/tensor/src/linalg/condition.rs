@@ -92,7 +92,10 @@ impl Conditioning {
     /// The largest factor by which a change of y can grow in the least-squares weights w: `‖δw‖ / ‖δy‖` is at most
     /// `max s/(s² + λ)`, that is `1/s_min` without a ridge λ and at most `1/(2√λ)` with one.
     pub fn sensitivity(&self, ridge: f64) -> f64 {
-        self.values.iter().map(|s| if s + ridge == 0.0 { f64::INFINITY } else { s / (s * s + ridge) }).fold(0.0, f64::max)
+        self.values
+            .iter()
+            .map(|s| if s + ridge == 0.0 { f64::INFINITY } else { s / (s * s + ridge) })
+            .fold(0.0, f64::max)
     }
 
     /// A sentence to show if the columns are dependent or the condition number exceeds the threshold.

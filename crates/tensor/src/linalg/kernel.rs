@@ -71,9 +71,9 @@ impl Job<'_> {
             if x.dtype() != first.dtype() {
                 return Err(Error::DTypePair { op: self.op, left: first.dtype(), right: x.dtype() });
             }
-            batch = batch.broadcast(&Shape::new(&x.dims()[..x.rank() - 2])).ok_or_else(|| {
-                Error::shapes(self.op, first.shape(), x.shape(), "leading axes do not broadcast")
-            })?;
+            batch = batch
+                .broadcast(&Shape::new(&x.dims()[..x.rank() - 2]))
+                .ok_or_else(|| Error::shapes(self.op, first.shape(), x.shape(), "leading axes do not broadcast"))?;
         }
         Ok(batch)
     }
@@ -126,7 +126,8 @@ pub(crate) fn finite<T: Scalar>(op: &'static str, data: &[T]) -> Result<()> {
     match data.iter().position(|x| !x.to_f64().is_finite()) {
         None => Ok(()),
         Some(index) => {
-            let problem = format!("the input holds NaN or infinite values (first at element {index}); remove them first");
+            let problem =
+                format!("the input holds NaN or infinite values (first at element {index}); remove them first");
             Err(Error::data(op, problem))
         }
     }
@@ -152,6 +153,22 @@ pub(crate) fn store<T: Scalar>(matrix: MatRef<'_, T>, out: &mut [T]) {
         for (j, x) in row.iter_mut().enumerate() {
             *x = matrix[(i, j)];
         }
+    }
+}
+
+/// Whether a column of singular or eigenvectors is to change its sign. Either sign is right, and which one an iteration
+/// ends with is chance; taking the largest entry as positive (the first of those within a thousandth of it) makes vectors
+/// reproducible and lets them follow small changes of the matrix.
+pub(crate) fn points_backwards<T: Scalar>(vectors: MatRef<'_, T>, j: usize) -> bool {
+    let entries = || (0..vectors.nrows()).map(|i| vectors[(i, j)].to_f64());
+    let largest = entries().fold(0.0, |most: f64, x| most.max(x.abs()));
+    entries().find(|x| x.abs() >= 0.999 * largest).is_some_and(|x| x < 0.0)
+}
+
+/// Changes the sign of a column.
+pub(crate) fn negate<T: Scalar>(matrix: &mut Mat<T>, j: usize) {
+    for i in 0..matrix.nrows() {
+        matrix[(i, j)] = T::default() - matrix[(i, j)];
     }
 }
 

@@ -37,7 +37,11 @@ pub(crate) fn matrix_rank(a: &Tensor, rcond: Option<f64>) -> Result<Tensor> {
 pub fn null_space(a: &Tensor, rcond: Option<f64>) -> Result<Tensor> {
     let (leading, m, n) = matrices("null_space", a)?;
     if leading.rank() > 0 {
-        return Err(Error::shape("null_space", a.shape(), "is a batch, whose null spaces may differ in size; go matrix by matrix"));
+        return Err(Error::shape(
+            "null_space",
+            a.shape(),
+            "is a batch, whose null spaces may differ in size; go matrix by matrix",
+        ));
     }
     let cutoff = cutoff("null_space", a, rcond)?;
     if m == 0 || n == 0 {

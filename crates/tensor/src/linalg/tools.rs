@@ -23,7 +23,15 @@ pub(crate) fn identity(n: usize, dtype: DType) -> Result<Tensor> {
 
 /// Ones below the diagonal, `on` on it, zeros above.
 pub(crate) fn lower_mask(n: usize, dtype: DType, on: f64) -> Result<Tensor> {
-    constant(n, dtype, |i, j| if i > j { 1.0 } else if i == j { on } else { 0.0 })
+    constant(n, dtype, |i, j| {
+        if i > j {
+            1.0
+        } else if i == j {
+            on
+        } else {
+            0.0
+        }
+    })
 }
 
 /// Ones above the diagonal, `on` on it, zeros below.

@@ -60,7 +60,12 @@ pub fn size(a: &Tensor) -> f64 {
 #[track_caller]
 pub fn close(a: &Tensor, b: &Tensor, tolerance: f64) {
     let difference = distance(a, b);
-    assert!(difference <= tolerance * size(b).max(1.0), "differ by {difference:e}:\n{:?}\n{:?}", a.to_f64_vec(), b.to_f64_vec());
+    assert!(
+        difference <= tolerance * size(b).max(1.0),
+        "differ by {difference:e}:\n{:?}\n{:?}",
+        a.to_f64_vec(),
+        b.to_f64_vec()
+    );
 }
 
 /// What rounding may cost: the element type's epsilon times the matrix size and a constant.
