@@ -100,12 +100,12 @@ fn a14_conditioning_is_reported_and_ridge_reduces_the_growth_of_errors() {
     }
 
     // A Hilbert-like X with more rows than columns, and y moved by 1e-8 in the direction that hurts most.
-    let (rows, columns) = (12, 7);
+    let (rows, columns) = (12, 9);
     let entries = (0..rows * columns).map(|k| 1.0 / (k / columns + k % columns + 1) as f64).collect::<Vec<f64>>();
     let x = Tensor::from_vec(entries, [rows, columns]);
     let y = x.matmul(&Tensor::ones([columns], DType::F64));
     let moved = &y + svd(&x).unwrap().u.select_index(1, columns - 1) * 1e-8;
-    let ridge = 1e-6;
+    let ridge = 1e-6f64;
     let gram = x.t().matmul(&x) + Tensor::eye(columns, DType::F64) * ridge;
     let plain = |y: &Tensor| lstsq(&x, y, None).unwrap().solution;
     let lifted = |y: &Tensor| gram.solve(&x.t().matmul(y));
@@ -155,7 +155,7 @@ fn a16_lifting_and_powers_through_the_eigenproblem() {
     let fixture = load("numpy_linalg");
     for (case, gram) in cases(&fixture, "a16 eigh") {
         let n = gram.dims()[0];
-        for lambda in [0.0, 0.5] {
+        for lambda in [0.0f64, 0.5] {
             let lifted = &gram + Tensor::eye(n, DType::F64) * lambda;
             let e = eigh(&lifted).unwrap();
             close(&e.values, &tensor(case.output(&format!("eigenvalues {lambda:?}"))), TOL64);
@@ -169,7 +169,7 @@ fn a16_lifting_and_powers_through_the_eigenproblem() {
         }
     }
     let deficient = Tensor::from([[1.0, 2.0, 1.0], [0.5, -1.0, 0.5], [2.0, 0.0, 2.0], [1.0, 1.0, 1.0]]);
-    for lambda in [1e-6, 0.1, 3.0] {
+    for lambda in [1e-6f64, 0.1, 3.0] {
         let lifted = deficient.t().matmul(&deficient) + Tensor::eye(3, DType::F64) * lambda;
         assert!(lifted.eigvalsh().at::<f64>(&[0]) >= lambda - 1e-12);
     }

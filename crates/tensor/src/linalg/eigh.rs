@@ -12,7 +12,7 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::{ColMut, Mat, Par};
 
-use super::kernel::{Job, Scalar, finite, rows, square, store};
+use super::kernel::{Job, Scalar, finite, negate, points_backwards, rows, square, store};
 use super::tools::{as_row, diagonal, diagonal_matrix, gap_reciprocals, mm, pack, symmetric_part, t, unpack};
 use crate::autodiff::{Grads, Point, Saves, apply};
 use crate::dtype::match_float;
@@ -32,6 +32,11 @@ fn decompose<T: Scalar>(a: &[T], n: usize, values: &mut [T], vectors: Option<&mu
     self_adjoint_evd(rows(a, n, n), diagonal, target, Par::Seq, stack, Default::default())
         .map_err(|_| Error::data("eigh", "the eigenvalues did not converge; scale the matrix to entries near 1"))?;
     if let Some(vectors) = vectors {
+        for j in 0..n {
+            if points_backwards(v.as_ref(), j) {
+                negate(&mut v, j);
+            }
+        }
         store(v.as_ref(), vectors);
     }
     Ok(())
@@ -101,7 +106,8 @@ pub struct Eigh {
     pub vectors: Tensor,
 }
 
-/// Eigenvalues, ascending, and orthonormal eigenvectors of the symmetric part of `a`.
+/// Eigenvalues, ascending, and orthonormal eigenvectors of the symmetric part of `a`; the largest entry
+/// of each vector is positive.
 ///
 /// Differentiable to any order; derivatives of the vectors need distinct eigenvalues.
 ///

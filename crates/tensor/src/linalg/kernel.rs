@@ -156,6 +156,22 @@ pub(crate) fn store<T: Scalar>(matrix: MatRef<'_, T>, out: &mut [T]) {
     }
 }
 
+/// Whether a column of singular or eigenvectors is to change its sign. Either sign is right, and which one an iteration
+/// ends with is chance; taking the largest entry as positive (the first of those within a thousandth of it) makes vectors
+/// reproducible and lets them follow small changes of the matrix.
+pub(crate) fn points_backwards<T: Scalar>(vectors: MatRef<'_, T>, j: usize) -> bool {
+    let entries = || (0..vectors.nrows()).map(|i| vectors[(i, j)].to_f64());
+    let largest = entries().fold(0.0, |most: f64, x| most.max(x.abs()));
+    entries().find(|x| x.abs() >= 0.999 * largest).is_some_and(|x| x < 0.0)
+}
+
+/// Changes the sign of a column.
+pub(crate) fn negate<T: Scalar>(matrix: &mut Mat<T>, j: usize) {
+    for i in 0..matrix.nrows() {
+        matrix[(i, j)] = T::default() - matrix[(i, j)];
+    }
+}
+
 /// Leading axes, rows and columns.
 pub(crate) fn matrices(op: &'static str, x: &Tensor) -> Result<(Shape, usize, usize)> {
     if !x.dtype().is_float() {

@@ -10,9 +10,16 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::svd::{ComputeSvdVectors, svd as faer_svd, svd_scratch};
 use faer::{ColMut, Mat, Par};
 
+<<<<<<< HEAD
 use super::kernel::{Job, Scalar, finite, matrices, rows, store};
 use super::tools::diagonal_matrix;
 use super::tools::{as_column, as_row, diagonal, gap_reciprocals, mm, pack, reciprocal_or_zero, t, unpack};
+=======
+use super::kernel::{Job, Scalar, finite, matrices, negate, points_backwards, rows, store};
+use super::tools::{
+    as_column, as_row, diagonal, diagonal_matrix, gap_reciprocals, mm, pack, reciprocal_or_zero, t, unpack,
+};
+>>>>>>> linalg
 use crate::autodiff::{Grads, Point, Saves, apply};
 use crate::dtype::match_float;
 use crate::ops::fused::{Fused, Saved, fused};
@@ -79,7 +86,13 @@ impl Packed {
     }
 
     fn one<T: Scalar>(self, a: &[T], out: &mut [T]) -> Result<()> {
-        let Factors { u, s, v } = decompose("svd", a, (self.m, self.n), Vectors::Thin)?;
+        let Factors { mut u, s, mut v } = decompose("svd", a, (self.m, self.n), Vectors::Thin)?;
+        for j in 0..self.k() {
+            if points_backwards(u.as_ref(), j) {
+                negate(&mut u, j);
+                negate(&mut v, j);
+            }
+        }
         let (u_out, rest) = out.split_at_mut(self.m * self.k());
         let (s_out, vt_out) = rest.split_at_mut(self.k());
         store(u.as_ref(), u_out);
@@ -183,7 +196,7 @@ pub struct Svd {
     pub vt: Tensor,
 }
 
-/// The reduced singular value decomposition, values descending.
+/// The reduced singular value decomposition, values descending. The largest entry of each left vector is positive.
 ///
 /// Differentiable to any order where the singular values are distinct and not zero; for the values alone use
 /// [`Tensor::singular_values`].
