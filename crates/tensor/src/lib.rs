@@ -11,10 +11,12 @@ pub mod random;
 mod shape;
 mod storage;
 mod tensor;
+#[doc(hidden)]
+pub mod testing;
 
 pub use autodiff::{
-    Chain, CheckError, CustomOp, GradCheck, Mismatch, Numerical, Scheme, Trace, Tree, checkpoint, grad, grad_of, gradcheck,
-    hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, no_grad, numerical_jacobian, per_sample_grad,
+    Chain, CheckError, CustomOp, GradCheck, Mismatch, Numerical, Scheme, Trace, Tree, checkpoint, grad, grad_of,
+    gradcheck, hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, no_grad, numerical_jacobian, per_sample_grad,
     value_and_grad, vjp, vmap,
 };
 pub use dtype::{DType, Element};

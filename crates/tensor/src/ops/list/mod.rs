@@ -7,6 +7,7 @@ use crate::ops::fused::{self, Activation};
 use crate::ops::{binary, matmul, reduce, shape, unary as one};
 use crate::{DType, Result, Shape, Tensor};
 
+pub(crate) use unary::NAMES as UNARY_NAMES;
 pub use unary::TryUnary;
 
 mod sealed {
@@ -30,6 +31,9 @@ macro_rules! methods {
                 $body.or_panic()
             }
         )*}
+
+        /// Names of the methods declared here, for the registry of samples.
+        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
 
         /// The `try_` twins of the tensor methods: the same operations with the error returned.
         pub trait TryOps: TryUnary {$(
