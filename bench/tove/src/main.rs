@@ -4,13 +4,16 @@
 //! alternate between tove and the peer within one run. `bench/README.md` describes the protocol, the data and what
 //! quality means.
 
+mod attention;
 mod data;
+mod derivatives;
 mod memory;
 mod nets;
 mod products;
 mod protocol;
 mod selftest;
 mod timing;
+mod w13;
 mod workload;
 
 fn main() -> std::io::Result<()> {

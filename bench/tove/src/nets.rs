@@ -40,7 +40,8 @@ impl Mlp {
     }
 }
 
-fn sizes(parameters: &Value) -> Result<Vec<usize>, String> {
+/// The widths of a net's layers.
+pub fn sizes(parameters: &Value) -> Result<Vec<usize>, String> {
     let list = parameters["sizes"].as_array().ok_or("the case has no sizes")?;
     Ok(list.iter().filter_map(Value::as_u64).map(|size| size as usize).collect())
 }
@@ -57,7 +58,11 @@ struct Training {
 impl Training {
     fn train(&mut self) -> f32 {
         let output = self.net.forward(&self.x);
-        let loss = if self.cross_entropy { todo_ce(&output, &self.y) } else { (output - &self.y).square().mean() };
+        let loss = if self.cross_entropy {
+            output.cross_entropy(&self.y, &CrossEntropy::default())
+        } else {
+            output.mse_loss(&self.y, Reduction::Mean)
+        };
         loss.backward();
         let mut parameters: Vec<&mut Tensor> = Vec::new();
         for (weight, bias) in &mut self.net.layers {
@@ -85,14 +90,7 @@ pub fn make_training(parameters: &Value) -> Result<Box<dyn Workload>, String> {
     let (inputs, outputs) = (sizes[0], sizes[sizes.len() - 1]);
     let cross_entropy = parameters["loss"] == "cross_entropy";
     let y = if cross_entropy {
-        {
-            let l = data::labels(2, batch, outputs as u32);
-            let mut v = vec![0f32; batch * outputs];
-            for (i, &c) in l.iter().enumerate() {
-                v[i * outputs + c as usize] = 1.0;
-            }
-            Tensor::from_vec(v, [batch, outputs])
-        }
+        Tensor::from(data::labels(2, batch, outputs as u32))
     } else {
         Tensor::from_vec(data::fill_f32(2, batch * outputs, 1.0), [batch, outputs])
     };
@@ -126,10 +124,4 @@ pub fn make_prediction(parameters: &Value) -> Result<Box<dyn Workload>, String> 
     let (sizes, batch) = (sizes(parameters)?, number(parameters, "batch")?);
     let x = Tensor::from_vec(data::fill_f32(1, batch * sizes[0], 1.0), [batch, sizes[0]]);
     Ok(Box::new(Prediction { net: Mlp::new(&sizes), x }))
-}
-
-fn todo_ce(x: &Tensor, y: &Tensor) -> Tensor {
-    let m = x.detach().max_axes(&[1], true);
-    let lse = (x - &m).exp().sum_axes(&[1], true).ln() + &m;
-    ((lse - x) * y).sum() / 64.0
 }

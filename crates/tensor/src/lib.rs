@@ -3,13 +3,17 @@
 pub mod autodiff;
 mod dtype;
 mod error;
+pub mod io;
 pub mod kernels;
+pub mod linalg;
 pub mod meter;
 mod ops;
+pub mod optimizer_kernels;
 pub mod pool;
 pub mod random;
 mod shape;
 mod storage;
+pub mod symbolic;
 mod tensor;
 #[doc(hidden)]
 pub mod testing;
@@ -21,8 +25,9 @@ pub use autodiff::{
 };
 pub use dtype::{DType, Element};
 pub use error::{Error, Result};
-pub use ops::Activation;
-pub use ops::list::{TryOps, TryUnary};
+pub use ops::list::{TryIndex, TryLinalg, TryNorm, TryOps, TryReduce, TryUnary};
+pub use ops::{Activation, BatchStatistics, CrossEntropy, Ellipsis, Index, IntoIndices, NewAxis, Reduction, stepped};
 pub use pool::{num_threads, set_num_threads};
+pub use random::Key;
 pub use shape::Shape;
 pub use tensor::Tensor;

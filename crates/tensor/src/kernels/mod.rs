@@ -1,8 +1,19 @@
 //! Loops over raw memory. Everything unsafe in the crate lives here and in `storage`.
 #![allow(unsafe_code)]
 
+pub(crate) mod attention;
+pub(crate) mod batch_norm;
+pub(crate) mod cross_entropy;
 pub(crate) mod elementwise;
+#[allow(dead_code)] // Until the ops call all of it.
 pub(crate) mod gemm;
+pub(crate) mod index;
+pub(crate) mod layer_norm;
 pub mod math;
+pub(crate) mod optimizer;
 pub(crate) mod reduce;
+pub(crate) mod rows;
+pub(crate) mod scan;
 pub mod simd;
+pub(crate) mod softmax;
+pub(crate) mod squares;

@@ -12,23 +12,25 @@ pub(crate) trait Fold<T>: Copy + Send + Sync {
     fn combine(self, a: T, b: T) -> T;
 }
 
-/// Independent accumulators, enough to hide the latency of an addition on the widest vectors.
-const LANES: usize = 64;
 /// Elements folded lane by lane before lanes are combined.
 const BLOCK: usize = 4096;
 /// Elements per task.
-const CHUNK: usize = 32 * 1024;
+pub(crate) const CHUNK: usize = 32 * 1024;
+/// Columns folded side by side; their running values stay in the first-level cache.
+const STRIP: usize = 1024;
+/// Rows shorter than this are joined to longer ones, of about twice this length, before they are folded.
+const NARROW: usize = 128;
 
 /// A pointer that tasks may share; they touch disjoint outputs.
 #[derive(Clone, Copy)]
-struct Shared<T>(*mut T);
+pub(super) struct Shared<T>(pub(super) *mut T);
 // SAFETY: see above.
 unsafe impl<T> Send for Shared<T> {}
 // SAFETY: see above.
 unsafe impl<T> Sync for Shared<T> {}
 impl<T: Copy> Shared<T> {
     #[inline(always)]
-    fn get(self) -> *mut T {
+    pub(super) fn get(self) -> *mut T {
         self.0
     }
 }
@@ -75,24 +77,25 @@ unsafe fn fold_rows<T: Copy, F: Fold<T>>(f: F, x: *const T, rows: usize, length:
         });
     } else {
         let chunks = length.div_ceil(CHUNK);
-        let mut partials = vec![f.neutral(); chunks];
-        for row in 0..rows {
-            let target = Shared(partials.as_mut_ptr());
-            parallel_for(chunks, &|chunk| {
-                let first = chunk * CHUNK;
-                let count = CHUNK.min(length - first);
-                // SAFETY: the chunk lies inside the row; each task writes its own partial result.
-                let (x, out) = unsafe { (x.get().add(row * length + first), target.get().add(chunk)) };
-                dispatch(Rows { f, x, rows: 1, length: count, out });
-            });
+        let mut partials = vec![f.neutral(); rows * chunks];
+        let target = Shared(partials.as_mut_ptr());
+        parallel_for(rows * chunks, &|task| {
+            let (row, chunk) = (task / chunks, task % chunks);
+            let first = chunk * CHUNK;
+            let count = CHUNK.min(length - first);
+            // SAFETY: the chunk lies inside the row; each task writes its own partial result.
+            let (x, out) = unsafe { (x.get().add(row * length + first), target.get().add(task)) };
+            dispatch(Rows { f, x, rows: 1, length: count, out });
+        });
+        for (row, partials) in partials.chunks_exact(chunks).enumerate() {
             // SAFETY: `out` has one element per row.
-            unsafe { *out.get().add(row) = halves(f, &partials) };
+            unsafe { *out.get().add(row) = halves(f, partials) };
         }
     }
 }
 
 /// Combines a list by halves.
-fn halves<T: Copy, F: Fold<T>>(f: F, items: &[T]) -> T {
+pub(crate) fn halves<T: Copy, F: Fold<T>>(f: F, items: &[T]) -> T {
     match items {
         [] => f.neutral(),
         [item] => *item,
@@ -121,14 +124,20 @@ impl<T: Copy, F: Fold<T>> Kernel for Rows<T, F> {
             // SAFETY: the row exists.
             unsafe {
                 let x = std::slice::from_raw_parts(self.x.add(row * self.length), self.length);
-                *self.out.add(row) = fold_slice(self.f, x);
+                // As many independent accumulators as fill 256 bytes: enough to hide the latency of an addition on
+                // the widest vectors, few enough to stay in registers on narrower ones.
+                *self.out.add(row) = match size_of::<T>() {
+                    1 => fold_slice::<T, F, 256>(self.f, x),
+                    4 => fold_slice::<T, F, 64>(self.f, x),
+                    _ => fold_slice::<T, F, 32>(self.f, x),
+                };
             }
         }
     }
 }
 
 #[inline(always)]
-fn fold_slice<T: Copy, F: Fold<T>>(f: F, x: &[T]) -> T {
+fn fold_slice<T: Copy, F: Fold<T>, const LANES: usize>(f: F, x: &[T]) -> T {
     if x.len() < LANES {
         return x.iter().fold(f.neutral(), |a, &b| f.combine(a, b));
     }
@@ -155,80 +164,161 @@ fn fold_slice<T: Copy, F: Fold<T>>(f: F, x: &[T]) -> T {
 }
 
 unsafe fn fold_columns<T: Copy, F: Fold<T>>(f: F, x: *const T, outer: usize, length: usize, inner: usize, out: *mut T) {
-    let (x, out) = (Shared(x.cast_mut()), Shared(out));
-    // Rows that fill a chunk; at most 512, so that long columns are folded in two stages.
-    let rows = (CHUNK / inner).clamp(16, 512).min(length);
+    // Rows that fill a chunk, but not so few that the second stage would be as long as the first.
+    let rows = (CHUNK / inner).max(16).min(length);
     let chunks = length.div_ceil(rows);
-    let piece = |o: usize, chunk: usize, target: *mut T| {
-        let first = chunk * rows;
-        let count = rows.min(length - first);
-        // SAFETY: the rows exist; `target` is this task's own.
-        let x = unsafe { x.get().add((o * length + first) * inner) };
-        dispatch(Columns { f, x, length: count, inner, out: target });
-    };
-    let parallel = outer * length * inner >= 2 * CHUNK;
-    let run = |tasks: usize, body: &(dyn Fn(usize) + Sync)| {
-        if parallel { parallel_for(tasks, body) } else { (0..tasks).for_each(body) }
-    };
     if chunks == 1 {
-        // SAFETY: `out` has a row for each outer position.
-        run(outer, &|o| piece(o, 0, unsafe { out.get().add(o * inner) }));
+        // SAFETY: by the caller's promise.
+        unsafe { fold_chunks(f, x, outer, length, length, inner, out) };
         return;
     }
     let mut partials = vec![f.neutral(); outer * chunks * inner];
-    let target = Shared(partials.as_mut_ptr());
-    // SAFETY: each task writes its own stretch of the partial results.
-    run(outer * chunks, &|task| piece(task / chunks, task % chunks, unsafe { target.get().add(task * inner) }));
-    for o in 0..outer {
-        // SAFETY: `partials` holds `chunks` rows for each outer position, `out` one.
-        unsafe {
-            let x = partials.as_ptr().add(o * chunks * inner);
-            dispatch(Columns { f, x, length: chunks, inner, out: out.get().add(o * inner) });
-        }
+    // SAFETY: `partials` has `chunks` rows for each outer position, which the second call folds like any other rows.
+    unsafe {
+        fold_chunks(f, x, outer, length, rows, inner, partials.as_mut_ptr());
+        fold_columns(f, partials.as_ptr(), outer, chunks, inner, out);
     }
 }
 
-/// Folds rows of length `inner` onto each other.
-struct Columns<T, F> {
+/// Folds every run of `rows` rows into one row of `out`.
+unsafe fn fold_chunks<T: Copy, F: Fold<T>>(
+    f: F,
+    x: *const T,
+    outer: usize,
+    length: usize,
+    rows: usize,
+    inner: usize,
+    out: *mut T,
+) {
+    let (x, out) = (Shared(x.cast_mut()), Shared(out));
+    let chunks = length.div_ceil(rows);
+    // A task takes several pieces when they are small, or a strip of columns of one when it is large.
+    let pieces = outer * chunks;
+    let per_task = (CHUNK / (rows * inner)).max(1);
+    let width = (CHUNK / rows).next_multiple_of(64).clamp(64, STRIP).min(inner);
+    let strips = inner.div_ceil(width);
+    let task = |task: usize| {
+        let (group, strip) = (task / strips, task % strips);
+        let (column, columns) = (strip * width, width.min(inner - strip * width));
+        for piece in group * per_task..((group + 1) * per_task).min(pieces) {
+            let (o, first) = (piece / chunks, piece % chunks * rows);
+            let length_here = rows.min(length - first);
+            // SAFETY: these rows and columns exist, and the stretch of `out` belongs to this task alone.
+            unsafe {
+                let x = x.get().add((o * length + first) * inner + column);
+                let out = std::slice::from_raw_parts_mut(out.get().add(piece * inner + column), columns);
+                dispatch(Columns { f, x, length: length_here, stride: inner, out });
+            }
+        }
+    };
+    let tasks = pieces.div_ceil(per_task) * strips;
+    if outer * length * inner >= 2 * CHUNK {
+        parallel_for(tasks, &task);
+    } else {
+        (0..tasks).for_each(task);
+    }
+}
+
+/// Folds rows that lie `stride` apart onto each other.
+struct Columns<'a, T, F> {
     f: F,
     x: *const T,
     length: usize,
-    inner: usize,
-    out: *mut T,
+    stride: usize,
+    out: &'a mut [T],
 }
 
-impl<T: Copy, F: Fold<T>> Kernel for Columns<T, F> {
+impl<T: Copy, F: Fold<T>> Kernel for Columns<'_, T, F> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        const WIDTH: usize = 64;
-        let mut first = 0;
-        // Strips of columns whose accumulators stay in registers.
-        while first + WIDTH <= self.inner {
-            let mut sums = [self.f.neutral(); WIDTH];
-            for row in 0..self.length {
-                for (i, sum) in sums.iter_mut().enumerate() {
-                    // SAFETY: the position lies inside the row.
-                    *sum = self.f.combine(*sum, unsafe { *self.x.add(row * self.inner + first + i) });
-                }
-            }
-            for (i, sum) in sums.iter().enumerate() {
-                // SAFETY: as above.
-                unsafe { *self.out.add(first + i) = *sum };
-            }
-            first += WIDTH;
+        let Columns { f, x, length, stride, out } = self;
+        let joined = 2 * NARROW / stride;
+        if stride >= NARROW || length < 2 * joined {
+            // SAFETY: the rows exist, by the maker's promise.
+            unsafe { fold_onto(f, x, length, stride, out) };
+            return;
         }
-        for column in first..self.inner {
-            // SAFETY: the column exists.
-            unsafe { *self.out.add(column) = self.f.neutral() };
+        // Neighbouring short rows are one long row; at the end its parts are folded in turn.
+        let mut wide = [f.neutral(); 2 * NARROW];
+        let wide = &mut wide[..joined * stride];
+        let whole = length / joined;
+        // SAFETY: rows shorter than `NARROW` are never cut into strips, so `out` is a whole row and rows follow each
+        // other without gaps; `whole · joined` of them exist, then the rest.
+        unsafe {
+            fold_onto(f, x, whole, joined * stride, wide);
+            fold_onto(f, wide.as_ptr(), joined, stride, out);
+            let rest = x.add(whole * joined * stride);
+            for row in 0..length - whole * joined {
+                let row = std::slice::from_raw_parts(rest.add(row * stride), stride);
+                out.iter_mut().zip(row).for_each(|(sum, &value)| *sum = f.combine(*sum, value));
+            }
         }
-        for row in 0..self.length {
-            for column in first..self.inner {
-                // SAFETY: the position lies inside the row.
-                unsafe {
-                    let value = self.f.combine(*self.out.add(column), *self.x.add(row * self.inner + column));
-                    *self.out.add(column) = value;
+    }
+}
+
+/// `out` becomes the fold of `length` rows, four of which are combined before they meet the running values.
+///
+/// # Safety
+/// Row r has `out.len()` elements from `x + r · stride` on.
+#[inline(always)]
+unsafe fn fold_onto<T: Copy, F: Fold<T>>(f: F, x: *const T, length: usize, stride: usize, out: &mut [T]) {
+    let width = out.len();
+    // SAFETY: by the caller's promise.
+    let row = |index: usize| unsafe { std::slice::from_raw_parts(x.add(index * stride), width) };
+    out.fill(f.neutral());
+    let mut index = 0;
+    while index + 4 <= length {
+        let (a, b, c, d) = (row(index), row(index + 1), row(index + 2), row(index + 3));
+        for i in 0..width {
+            let four = f.combine(f.combine(a[i], b[i]), f.combine(c[i], d[i]));
+            out[i] = f.combine(out[i], four);
+        }
+        index += 4;
+    }
+    for index in index..length {
+        let a = row(index);
+        for i in 0..width {
+            out[i] = f.combine(out[i], a[i]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy)]
+    struct Count;
+    impl Fold<i64> for Count {
+        fn neutral(self) -> i64 {
+            0
+        }
+        fn combine(self, a: i64, b: i64) -> i64 {
+            a + b
+        }
+    }
+
+    #[test]
+    fn every_shape_agrees_with_the_plain_loop() {
+        let sizes = [1, 2, 3, 5, 16, 31, 64, 100, 127, 130, 257, 1000, 2500];
+        for outer in [1, 3, 40] {
+            for length in sizes.into_iter().chain([0, 40_000]) {
+                for inner in sizes {
+                    let total = outer * length * inner;
+                    if total > 700_000 {
+                        continue;
+                    }
+                    let x: Vec<i64> = (0..total as i64).map(|i| i * i % 1009).collect();
+                    let mut out = vec![-1; outer * inner];
+                    // SAFETY: the vectors have these sizes.
+                    unsafe { fold(Count, x.as_ptr(), outer, length, inner, out.as_mut_ptr()) };
+                    let mut expected = vec![0; outer * inner];
+                    for (i, value) in x.iter().enumerate() {
+                        expected[i / (length * inner) * inner + i % inner] += value;
+                    }
+                    assert_eq!(out, expected, "{outer} {length} {inner}");
                 }
             }
         }

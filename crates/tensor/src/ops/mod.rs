@@ -6,8 +6,10 @@
 
 pub(crate) mod arith;
 pub(crate) mod binary;
+pub(crate) mod composed;
 pub(crate) mod constant;
 pub(crate) mod fused;
+pub(crate) mod index;
 pub(crate) mod linear_map;
 pub(crate) mod list;
 pub(crate) mod matmul;
@@ -22,7 +24,9 @@ use smallvec::SmallVec;
 use crate::autodiff::{Grads, Point, Saves};
 use crate::{Error, Result, Tensor};
 
-pub use fused::Activation;
+pub use composed::Reduction;
+pub use fused::{Activation, BatchStatistics, CrossEntropy};
+pub use index::{Ellipsis, Index, IntoIndices, NewAxis, stepped};
 
 /// By-products of a forward kernel that its backward kernel can use.
 pub(crate) type Aux = SmallVec<[Tensor; 2]>;

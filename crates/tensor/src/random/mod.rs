@@ -22,6 +22,7 @@ mod categorical;
 mod fill;
 mod philox;
 mod stream;
+mod tensors;
 
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,12 @@ mod recycle;
 
 use std::any::Any;
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
+use crate::io::FileMap;
 use crate::meter;
 use recycle::Class;
 
@@ -24,8 +26,8 @@ enum Owner {
     Recycled(Class),
     /// A `Vec` handed over by the user; kept so that it can be given back without copying.
     Vec(Box<dyn Any + Send + Sync>),
-    /// Memory of somebody else that must not be written, such as a mapped file.
-    Shared(#[allow(dead_code, reason = "keeps the memory alive")] Box<dyn Any + Send + Sync>),
+    /// A mapped file, which must not be written.
+    Shared(#[allow(dead_code, reason = "keeps the memory alive")] Arc<FileMap>),
 }
 
 // SAFETY: the pointer is owned (or kept alive) by `owner`, which is itself Send and Sync; access through shared
@@ -63,15 +65,13 @@ impl Storage {
         Storage(ManuallyDrop::new(Arc::new(Buffer { pointer, bytes, owner: Owner::Vec(Box::new(data)) })))
     }
 
-    /// Borrows `bytes`, which `keeper` keeps alive and in place, for reading only.
-    ///
-    /// # Safety
-    /// `bytes` must stay valid and unchanged while `keeper` lives.
-    pub(crate) unsafe fn from_shared(bytes: &[u8], keeper: Box<dyn Any + Send + Sync>) -> Storage {
-        let pointer = NonNull::from(bytes).cast();
-        meter::allocated(bytes.len());
-        let owner = Owner::Shared(keeper);
-        Storage(ManuallyDrop::new(Arc::new(Buffer { pointer, bytes: bytes.len(), owner })))
+    /// A range of a mapped file, for reading only; `None` if the file is shorter.
+    pub(crate) fn from_map(map: Arc<FileMap>, range: Range<usize>) -> Option<Storage> {
+        let bytes = map.get(range)?;
+        let (pointer, bytes) = (NonNull::from(bytes).cast(), bytes.len());
+        meter::allocated(bytes);
+        // The map stays where it is for as long as the owner lives, and nobody writes to shared memory.
+        Some(Storage(ManuallyDrop::new(Arc::new(Buffer { pointer, bytes, owner: Owner::Shared(map) }))))
     }
 
     #[inline]

@@ -1,8 +1,12 @@
 //! Making tensors.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use super::{Fresh, Tensor};
 use crate::dtype::match_any;
 use crate::error::OrPanic;
+use crate::io::FileMap;
 use crate::storage::Storage;
 use crate::{DType, Element, Error, Result, Shape};
 
@@ -136,6 +140,18 @@ impl Tensor {
         let mut out = Fresh::new(shape, T::DTYPE);
         out.copy_from(data);
         out.finish()
+    }
+
+    /// A tensor over a range of a mapped file, which must be aligned for the type and hold as many elements as the shape.
+    pub(crate) fn from_map(map: Arc<FileMap>, range: Range<usize>, shape: Vec<usize>, dtype: DType) -> Result<Tensor> {
+        let shape = Shape::from(shape);
+        let expected = checked_numel("from_map", &shape)?;
+        let (len, start) = (range.len() / dtype.size(), map.as_ptr().addr() + range.start);
+        let whole = range.len() == expected * dtype.size() && start.is_multiple_of(dtype.size());
+        match Storage::from_map(map, range).filter(|_| whole) {
+            Some(storage) => Ok(Tensor::row_major(storage, shape, dtype)),
+            None => Err(Error::Length { op: "from_map", len, shape: Box::new(shape), expected }),
+        }
     }
 
     /// A rank-0 tensor of the given type.

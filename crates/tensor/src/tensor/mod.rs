@@ -8,6 +8,8 @@ mod access;
 mod create;
 mod display;
 mod fresh;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod view;
 
 use std::sync::Arc;

@@ -45,6 +45,16 @@ def decompositions():
             yield case(f"a14 cond {name}", {"x": x}, {"y": np.linalg.cond(x)})
 
 
+def norms_and_conditions():
+    orders = {"Spectral": 2, "Nuclear": "nuc", "Frobenius": "fro", "One": 1, "Infinity": np.inf}
+    for name in ("tall", "wide", "square", "hilbert"):
+        x = matrices()[name]
+        yield case(f"norm {name}", {"x": x}, {key: np.linalg.norm(x, order) for key, order in orders.items()})
+        if x.shape[0] == x.shape[1]:
+            conditions = {key: np.linalg.cond(x, order) for key, order in orders.items()}
+            yield case(f"condition {name}", {"x": x}, conditions)
+
+
 def a16_symmetric():
     for name, x in matrices().items():
         gram = x.T @ x
@@ -83,5 +93,5 @@ def solvers():
 
 
 if __name__ == "__main__":
-    groups = [a11_norms, decompositions, a16_symmetric, solvers]
+    groups = [a11_norms, decompositions, norms_and_conditions, a16_symmetric, solvers]
     write("numpy_linalg", [entry for group in groups for entry in group()], scipy)

@@ -20,6 +20,10 @@ const SPAN: usize = 4096;
 const PARALLEL: usize = 250_000;
 /// Multiply-adds that make a task worth handing out.
 const TASK: usize = 250_000;
+/// Products up to this many multiply-adds take the shortest way.
+const SMALL: usize = 1 << 15;
+/// Bytes of a cache line.
+const LINE: usize = 64;
 /// Numbers that make a packing task.
 const PACK_TASK: usize = 1 << 15;
 /// Most tasks of a block.
@@ -37,6 +41,8 @@ pub(super) struct Product<'a, T: 'static, B> {
     /// Bias, one number per column, or null; only with `alpha` equal to one.
     pub bias: *const T,
     pub relu: bool,
+    /// Whether both operands come in order from memory, adjacent along the result, and are worth fetching ahead.
+    pub streams: bool,
     /// Whether the pool may be used.
     pub parallel: bool,
 }
@@ -98,6 +104,52 @@ fn run_tasks(parallel: bool, tasks: usize, body: &(dyn Fn(usize) + Sync)) {
 }
 
 impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
+    /// A small product straight from the operands, where their form allows it: no packing, no scratch memory, no
+    /// divisions. Says whether it was done.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    pub unsafe fn run_small(&self, k: usize) -> bool {
+        let (m, n) = (self.c.rows, self.c.cols);
+        let Some((b, b_stride)) = self.b.direct() else { return false };
+        let rows_form = self.a.row_stride != 1;
+        if m * n * k > SMALL || self.c.col_stride != 1 || (rows_form && self.a.col_stride != 1) {
+            return false;
+        }
+        let (height, width) = (self.kernels.rows, self.kernels.columns());
+        let mut column = 0;
+        while column < n {
+            let columns = (n - column).min(width);
+            let mut row = 0;
+            while row < m {
+                let rows = (m - row).min(height);
+                // SAFETY: the tile lies inside the result.
+                unsafe {
+                    let mut tile = Tile {
+                        k,
+                        a: self.a.at(row, 0),
+                        a_stride: if rows_form { self.a.row_stride } else { self.a.col_stride },
+                        b: b.add(column),
+                        b_stride,
+                        c: self.c.at(row, column),
+                        c_stride: self.c.row_stride,
+                        last: 0,
+                        ahead: b,
+                        ahead_step: 0,
+                        start: if self.bias.is_null() { self.bias } else { self.bias.add(column) },
+                        alpha: self.alpha,
+                        accumulate: self.accumulate,
+                        relu: self.relu,
+                    };
+                    self.kernels.run(rows, columns, rows_form, &mut tile);
+                }
+                row += rows;
+            }
+            column += columns;
+        }
+        true
+    }
+
     /// Computes the product over the inner range `(first, count)`, which must not be empty.
     ///
     /// # Safety
@@ -162,7 +214,7 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
         };
         let columns = self.kernels.columns();
         // Strides of a large power of two fall into few sets of the cache.
-        let clash = stride.unsigned_abs() * size_of::<T>() % 4096 == 0;
+        let clash = (stride.unsigned_abs() * size_of::<T>()).is_multiple_of(4096);
         m > 1 && (n > 16 * columns || (clash && n > 2 * columns))
     }
 
@@ -268,6 +320,7 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
         };
         for index in tiles.0..tiles.0 + tiles.1 {
             let (row, rows) = part(m, tile_count, index);
+            let (ahead, ahead_step) = self.ahead(block, panel * tile_count + index).unwrap_or((b, 0));
             // SAFETY: the tile lies inside the block.
             unsafe {
                 let mut tile = Tile {
@@ -283,6 +336,8 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
                     c: self.c.at(row0 + row, column),
                     c_stride: self.c.row_stride,
                     last: 0,
+                    ahead,
+                    ahead_step,
                     start: if block.first && !self.bias.is_null() { self.bias.add(column) } else { std::ptr::null() },
                     alpha: self.alpha,
                     accumulate: self.accumulate || !block.first,
@@ -295,6 +350,30 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
                 }
             }
         }
+    }
+
+    /// Which part of the next block of the operands the `call`-th tile of this block fetches: first the lines of `a`,
+    /// then those of `b`, as many as the inner dimension has steps.
+    #[inline]
+    fn ahead(&self, block: Block, call: usize) -> Option<(*const T, usize)> {
+        if !self.streams || block.last {
+            return None;
+        }
+        let (k0, k) = block.inner;
+        let next = (k0 + k) as isize;
+        let bytes = |stride: isize| k * stride.unsigned_abs() * size_of::<T>();
+        let left = bytes(self.a.col_stride);
+        let mut from = call * k * LINE;
+        let (mut start, mut stride) = (self.a.ptr, self.a.col_stride);
+        if from >= left {
+            from -= left;
+            let (b, b_stride) = self.b.direct()?;
+            if from >= bytes(b_stride) {
+                return None;
+            }
+            (start, stride) = (b, b_stride);
+        }
+        Some((start.wrapping_offset(next * stride).wrapping_byte_add(from), LINE))
     }
 
     /// A tile of a result whose columns are not adjacent, by way of a buffer.

@@ -29,6 +29,10 @@ pub(crate) struct Tile<T> {
     pub c_stride: isize,
     /// Columns in use of the last register (edge kernels only).
     pub last: usize,
+    /// Memory of later tiles to be fetched meanwhile, a line per step of `p`; any valid place if there is none.
+    pub ahead: *const T,
+    /// Bytes from one such line to the next: 64, or 0 for nothing to fetch.
+    pub ahead_step: usize,
     /// What the sums start from, one number per column, or null for zero.
     pub start: *const T,
     /// Factor of the sums.
@@ -71,7 +75,10 @@ pub(super) unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const ROW
         }
         let (mut a, mut b) = (t.a, t.b);
         let (a_step, a_row) = if ROWS { (1, t.a_stride) } else { (t.a_stride, 1) };
+        let mut ahead = t.ahead;
         for _ in 0..t.k {
+            V::prefetch(ahead);
+            ahead = ahead.wrapping_byte_add(t.ahead_step);
             let row: [V; NV] = std::array::from_fn(|v| load(b, v));
             for (i, sum) in sums.iter_mut().enumerate() {
                 let factor = V::splat(*a.offset(i as isize * a_row));

@@ -8,6 +8,7 @@
 //! bit-identical for any number of threads.
 
 mod driver;
+mod matrix;
 mod micro;
 mod pack;
 mod panels;
@@ -23,134 +24,12 @@ mod x86;
 use crate::kernels::simd::{Isa, isa};
 use crate::pool::parallel_for;
 use driver::Product;
+pub(crate) use matrix::{Epilogue, MatMut, MatRef};
 pub(crate) use pack::PackB;
 use pack::StridedB;
 use scratch::{Slot, with_scratch};
 pub(crate) use table::GemmScalar;
 use vecmat::VectorProduct;
-
-/// A matrix in memory, to be read. Strides count elements and may be negative or zero.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MatRef<T> {
-    /// Element (0, 0).
-    pub ptr: *const T,
-    /// Number of rows.
-    pub rows: usize,
-    /// Number of columns.
-    pub cols: usize,
-    /// Distance from a row to the next.
-    pub row_stride: isize,
-    /// Distance from a column to the next.
-    pub col_stride: isize,
-}
-
-/// A matrix in memory, to be written: no two elements may share a place.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MatMut<T> {
-    /// Element (0, 0).
-    pub ptr: *mut T,
-    /// Number of rows.
-    pub rows: usize,
-    /// Number of columns.
-    pub cols: usize,
-    /// Distance from a row to the next.
-    pub row_stride: isize,
-    /// Distance from a column to the next; 1 is the fast case.
-    pub col_stride: isize,
-}
-
-// SAFETY: a description of memory; who reads or writes through it answers for that, in unsafe code.
-unsafe impl<T: Sync> Sync for MatRef<T> {}
-// SAFETY: as above.
-unsafe impl<T: Sync> Sync for MatMut<T> {}
-
-impl<T: Copy> MatRef<T> {
-    /// A matrix stored row after row.
-    pub fn row_major(ptr: *const T, rows: usize, cols: usize) -> Self {
-        Self { ptr, rows, cols, row_stride: cols as isize, col_stride: 1 }
-    }
-
-    /// The same memory with rows and columns exchanged.
-    pub fn transposed(self) -> Self {
-        Self {
-            ptr: self.ptr,
-            rows: self.cols,
-            cols: self.rows,
-            row_stride: self.col_stride,
-            col_stride: self.row_stride,
-        }
-    }
-
-    /// The matrix of the same form that begins `distance` elements further on.
-    unsafe fn shifted(&self, distance: isize) -> Self {
-        // SAFETY: the caller guarantees that it exists.
-        Self { ptr: unsafe { self.ptr.offset(distance) }, ..*self }
-    }
-
-    /// The place of an element.
-    #[inline]
-    unsafe fn at(&self, i: usize, j: usize) -> *const T {
-        // SAFETY: the caller guarantees that the element exists.
-        unsafe { self.ptr.offset(i as isize * self.row_stride + j as isize * self.col_stride) }
-    }
-}
-
-impl<T: Copy> MatMut<T> {
-    /// A matrix stored row after row.
-    pub fn row_major(ptr: *mut T, rows: usize, cols: usize) -> Self {
-        Self { ptr, rows, cols, row_stride: cols as isize, col_stride: 1 }
-    }
-
-    /// The same memory with rows and columns exchanged.
-    pub fn transposed(self) -> Self {
-        Self {
-            ptr: self.ptr,
-            rows: self.cols,
-            cols: self.rows,
-            row_stride: self.col_stride,
-            col_stride: self.row_stride,
-        }
-    }
-
-    /// The same matrix, to be read.
-    pub fn as_ref(&self) -> MatRef<T> {
-        let Self { ptr, rows, cols, row_stride, col_stride } = *self;
-        MatRef { ptr, rows, cols, row_stride, col_stride }
-    }
-
-    /// The matrix of the same form that begins `distance` elements further on.
-    unsafe fn shifted(&self, distance: isize) -> Self {
-        // SAFETY: the caller guarantees that it exists.
-        Self { ptr: unsafe { self.ptr.offset(distance) }, ..*self }
-    }
-
-    /// The place of an element.
-    #[inline]
-    unsafe fn at(&self, i: usize, j: usize) -> *mut T {
-        // SAFETY: the caller guarantees that the element exists.
-        unsafe { self.ptr.offset(i as isize * self.row_stride + j as isize * self.col_stride) }
-    }
-}
-
-/// What happens to the result before it is stored.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Epilogue<T> {
-    /// Nothing.
-    None,
-    /// One number per column is added to every row.
-    Bias(*const T),
-    /// The same, then negative values become zero.
-    BiasRelu(*const T),
-}
-
-impl<T> Epilogue<T> {
-    fn bias(&self) -> *const T {
-        match *self {
-            Self::None => std::ptr::null(),
-            Self::Bias(bias) | Self::BiasRelu(bias) => bias,
-        }
-    }
-}
 
 /// Computes `c = alpha a b + beta c`, then the epilogue. With `beta` zero, `c` is not read. An empty inner dimension
 /// gives `beta c`.
@@ -242,15 +121,21 @@ unsafe fn gemm_on<T: GemmScalar>(
     let kernels = T::kernels(isa);
     // SAFETY: the caller guarantees the operands and the instruction set.
     unsafe {
-        if k > 0 && (m == 1 || n == 1) {
-            let (matrix, x, x_stride, y_stride, bias_stride) = if n == 1 {
-                (a, b.ptr, b.row_stride, c.row_stride, 0)
-            } else {
-                (b.transposed(), a.ptr, a.col_stride, c.col_stride, 1)
-            };
-            let m = matrix;
-            let y = c.ptr;
-            VectorProduct { kernels, alpha, m, x, x_stride, beta, y, y_stride, epilogue, bias_stride, parallel }.run();
+        // With few columns (or rows) and long adjacent lines, dot products beat tiles that are mostly empty.
+        let few = |count: usize, adjacent: bool| count == 1 || (count <= 4 && adjacent && k >= 32);
+        let y = c.ptr;
+        if k > 0 && few(n, a.col_stride == 1) {
+            let (m, x, x_stride, y_stride) = (a, b.ptr, b.row_stride, c.row_stride);
+            let bias_stride = 0;
+            VectorProduct { kernels, alpha, m, x, x_stride, beta, y, y_stride, epilogue, bias_stride, parallel }
+                .run_each(n, b.col_stride, c.col_stride, 1);
+        } else if k > 0 && few(m, b.row_stride == 1) {
+            let (x, x_stride, y_stride) = (a.ptr, a.col_stride, c.col_stride);
+            let bias_stride = 1;
+            let rows = m;
+            let m = b.transposed();
+            VectorProduct { kernels, alpha, m, x, x_stride, beta, y, y_stride, epilogue, bias_stride, parallel }
+                .run_each(rows, a.row_stride, c.row_stride, 0);
         } else if c.col_stride != 1 && c.row_stride == 1 {
             gemm_on(isa, parallel, alpha, b.transposed(), a.transposed(), beta, c.transposed(), Epilogue::None);
             finish(T::from(1), c, epilogue);
@@ -295,16 +180,18 @@ unsafe fn multiply<T: GemmScalar, B: PackB<T>>(
             accumulate: beta != zero,
             bias: if fused { epilogue.bias() } else { std::ptr::null() },
             relu: fused && matches!(epilogue, Epilogue::BiasRelu(_)),
+            streams: false,
             parallel,
         };
         let chunks = inner_chunks(c.rows, c.cols, k);
         if chunks > 1 {
-            sum_of_chunks(&product, chunks, k, epilogue);
-        } else {
+            return sum_of_chunks(&product, chunks, k, epilogue);
+        }
+        if !product.run_small(k) {
             product.run((0, k));
-            if !fused {
-                finish(one, c, epilogue);
-            }
+        }
+        if !fused {
+            finish(one, c, epilogue);
         }
     }
 }
@@ -329,10 +216,10 @@ unsafe fn sum_of_chunks<T: GemmScalar, B: PackB<T>>(
             // SAFETY: each chunk has its own part of the buffer.
             unsafe {
                 let c = parts.shifted((chunk * size) as isize);
-                let bias = std::ptr::null();
-                let alpha = T::from(1);
-                let chunk_product =
-                    Product { c, alpha, accumulate: false, bias, relu: false, parallel: false, ..*product };
+                let (alpha, bias) = (T::from(1), std::ptr::null());
+                let (accumulate, relu, parallel) = (false, false, false);
+                let streams = product.a.row_stride == 1 && product.b.direct().is_some();
+                let chunk_product = Product { c, alpha, accumulate, bias, relu, streams, parallel, ..*product };
                 let (first, end) = (chunk * k / chunks, (chunk + 1) * k / chunks);
                 chunk_product.run((first, end - first));
             }

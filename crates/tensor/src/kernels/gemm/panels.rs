@@ -138,18 +138,29 @@ pub(super) unsafe fn combine<V: Vector>(
     // SAFETY: the caller guarantees `k` rows of `columns` numbers, the vector, and room for whole registers.
     unsafe {
         let mut j = 0;
-        while j + 8 * V::LANES <= columns {
-            combine_group::<V, 8, 1>(k, x, x_stride, m.add(j), stride, V::LANES, out.add(j));
-            j += 8 * V::LANES;
-        }
         while j < columns {
-            let left = (columns - j).min(V::LANES);
-            combine_group::<V, 1, 4>(k, x, x_stride, m.add(j), stride, left, out.add(j));
-            j += V::LANES;
+            // As many columns as there are registers for, so that the matrix is read in few passes.
+            let left = (columns - j).min(8 * V::LANES);
+            let registers = left.div_ceil(V::LANES);
+            let last = left - (registers - 1) * V::LANES;
+            let (m, out) = (m.add(j), out.add(j));
+            match registers {
+                1 => combine_group::<V, 1, 4>(k, x, x_stride, m, stride, last, out),
+                2 => combine_group::<V, 2, 4>(k, x, x_stride, m, stride, last, out),
+                3 => combine_group::<V, 3, 2>(k, x, x_stride, m, stride, last, out),
+                4 => combine_group::<V, 4, 2>(k, x, x_stride, m, stride, last, out),
+                5 => combine_group::<V, 5, 1>(k, x, x_stride, m, stride, last, out),
+                6 => combine_group::<V, 6, 1>(k, x, x_stride, m, stride, last, out),
+                7 => combine_group::<V, 7, 1>(k, x, x_stride, m, stride, last, out),
+                _ => combine_group::<V, 8, 1>(k, x, x_stride, m, stride, last, out),
+            }
+            j += left;
         }
     }
 }
 
+/// `combine` for `G` registers, the last with `last` columns. Few registers need several chains of sums to hide the
+/// latency of the multiply-add.
 #[inline(always)]
 unsafe fn combine_group<V: Vector, const G: usize, const CHAINS: usize>(
     k: usize,
@@ -160,27 +171,27 @@ unsafe fn combine_group<V: Vector, const G: usize, const CHAINS: usize>(
     last: usize,
     out: *mut V::Scalar,
 ) {
-    // SAFETY: the caller guarantees `k` rows of `G` registers (the last with `last` columns) and the vector.
+    // SAFETY: the caller guarantees the rows and the vector.
     unsafe {
         let mask = V::mask(last);
-        // A narrow group needs several chains to hide the latency of the multiply-add.
         let mut sums = [[V::zero(); CHAINS]; G];
-        let step = |sums: &mut [[V; CHAINS]; G], p: usize, chain: usize| {
+        let mut step = |p: usize, chain: usize| {
             let factor = V::splat(*x.offset(p as isize * x_stride));
+            let from = m.offset(p as isize * stride);
             for (g, sum) in sums.iter_mut().enumerate() {
-                let from = m.offset(p as isize * stride).add(g * V::LANES);
-                let row = if G == 1 { V::load_masked(from, mask) } else { V::load(from) };
+                let from = from.add(g * V::LANES);
+                let row = if g == G - 1 { V::load_masked(from, mask) } else { V::load(from) };
                 sum[chain] = row.mul_add(factor, sum[chain]);
             }
         };
         let whole = k / CHAINS * CHAINS;
         for p in (0..whole).step_by(CHAINS) {
             for chain in 0..CHAINS {
-                step(&mut sums, p + chain, chain);
+                step(p + chain, chain);
             }
         }
         for p in whole..k {
-            step(&mut sums, p, 0);
+            step(p, 0);
         }
         for (g, sum) in sums.into_iter().enumerate() {
             let total = sum[1..].iter().fold(sum[0], |total, &chain| total.add(chain));

@@ -48,7 +48,7 @@ impl<T> Kernels<T> {
     /// `tile` must describe memory of that size, and the processor must have the instruction set.
     #[inline]
     pub unsafe fn run(&self, rows: usize, columns: usize, rows_form: bool, tile: &mut Tile<T>) {
-        let registers = columns.div_ceil(self.lanes);
+        let registers = 1 + usize::from(columns > self.lanes);
         tile.last = columns - (registers - 1) * self.lanes;
         let edge = tile.last != self.lanes;
         let kernel = self.tiles[usize::from(rows_form) + 2 * usize::from(edge)][registers - 1][rows - 1];

@@ -136,7 +136,7 @@ fn check<T: Real>(case: Case) {
     unsafe { gemm_on(isa, true, T::of(alpha), a.view(), b.view(), T::of(beta), c.view_mut(), end) };
     let mut untouched = vec![true; before.len()];
     for i in 0..m {
-        for j in 0..n {
+        for (j, bias) in bias.iter().enumerate() {
             let at = c.index(i, j);
             untouched[at] = false;
             let (mut sum, mut size) = (0.0, 0.0);
@@ -151,8 +151,8 @@ fn check<T: Real>(case: Case) {
                 size += (beta * before[at].value()).abs();
             }
             if epilogue > 0 {
-                expected += bias[j].value();
-                size += bias[j].value().abs();
+                expected += bias.value();
+                size += bias.value().abs();
             }
             if epilogue == 2 {
                 expected = expected.max(0.0);
@@ -206,7 +206,16 @@ fn every_layout_agrees_with_the_triple_loop() {
         for a in LAYOUTS {
             for b in LAYOUTS {
                 for c in outputs {
-                    for shape in [(1, 1, 5), (1, 37, 19), (23, 1, 19), (7, 9, 1), (30, 41, 19), (17, 70, 35)] {
+                    for shape in [
+                        (1, 1, 5),
+                        (1, 37, 19),
+                        (23, 1, 19),
+                        (7, 9, 1),
+                        (30, 41, 19),
+                        (17, 70, 35),
+                        (2, 300, 40),
+                        (300, 3, 40),
+                    ] {
                         both(Case { isa, shape, layouts: (a, b, c), ..PLAIN });
                     }
                 }
@@ -221,9 +230,17 @@ fn factors_and_epilogues() {
         for alpha in [1.0, -0.5, 0.0] {
             for beta in [0.0, 1.0, 0.25] {
                 for epilogue in 0..3 {
-                    for shape in
-                        [(5, 7, 0), (1, 9, 6), (9, 1, 6), (1, 300, 40), (33, 35, 9), (20, 40, 800), (6, 7, 5000)]
-                    {
+                    for shape in [
+                        (5, 7, 0),
+                        (3, 50, 40),
+                        (50, 4, 33),
+                        (1, 9, 6),
+                        (9, 1, 6),
+                        (1, 300, 40),
+                        (33, 35, 9),
+                        (20, 40, 800),
+                        (6, 7, 5000),
+                    ] {
                         for c in [Layout::Rows, Layout::Columns, Layout::Sparse] {
                             let layouts = (Layout::Rows, Layout::Columns, c);
                             both(Case { isa, shape, alpha, beta, epilogue, layouts });
@@ -253,6 +270,8 @@ fn larger_shapes_agree_with_the_triple_loop() {
 #[test]
 fn spans_of_more_than_one_block() {
     both(Case { isa: isa(), shape: (4200, 3, 2), ..PLAIN });
+    both(Case { isa: isa(), shape: (33, 1, 20_000), layouts: (Layout::Columns, Layout::Rows, Layout::Rows), ..PLAIN });
+    both(Case { isa: isa(), shape: (1, 35, 20_000), epilogue: 1, ..PLAIN });
     both(Case { isa: isa(), shape: (3, 4200, 2), layouts: (Layout::Rows, Layout::Columns, Layout::Rows), ..PLAIN });
     both(Case { isa: isa(), shape: (4101, 20, 400), beta: 0.5, epilogue: 2, ..PLAIN });
 }
@@ -282,7 +301,18 @@ fn batches_agree_with_single_products() {
 
 #[test]
 fn bits_do_not_depend_on_the_number_of_threads() {
-    let shapes = [(64, 64, 20_000), (300, 300, 300), (65, 129, 3000), (1, 3000, 700), (3000, 1, 700), (54, 54, 50_001)];
+    let shapes = [
+        (64, 64, 20_000),
+        (300, 300, 300),
+        (65, 129, 3000),
+        (1, 3000, 700),
+        (3000, 1, 700),
+        (3, 1000, 300),
+        (1000, 4, 300),
+        (7, 1, 100_000),
+        (1, 1, 300_000),
+        (54, 54, 50_001),
+    ];
     for (m, n, k) in shapes {
         for layout in [Layout::Rows, Layout::Columns] {
             let a = Matrix::<f32>::new(layout, m, k, 5);

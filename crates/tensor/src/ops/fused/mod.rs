@@ -4,7 +4,13 @@
 //! differentiated, `vmap` without a rule) differentiates the definition at the saved inputs. The definition is also the
 //! oracle the kernels are tested against.
 
+mod attention;
+mod batch_norm;
+mod cross_entropy;
+mod layer_norm;
 mod linear;
+mod softmax;
+mod squared_error;
 
 use smallvec::SmallVec;
 
@@ -12,8 +18,16 @@ use crate::autodiff::{Grads, Point, Saves, apply, try_jvp, try_vjp};
 use crate::ops::{Aux, Op};
 use crate::{Result, Tensor};
 
+pub(crate) use attention::attention;
+pub use batch_norm::BatchStatistics;
+pub(crate) use batch_norm::{batch_norm, batch_norm_with};
+pub use cross_entropy::CrossEntropy;
+pub(crate) use cross_entropy::cross_entropy;
+pub(crate) use layer_norm::layer_norm;
 pub use linear::Activation;
 pub(crate) use linear::linear;
+pub(crate) use softmax::{log_softmax, softmax};
+pub(crate) use squared_error::squared_error;
 
 /// An operation with kernels and a definition.
 pub(crate) trait Fused: Clone + Send + Sync + 'static {

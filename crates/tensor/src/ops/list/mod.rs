@@ -1,13 +1,21 @@
 //! The index of tensor methods: each line makes the method, which panics at the caller's line, and its `try_` twin.
 
+mod index;
+mod linalg;
+mod norm;
+mod reduce;
 mod unary;
 
 use crate::error::OrPanic;
 use crate::ops::fused::{self, Activation};
-use crate::ops::{binary, matmul, reduce, shape, unary as one};
+use crate::ops::{binary, composed, matmul, reduce as fold, shape, unary as one};
 use crate::{DType, Result, Shape, Tensor};
 
 pub(crate) use unary::NAMES as UNARY_NAMES;
+pub use index::TryIndex;
+pub use linalg::TryLinalg;
+pub use norm::TryNorm;
+pub use reduce::TryReduce;
 pub use unary::TryUnary;
 
 mod sealed {
@@ -36,7 +44,7 @@ macro_rules! methods {
         pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
 
         /// The `try_` twins of the tensor methods: the same operations with the error returned.
-        pub trait TryOps: TryUnary {$(
+        pub trait TryOps: TryUnary + TryIndex + TryReduce + TryNorm + TryLinalg {$(
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], with the error returned.")]
             fn $try_name(&self $(, $argument: $type)*) -> Result<Tensor>;
         )*}
@@ -132,30 +140,30 @@ methods! {
     select try_select(a: &Tensor, b: &Tensor) |x| binary::select(x, a, b);
 
     /// Sum of all elements.
-    sum try_sum() |x| reduce::sum_all(x);
+    sum try_sum() |x| fold::sum_all(x);
     /// Sum over axes; with `keep` they stay with size 1.
     ///
     /// ```
     /// let x = tove_tensor::Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(x.sum_axes(&[0], false).to_vec::<f64>(), [4.0, 6.0]);
     /// ```
-    sum_axes try_sum_axes(axes: &[isize], keep: bool) |x| reduce::sum(x, axes, keep);
+    sum_axes try_sum_axes(axes: &[isize], keep: bool) |x| fold::sum(x, axes, keep);
     /// Mean of all elements.
-    mean try_mean() |x| reduce::mean_all(x);
+    mean try_mean() |x| fold::mean_all(x);
     /// Mean over axes; with `keep` they stay with size 1.
-    mean_axes try_mean_axes(axes: &[isize], keep: bool) |x| reduce::mean(x, axes, keep);
+    mean_axes try_mean_axes(axes: &[isize], keep: bool) |x| fold::mean(x, axes, keep);
     /// Largest element.
-    max try_max() |x| reduce::max_all(x);
+    max try_max() |x| fold::max_all(x);
     /// Largest element along axes; ties share the derivative evenly.
-    max_axes try_max_axes(axes: &[isize], keep: bool) |x| reduce::max(x, axes, keep);
+    max_axes try_max_axes(axes: &[isize], keep: bool) |x| fold::max(x, axes, keep);
     /// Smallest element.
-    min try_min() |x| reduce::min_all(x);
+    min try_min() |x| fold::min_all(x);
     /// Smallest element along axes; ties share the derivative evenly.
-    min_axes try_min_axes(axes: &[isize], keep: bool) |x| reduce::min(x, axes, keep);
+    min_axes try_min_axes(axes: &[isize], keep: bool) |x| fold::min(x, axes, keep);
     /// Position of the largest element along an axis, the first among equals.
-    argmax try_argmax(axis: isize) |x| reduce::argmax(x, axis, false);
+    argmax try_argmax(axis: isize) |x| fold::argmax(x, axis, false);
     /// Position of the smallest element along an axis, the first among equals.
-    argmin try_argmin(axis: isize) |x| reduce::argmin(x, axis, false);
+    argmin try_argmin(axis: isize) |x| fold::argmin(x, axis, false);
 
     /// Matrix product as in numpy: vectors are rows on the left and columns on the right, leading axes broadcast.
     ///
@@ -228,6 +236,28 @@ impl Tensor {
     /// As [`Tensor::stack`], with the error returned.
     pub fn try_stack(tensors: &[&Tensor], axis: isize) -> Result<Tensor> {
         shape::stack(tensors, axis)
+    }
+
+    /// Einstein summation: axes are named by letters, those missing from the result are summed over.
+    ///
+    /// A letter twice in one term takes the diagonal, `...` stands for further axes, and without `->` the result has the
+    /// letters that occur once, in alphabetical order. Operands are multiplied two at a time, the cheapest pair first.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let a = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// let b = Tensor::from([[0.0, 1.0], [1.0, 0.0]]);
+    /// assert_eq!(Tensor::einsum("ij,jk->ik", &[&a, &b]).to_vec::<f64>(), [2.0, 1.0, 4.0, 3.0]);
+    /// assert_eq!(Tensor::einsum("ii", &[&a]).item::<f64>(), 5.0);
+    /// ```
+    #[track_caller]
+    pub fn einsum(equation: &str, operands: &[&Tensor]) -> Tensor {
+        Tensor::try_einsum(equation, operands).or_panic()
+    }
+
+    /// As [`Tensor::einsum`], with the error returned.
+    pub fn try_einsum(equation: &str, operands: &[&Tensor]) -> Result<Tensor> {
+        composed::einsum(equation, operands)
     }
 
     /// As [`Tensor::to_dtype`], with the error returned.

@@ -70,6 +70,7 @@ methods! {
     erfc try_erfc "Complementary error function" 0.5 => 0.4795001221869535;
     normal_cdf try_normal_cdf "Standard normal distribution function" 1.0 => 0.8413447460685429;
     gelu try_gelu "Gaussian error linear unit `x Φ(x)`" 1.0 => 0.8413447460685429;
+    gelu_tanh try_gelu_tanh "Gaussian error linear unit in its tanh approximation" 1.0 => 0.8411919906082768;
     silu try_silu "Sigmoid linear unit `x σ(x)`" 1.0 => 0.7310585786300049;
     relu try_relu "`max(x, 0)`, with slope 0 at 0" -1.0 => 0.0;
     lgamma try_lgamma "Logarithm of the absolute value of the gamma function" 5.0 => 3.178053830347945;

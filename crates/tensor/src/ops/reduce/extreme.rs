@@ -3,7 +3,7 @@
 
 use smallvec::smallvec;
 
-use super::{Axes, all_axes, axes_from_end, kept, passes, reduced};
+use super::{Axes, all_axes, axes_from_end, count, describe, fold_axes, kept, negative, reduced};
 use crate::autodiff::{Grads, Point, Saves, apply};
 use crate::dtype::match_number;
 use crate::kernels::elementwise::GRAIN;
@@ -55,7 +55,7 @@ impl Extreme {
     fn shares(&self, x: &Tensor, y: &Tensor) -> Result<Tensor> {
         let y = shape::reshape(y, kept(x.shape(), &self.axes))?;
         let mask = shape::to_dtype(&binary::eq(x, &y)?, x.dtype())?;
-        let axes: Vec<isize> = self.axes.iter().map(|&axis| -(axis as isize)).collect();
+        let axes = negative(&self.axes);
         binary::div(&mask, &super::sum(&mask, &axes, true)?)
     }
 }
@@ -68,15 +68,13 @@ impl Op for Extreme {
     #[allow(unsafe_code)]
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let x = inputs[0];
-        let mut current = x.contiguous_data().into_owned();
-        for (outer, length, inner) in passes(x.shape(), &self.axes) {
-            if length == 0 && outer * inner > 0 {
-                return Err(Error::shape(self.name(), x.shape(), "has no elements to choose from"));
-            }
-            let mut out = Fresh::new(Shape::from([outer, inner]), x.dtype());
+        if count(x.shape(), &self.axes) == 0 && reduced(x.shape(), &self.axes, false).numel() > 0 {
+            return Err(Error::shape(self.name(), x.shape(), "has no elements to choose from"));
+        }
+        fold_axes(x, &self.axes, self.keep, x.dtype(), |x, [outer, length, inner], out| {
             match_number!(self.name(), x.dtype(), T => {
-                let (from, to) = (current.pointer::<T>(), out.pointer::<T>());
-                // SAFETY: `current` is row-major with these sizes, and `out` was made for the result.
+                let (from, to) = (x.pointer::<T>(), out.pointer::<T>());
+                // SAFETY: `x` is row-major with these sizes, and `out` was made for the result.
                 unsafe {
                     if self.largest {
                         fold(Larger, from, outer, length, inner, to);
@@ -85,10 +83,8 @@ impl Op for Extreme {
                     }
                 }
             });
-            current = out.finish();
-        }
-        let shape = reduced(x.shape(), &self.axes, self.keep);
-        Ok(current.view(shape.clone(), shape.row_major(), current.offset()))
+            Ok(())
+        })
     }
 
     fn saves(&self, _needs: &[bool]) -> Saves {
@@ -97,7 +93,7 @@ impl Op for Extreme {
 
     fn jvp(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Option<Tensor>> {
         let Some(t) = tangents[0] else { return Ok(None) };
-        let axes: Vec<isize> = self.axes.iter().map(|&axis| -(axis as isize)).collect();
+        let axes = negative(&self.axes);
         let shares = self.shares(at.input(0), at.output())?;
         super::sum(&binary::mul(t, &shares)?, &axes, self.keep).map(Some)
     }
@@ -116,8 +112,7 @@ impl Op for Extreme {
     }
 
     fn attributes(&self) -> String {
-        let axes: Vec<isize> = self.axes.iter().map(|&axis| -(axis as isize)).collect();
-        format!("axes={axes:?}, keep={}", self.keep)
+        describe(&self.axes, self.keep)
     }
 }
 
@@ -207,4 +202,14 @@ pub(crate) fn argmax(x: &Tensor, axis: isize, keep: bool) -> Result<Tensor> {
 /// Position of the smallest element along an axis; the first among equals.
 pub(crate) fn argmin(x: &Tensor, axis: isize, keep: bool) -> Result<Tensor> {
     apply(constant_op(Position { largest: false, axis: axis_from_end("argmin", x, axis)?, keep }), &[x])
+}
+
+/// Position of the largest of all elements in row-major order; the first among equals.
+pub(crate) fn argmax_all(x: &Tensor) -> Result<Tensor> {
+    argmax(&shape::reshape(x, Shape::from(x.numel()))?, 0, false)
+}
+
+/// Position of the smallest of all elements in row-major order; the first among equals.
+pub(crate) fn argmin_all(x: &Tensor) -> Result<Tensor> {
+    argmin(&shape::reshape(x, Shape::from(x.numel()))?, 0, false)
 }

@@ -3,16 +3,31 @@
 //! `axes` are given as in numpy, negative ones from the end. Inside, they are distances from the end, so that a further
 //! axis in front of the tensor leaves them right.
 
+mod cumulative;
 mod extreme;
+mod logical;
+mod logsumexp;
+mod norm;
+mod prod;
+mod quantile;
 mod sum;
+mod variance;
 
 use smallvec::SmallVec;
 
 use crate::ops::axis_from_end;
-use crate::{Error, Result, Shape, Tensor};
+use crate::tensor::Fresh;
+use crate::{DType, Error, Result, Shape, Tensor};
 
-pub(crate) use extreme::{argmax, argmin, max, max_all, min, min_all};
+pub(crate) use cumulative::{cumprod, cumsum};
+pub(crate) use extreme::{argmax, argmax_all, argmin, argmin_all, max, max_all, min, min_all};
+pub(crate) use logical::{all, any, count_nonzero};
+pub(crate) use logsumexp::logsumexp;
+pub(crate) use norm::norm;
+pub(crate) use prod::prod;
+pub(crate) use quantile::{quantile, quantile_all};
 pub(crate) use sum::{mean, mean_all, sum, sum_all, sum_to};
+pub(crate) use variance::{std, var};
 
 /// Axes as distances from the end (1 is the last), largest first.
 pub(crate) type Axes = SmallVec<[usize; 6]>;
@@ -32,6 +47,21 @@ pub(crate) fn all_axes(x: &Tensor) -> Axes {
     (1..=x.rank()).rev().collect()
 }
 
+/// All axes of a tensor, as callers name them.
+pub(crate) fn every_axis(x: &Tensor) -> SmallVec<[isize; 6]> {
+    (0..x.rank() as isize).collect()
+}
+
+/// Axes kept in attributes, as callers name them.
+pub(crate) fn negative(axes: &[usize]) -> SmallVec<[isize; 6]> {
+    axes.iter().map(|&axis| -(axis as isize)).collect()
+}
+
+/// Number of elements folded into one.
+pub(crate) fn count(shape: &Shape, axes: &[usize]) -> usize {
+    axes.iter().map(|&axis| shape[shape.rank() - axis]).product()
+}
+
 /// The shape with the axes kept at size 1.
 pub(crate) fn kept(shape: &Shape, axes: &[usize]) -> Shape {
     axes.iter().fold(shape.clone(), |shape, &axis| shape.with(shape.rank() - axis, 1))
@@ -48,8 +78,71 @@ pub(crate) fn reduced(shape: &Shape, axes: &[usize], keep: bool) -> Shape {
     if keep { kept(shape, axes) } else { removed(shape, axes) }
 }
 
-/// Runs of neighbouring axes, each as (outer, length, inner) of the tensor that is left after the runs before it.
-pub(crate) fn passes(shape: &Shape, axes: &[usize]) -> SmallVec<[(usize, usize, usize); 3]> {
+/// Refuses element types that have no fractions.
+pub(crate) fn require_float(op: &'static str, x: &Tensor) -> Result<()> {
+    if x.dtype().is_float() {
+        return Ok(());
+    }
+    Err(Error::DType { op, dtype: x.dtype(), expected: "f32 or f64 is needed" })
+}
+
+/// Attributes for traces.
+pub(crate) fn describe(axes: &[usize], keep: bool) -> String {
+    format!("axes={:?}, keep={keep}", negative(axes).as_slice())
+}
+
+/// Folds axes by calling `pass(data, [outer, length, inner], target)` for each run of neighbouring axes; data and target
+/// are row-major. A transposed tensor is folded in the order in which it lies in memory, so that only views with gaps
+/// or repetitions are copied.
+pub(crate) fn fold_axes(
+    x: &Tensor,
+    axes: &[usize],
+    keep: bool,
+    dtype: DType,
+    pass: impl Fn(&Tensor, [usize; 3], &mut Fresh) -> Result<()>,
+) -> Result<Tensor> {
+    let rank = x.rank();
+    let order = memory_order(x);
+    let dense = order.is_some();
+    let order = order.unwrap_or_else(|| (0..rank).collect());
+    let shape: Shape = order.iter().map(|&axis| x.dims()[axis]).collect();
+    let axes_in_memory: Axes = (0..rank).filter(|&i| axes.contains(&(rank - order[i]))).map(|i| rank - i).collect();
+    let mut current =
+        if dense { x.view(shape.clone(), shape.row_major(), x.offset()) } else { x.contiguous_data().into_owned() };
+    for sizes @ [outer, _, inner] in passes(&shape, &axes_in_memory) {
+        let mut out = Fresh::new(Shape::from([outer, inner]), dtype);
+        pass(&current, sizes, &mut out)?;
+        current = out.finish();
+    }
+    let mut strides = x.shape().row_major();
+    let in_memory = kept(&shape, &axes_in_memory).row_major();
+    order.iter().zip(in_memory.iter()).for_each(|(&axis, &stride)| strides.as_mut()[axis] = stride);
+    let result = current.view(kept(x.shape(), axes), strides, current.offset());
+    let result = result.contiguous_data();
+    let shape = reduced(x.shape(), axes, keep);
+    Ok(result.view(shape.clone(), shape.row_major(), result.offset()))
+}
+
+/// The axes, outermost first, in the order in which they lie in memory; `None` unless they fill it without gaps.
+fn memory_order(x: &Tensor) -> Option<SmallVec<[usize; 6]>> {
+    let mut order: SmallVec<[usize; 6]> = (0..x.rank()).collect();
+    if x.is_contiguous() {
+        return Some(order);
+    }
+    let (dims, strides) = (x.dims(), x.strides());
+    order.sort_by_key(|&axis| if dims[axis] == 1 { isize::MIN } else { -strides[axis] });
+    let mut expected = 1;
+    for &axis in order.iter().rev() {
+        if dims[axis] != 1 && strides[axis] != expected {
+            return None;
+        }
+        expected *= dims[axis] as isize;
+    }
+    Some(order)
+}
+
+/// Runs of neighbouring axes, each as [outer, length, inner] of the tensor that is left after the runs before it.
+fn passes(shape: &Shape, axes: &[usize]) -> SmallVec<[[usize; 3]; 3]> {
     let rank = shape.rank();
     let mut sizes: SmallVec<[usize; 8]> = shape.iter().copied().collect();
     let mut result = SmallVec::new();
@@ -61,7 +154,7 @@ pub(crate) fn passes(shape: &Shape, axes: &[usize]) -> SmallVec<[(usize, usize, 
         }
         if start < end {
             let length = sizes[start..end].iter().product();
-            result.push((sizes[..start].iter().product(), length, sizes[end..].iter().product()));
+            result.push([sizes[..start].iter().product(), length, sizes[end..].iter().product()]);
             sizes[start..end].fill(1);
             end = start;
         } else {

@@ -1,11 +1,10 @@
 //! Sum over axes. Its transpose is broadcasting.
 
-use super::{Axes, all_axes, axes_from_end, kept, passes, reduced};
+use super::{Axes, all_axes, axes_from_end, count, describe, fold_axes, kept, require_float};
 use crate::dtype::match_number;
 use crate::kernels::reduce::{Fold, fold};
 use crate::ops::linear_map::{LinearMap, linear_map};
 use crate::ops::{shape, unary};
-use crate::tensor::Fresh;
 use crate::{Result, Shape, Tensor};
 
 #[derive(Clone)]
@@ -15,7 +14,8 @@ struct Sum {
 }
 
 #[derive(Clone, Copy)]
-struct Add;
+/// Addition, for folds and scans.
+pub(super) struct Add;
 
 macro_rules! add {
     ($($t:ident $zero:literal |$a:ident, $b:ident| $sum:expr;)*) => {$(
@@ -43,21 +43,13 @@ impl LinearMap for Sum {
 
     #[allow(unsafe_code)]
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let mut current = x.contiguous_data().into_owned();
-        let shape = reduced(x.shape(), &self.axes, self.keep);
-        let passes = passes(x.shape(), &self.axes);
-        if passes.is_empty() {
-            return Ok(x.view(shape.clone(), shape.row_major(), x.offset()).contiguous());
-        }
-        for (outer, length, inner) in passes {
-            let mut out = Fresh::new(Shape::from([outer, inner]), x.dtype());
+        fold_axes(x, &self.axes, self.keep, x.dtype(), |x, [outer, length, inner], out| {
             match_number!("sum", x.dtype(), T => {
-                // SAFETY: `current` is row-major with these sizes, and `out` was made for the result.
-                unsafe { fold::<T, _>(Add, current.pointer(), outer, length, inner, out.pointer()) }
+                // SAFETY: `x` is row-major with these sizes, and `out` was made for the result.
+                unsafe { fold::<T, _>(Add, x.pointer(), outer, length, inner, out.pointer()) }
             });
-            current = out.finish();
-        }
-        Ok(current.view(shape.clone(), shape.row_major(), 0))
+            Ok(())
+        })
     }
 
     fn transpose(&self, grad: &Tensor, shape: &Shape) -> Result<Tensor> {
@@ -70,8 +62,7 @@ impl LinearMap for Sum {
     }
 
     fn attributes(&self) -> String {
-        let axes: Vec<isize> = self.axes.iter().map(|&axis| -(axis as isize)).collect();
-        format!("axes={axes:?}, keep={}", self.keep)
+        describe(&self.axes, self.keep)
     }
 }
 
@@ -88,7 +79,7 @@ pub(crate) fn sum_all(x: &Tensor) -> Result<Tensor> {
 /// Mean over the axes given; NaN over nothing.
 pub(crate) fn mean(x: &Tensor, axes: &[isize], keep: bool) -> Result<Tensor> {
     let axes = axes_from_end("mean", x, axes)?;
-    let count: usize = axes.iter().map(|&axis| x.dims()[x.rank() - axis]).product();
+    let count = count(x.shape(), &axes);
     require_float("mean", x)?;
     let sum = linear_map(Sum { axes, keep }, x)?;
     unary::unary_owned(unary::DivScalar(count as f64), sum)
@@ -100,23 +91,14 @@ pub(crate) fn mean_all(x: &Tensor) -> Result<Tensor> {
     unary::unary_owned(unary::DivScalar(x.numel() as f64), sum_all(x)?)
 }
 
-fn require_float(op: &'static str, x: &Tensor) -> Result<()> {
-    if x.dtype().is_float() {
-        return Ok(());
-    }
-    Err(crate::Error::DType { op, dtype: x.dtype(), expected: "f32 or f64 is needed" })
-}
-
 /// Sums a derivative over the axes along which an input was stretched, back to the input's shape. The engine's only tool
 /// against broadcasting.
 pub(crate) fn sum_to(x: Tensor, shape: &Shape) -> Result<Tensor> {
     if x.shape() == shape {
         return Ok(x);
     }
-    let axes: Axes = (1..=x.rank())
-        .rev()
-        .filter(|&a| shape.from_end(a - 1) == 1 && x.shape().from_end(a - 1) != 1 || a > shape.rank())
-        .collect();
+    let stretched = |a: &usize| *a > shape.rank() || shape.from_end(a - 1) == 1 && x.shape().from_end(a - 1) != 1;
+    let axes: Axes = (1..=x.rank()).rev().filter(stretched).collect();
     let summed = linear_map(Sum { axes, keep: true }, &x)?;
     shape::reshape(&summed, shape.clone())
 }

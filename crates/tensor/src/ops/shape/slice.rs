@@ -99,6 +99,21 @@ pub(crate) fn slice(x: &Tensor, axis: isize, start: usize, end: usize, step: isi
     linear_map(Slice { axis: from_end, start: first, step, len }, x)
 }
 
+/// `len` positions of an axis: `first`, `first + step` and so on.
+pub(crate) fn slice_from(x: &Tensor, axis: isize, first: usize, step: isize, len: usize) -> Result<Tensor> {
+    let from_end = axis_from_end("slice", x, axis)?;
+    let size = x.dims()[x.rank() - from_end];
+    // Checked in the wide, so that no step can overflow.
+    let last = first as i128 + step as i128 * (len as i128 - 1);
+    if len > 0 && (first >= size || last < 0 || last >= size as i128) {
+        let problem = format!("{len} positions from {first} by {step} leave axis {axis} of size {size}");
+        return Err(Error::shape("slice", x.shape(), problem));
+    }
+    // The step of fewer than two positions is never taken; a huge one must not overflow the stride.
+    let step = if len < 2 { 1 } else { step };
+    linear_map(Slice { axis: from_end, start: first, step, len }, x)
+}
+
 /// `len` positions of an axis from `start` on.
 pub(crate) fn narrow(x: &Tensor, axis: isize, start: usize, len: usize) -> Result<Tensor> {
     slice(x, axis, start, start.saturating_add(len), 1)

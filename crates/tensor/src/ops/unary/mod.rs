@@ -21,6 +21,7 @@ mod exp2;
 mod expm1;
 mod floor;
 mod gelu;
+mod gelu_tanh;
 mod leaky_relu;
 mod lgamma;
 mod ln;
@@ -83,6 +84,7 @@ pub(crate) use {
     expm1::expm1,
     floor::floor,
     gelu::gelu,
+    gelu_tanh::gelu_tanh,
     leaky_relu::leaky_relu,
     lgamma::lgamma,
     ln::ln,

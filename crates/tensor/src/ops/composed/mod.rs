@@ -1,0 +1,11 @@
+//! Functions composed of other operations, which give them their derivatives; one file per theme.
+
+mod einsum;
+mod loss;
+mod product;
+
+pub use loss::Reduction;
+
+pub(crate) use einsum::einsum;
+pub(crate) use loss::{mse_loss, residual};
+pub(crate) use product::{cosine_similarity, dot, inner, kron, outer, trace};

@@ -1,0 +1,63 @@
+//! Elements chosen by truth values.
+
+use super::select::select_named;
+use crate::dtype::match_any;
+use crate::ops::{binary, shape};
+use crate::{DType, Element, Error, Result, Shape, Tensor};
+
+/// `value` where the mask is true, `x` elsewhere.
+pub(crate) fn masked_fill(x: &Tensor, mask: &Tensor, value: f64) -> Result<Tensor> {
+    let filled = binary::select(mask, &Tensor::scalar_of(value, x.dtype()), x)?;
+    if filled.shape() != x.shape() {
+        return Err(Error::shapes("masked_fill", x.shape(), mask.shape(), "the mask must broadcast to the tensor"));
+    }
+    Ok(filled)
+}
+
+/// The elements where the mask is true, in row-major order; both are broadcast to each other.
+pub(crate) fn masked_select(x: &Tensor, mask: &Tensor) -> Result<Tensor> {
+    let common = x.shape().broadcast(mask.shape()).ok_or_else(|| {
+        Error::shapes("masked_select", x.shape(), mask.shape(), "the mask must broadcast with the tensor")
+    })?;
+    let places = true_places("masked_select", &shape::broadcast_to(mask, common.clone())?)?;
+    let flat = shape::reshape(&shape::broadcast_to(x, common.clone())?, Shape::from(common.numel()))?;
+    select_named("masked_select", &flat, 0, &Tensor::from(places))
+}
+
+/// Row-major positions of the true elements of a mask.
+fn true_places(op: &'static str, mask: &Tensor) -> Result<Vec<i64>> {
+    if mask.dtype() != DType::Bool {
+        return Err(Error::DType { op, dtype: mask.dtype(), expected: "the mask must hold truth values" });
+    }
+    nonzero_places(op, mask)
+}
+
+fn nonzero_places(op: &'static str, x: &Tensor) -> Result<Vec<i64>> {
+    if x.is_batched() {
+        let problem = "the shape of the result would differ from sample to sample inside `vmap`; use `select` instead";
+        return Err(Error::derivative(op, problem));
+    }
+    fn places<T: Element>(values: &[T]) -> Vec<i64> {
+        let zero = T::default();
+        values.iter().enumerate().filter(|&(_, &value)| value != zero).map(|(i, _)| i as i64).collect()
+    }
+    let data = x.contiguous_data();
+    Ok(match_any!(x.dtype(), T => places(data.contiguous_slice::<T>())))
+}
+
+/// Positions of the elements that are not zero, one row (count, rank) each, in row-major order.
+pub(crate) fn nonzero(x: &Tensor) -> Result<Tensor> {
+    let places = nonzero_places("nonzero", x)?;
+    let (rank, strides) = (x.rank(), x.shape().row_major());
+    let mut rows = Vec::with_capacity(places.len() * rank);
+    for &place in &places {
+        rows.extend((0..rank).map(|axis| (place / strides[axis] as i64) % x.dims()[axis] as i64));
+    }
+    Tensor::try_from_vec(rows, [places.len(), rank])
+}
+
+/// The positions of a mask's true elements, one index tensor per axis.
+pub(super) fn mask_indices(mask: &Tensor) -> Result<Vec<Tensor>> {
+    let rows = nonzero(mask)?;
+    (0..mask.rank()).map(|axis| shape::select(&rows, 1, axis)).collect()
+}
