@@ -15,6 +15,8 @@ mod shape;
 mod storage;
 pub mod symbolic;
 mod tensor;
+#[doc(hidden)]
+pub mod testing;
 
 pub use autodiff::{
     Chain, CheckError, CustomOp, GradCheck, Mismatch, Numerical, Scheme, Trace, Tree, checkpoint, grad, grad_of,

@@ -11,6 +11,7 @@ use crate::ops::fused::{self, Activation};
 use crate::ops::{binary, composed, matmul, reduce as fold, shape, unary as one};
 use crate::{DType, Result, Shape, Tensor};
 
+pub(crate) use unary::NAMES as UNARY_NAMES;
 pub use index::TryIndex;
 pub use linalg::TryLinalg;
 pub use norm::TryNorm;
@@ -38,6 +39,9 @@ macro_rules! methods {
                 $body.or_panic()
             }
         )*}
+
+        /// Names of the methods declared here, for the registry of samples.
+        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
 
         /// The `try_` twins of the tensor methods: the same operations with the error returned.
         pub trait TryOps: TryUnary + TryIndex + TryReduce + TryNorm + TryLinalg {$(

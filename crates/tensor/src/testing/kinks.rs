@@ -1,0 +1,51 @@
+//! Points where a function has a kink or a tie, with the slope that its documentation promises there.
+
+use super::Apply;
+use crate::Tensor;
+
+/// A kink: there, differences say nothing, and the documented rule is checked instead.
+#[derive(Clone)]
+pub struct Kink {
+    /// The method's name.
+    pub name: &'static str,
+    /// Inputs at the kink.
+    pub inputs: Vec<Tensor>,
+    /// The operation.
+    pub apply: Apply,
+    /// The gradient of the sum of the result by each input.
+    pub gradients: Vec<Vec<f64>>,
+}
+
+fn kink(name: &'static str, inputs: &[&[f64]], apply: Apply, gradients: &[&[f64]]) -> Kink {
+    let inputs = inputs.iter().map(|&x| Tensor::from_slice(x)).collect();
+    Kink { name, inputs, apply, gradients: gradients.iter().map(|g| g.to_vec()).collect() }
+}
+
+/// All kinks and ties.
+pub fn kinks() -> Vec<Kink> {
+    let around: &[f64] = &[-1.0, 0.0, 1.0];
+    vec![
+        kink("relu", &[around], |x| x[0].relu(), &[&[0.0, 0.0, 1.0]]),
+        kink("abs", &[around], |x| x[0].abs(), &[&[-1.0, 0.0, 1.0]]),
+        kink("sign", &[around], |x| x[0].sign(), &[&[0.0, 0.0, 0.0]]),
+        kink("leaky_relu", &[around], |x| x[0].leaky_relu(0.25), &[&[0.25, 0.25, 1.0]]),
+        kink("elu", &[&[0.0, 1.0]], |x| x[0].elu(0.5), &[&[0.5, 1.0]]),
+        kink("clamp", &[&[-2.0, -1.0, 0.0, 1.0, 2.0]], |x| x[0].clamp(-1.0, 1.0), &[&[0.0, 0.5, 1.0, 0.5, 0.0]]),
+        kink("maximum", &[around, &[0.0, 0.0, 0.0]], |x| x[0].maximum(&x[1]), &[&[0.0, 0.5, 1.0], &[1.0, 0.5, 0.0]]),
+        kink("minimum", &[around, &[0.0, 0.0, 0.0]], |x| x[0].minimum(&x[1]), &[&[1.0, 0.5, 0.0], &[0.0, 0.5, 1.0]]),
+        kink("max", &[&[3.0, 1.0, 3.0, 3.0, 3.0]], |x| x[0].max(), &[&[0.25, 0.0, 0.25, 0.25, 0.25]]),
+        kink("min", &[&[1.0, 3.0, 1.0]], |x| x[0].min(), &[&[0.5, 0.0, 0.5]]),
+        kink(
+            "max_axes",
+            &[&[2.0, 2.0, 1.0, 5.0]],
+            |x| x[0].reshape([2, 2]).max_axes(&[1], false),
+            &[&[0.5, 0.5, 0.0, 1.0]],
+        ),
+        kink(
+            "min_axes",
+            &[&[2.0, 2.0, 1.0, 5.0]],
+            |x| x[0].reshape([2, 2]).min_axes(&[1], true),
+            &[&[0.5, 0.5, 1.0, 0.0]],
+        ),
+    ]
+}

@@ -1,0 +1,106 @@
+//! B7, B8 and B11: differences, the gradient checker, primitives and their Jacobians.
+
+use std::cell::Cell;
+
+use tove_tensor::testing::{registry, values};
+use tove_tensor::{
+    Activation, CheckError, CustomOp, Error, GradCheck, Scheme, Tensor, grad, gradcheck, jacobian, jvp,
+    numerical_jacobian,
+};
+
+use crate::support::{TOL64, close, log_slope, norm};
+
+fn error_of(scheme: Scheme, h: f64) -> f64 {
+    let x = Tensor::from([0.7, -1.2, 2.0]);
+    let f = |x: &Tensor| (x.sin() * x.exp()).sum();
+    let exact = grad(f)(&x);
+    let found = numerical_jacobian(f, &x, scheme, h).jacobian;
+    norm(&(found - exact).to_vec::<f64>())
+}
+
+#[test]
+fn b7_numerical_differentiation() {
+    let steps: Vec<f64> = (0..8).map(|k| 1e-2 / f64::from(1 << k)).collect();
+    for (scheme, order) in [(Scheme::Forward, 1.0), (Scheme::Central, 2.0)] {
+        let points: Vec<_> = steps.iter().map(|&h| (h, error_of(scheme, h))).collect();
+        assert!((log_slope(&points) - order).abs() < 0.05, "{scheme:?}: slope {}", log_slope(&points));
+        // The curve is a V: round-off takes over on the left, truncation on the right.
+        let curve: Vec<f64> = (1..=14).map(|k| error_of(scheme, 10f64.powi(-k))).collect();
+        let best = (0..curve.len()).min_by(|&i, &j| curve[i].total_cmp(&curve[j])).unwrap();
+        assert!((3..=9).contains(&best), "{scheme:?}: best step 1e-{}", best + 1);
+        assert!(curve[0] > 1e3 * curve[best] && curve[13] > 1e3 * curve[best], "{scheme:?}: {curve:?}");
+    }
+    let f = |x: &Tensor| (x * x - x * 1.5).sum();
+    let slope = |scheme| numerical_jacobian(f, &Tensor::from([0.5]), scheme, 0.01).jacobian.item::<f64>();
+    assert_eq!(format!("{:.2} {:.2}", slope(Scheme::Forward), slope(Scheme::Central)), "-0.49 -0.50");
+    assert!((slope(Scheme::Forward) + 0.49).abs() < 1e-12 && (slope(Scheme::Central) + 0.5).abs() < 1e-12);
+}
+
+/// The runnable example is `crates/tove/examples/gradient_check.rs`.
+#[test]
+fn b8_gradient_checker_and_the_cost_of_differences() {
+    for parameters in [1, 5, 12] {
+        let calls = Cell::new(0);
+        let f = |x: &Tensor| {
+            calls.set(calls.get() + 1);
+            x.tanh().square().sum()
+        };
+        for (scheme, expected) in [(Scheme::Forward, parameters + 1), (Scheme::Central, 2 * parameters)] {
+            calls.set(0);
+            let found = numerical_jacobian(f, &values(parameters, 1), scheme, 1e-5);
+            assert_eq!((calls.get(), found.evaluations), (expected, expected));
+        }
+    }
+    // A backward rule that is wrong in one place: entry 2 gets twice its share.
+    let wrong = CustomOp::new("square, wrongly", |x| x[0].square()).with_backward(|x, _, g| {
+        let factor = Tensor::from([2.0, 2.0, 4.0, 2.0]);
+        vec![g * &x[0] * factor]
+    });
+    let x = Tensor::from([0.5, 1.5, 2.5, -1.0]);
+    let report = gradcheck(|x: &[Tensor]| wrong.apply(&[&x[0]]).sum(), &[x]).unwrap_err();
+    let CheckError::Mismatch(found) = &report else { panic!("{report}") };
+    assert_eq!((found.input, found.entry.1.as_slice()), (0, &[2][..]));
+    assert!((found.automatic - 10.0).abs() < 1e-12 && (found.numerical - 5.0).abs() < 1e-6);
+    let text = report.to_string();
+    assert!(text.contains("entry [2] of input 0") && text.contains("automatic 10"), "{text}");
+    let right = CustomOp::new("square", |x| x[0].square()).with_backward(|x, _, g| vec![g * &x[0] * 2.0]);
+    gradcheck(|x: &[Tensor]| right.apply(&[&x[0]]).sum(), &[values(4, 1)]).unwrap();
+}
+
+#[test]
+fn b11_primitives_expose_both_jacobians_or_refuse() {
+    let check = GradCheck { order: 1, ..GradCheck::default() };
+    let mut with_two_operands = 0;
+    for sample in registry() {
+        check.check(sample.apply, &sample.inputs).unwrap_or_else(|error| panic!("{}: {error}", sample.name));
+        with_two_operands += usize::from(sample.inputs.len() > 1);
+    }
+    assert!(with_two_operands > 20, "only {with_two_operands} primitives with a second operand");
+
+    // y = W x + b: the Jacobian by x is (c', c) and equals W; the one by W is (c', c' c).
+    let (x, w, b) = (values(3, 1), values([2, 3], 2), values(2, 3));
+    let layer = |x: &Tensor, w: &Tensor| x.linear(w, Some(&b), Activation::Identity);
+    let by_x = jacobian(|x: &Tensor| layer(x, &w), &x);
+    assert_eq!(by_x.shape(), &[2, 3]);
+    close(&by_x, &w, TOL64);
+    let by_w = jacobian(|w: &Tensor| layer(&x, w), &w).reshape([2, 6]);
+    let zeros = Tensor::zeros(3, x.dtype());
+    let expected = Tensor::stack(&[&Tensor::concat(&[&x, &zeros], 0), &Tensor::concat(&[&zeros, &x], 0)], 0);
+    close(&by_w, &expected, TOL64);
+
+    // Without a derivative, building the graph is refused, not the backward pass; plain values still work.
+    let bare = CustomOp::new("no rule", |x| x[0].square());
+    assert_eq!(bare.apply(&[&x]).shape(), x.shape());
+    let refused = bare.try_apply(&[&x.requires_grad()]).unwrap_err();
+    assert!(matches!(refused, Error::Derivative { op: "no rule", .. }), "{refused}");
+    let found = std::cell::RefCell::new(None);
+    let keep = |x: &Tensor| match bare.try_apply(&[x]) {
+        Ok(y) => y,
+        Err(error) => {
+            found.replace(Some(error));
+            x.detach()
+        }
+    };
+    let _ = jvp(keep, &x, &x);
+    assert!(matches!(found.into_inner(), Some(Error::Derivative { op: "no rule", .. })));
+}
