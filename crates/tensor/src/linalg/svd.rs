@@ -10,16 +10,10 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::svd::{ComputeSvdVectors, svd as faer_svd, svd_scratch};
 use faer::{ColMut, Mat, Par};
 
-<<<<<<< HEAD
-use super::kernel::{Job, Scalar, finite, matrices, rows, store};
-use super::tools::diagonal_matrix;
-use super::tools::{as_column, as_row, diagonal, gap_reciprocals, mm, pack, reciprocal_or_zero, t, unpack};
-=======
 use super::kernel::{Job, Scalar, finite, matrices, negate, points_backwards, rows, store};
 use super::tools::{
     as_column, as_row, diagonal, diagonal_matrix, gap_reciprocals, mm, pack, reciprocal_or_zero, t, unpack,
 };
->>>>>>> linalg
 use crate::autodiff::{Grads, Point, Saves, apply};
 use crate::dtype::match_float;
 use crate::ops::fused::{Fused, Saved, fused};
