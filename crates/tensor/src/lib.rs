@@ -17,8 +17,8 @@ pub use autodiff::{
 };
 pub use dtype::{DType, Element};
 pub use error::{Error, Result};
-pub use ops::Activation;
-pub use ops::list::{TryOps, TryUnary};
+pub use ops::list::{TryConv, TryOps, TryUnary};
+pub use ops::{Activation, ConvOptions, PoolOptions};
 pub use pool::{num_threads, set_num_threads};
 pub use shape::Shape;
 pub use tensor::Tensor;

@@ -7,6 +7,7 @@
 pub(crate) mod arith;
 pub(crate) mod binary;
 pub(crate) mod constant;
+pub(crate) mod conv;
 pub(crate) mod fused;
 pub(crate) mod list;
 pub(crate) mod linear_map;
@@ -22,6 +23,7 @@ use smallvec::SmallVec;
 use crate::autodiff::{Grads, Point, Saves};
 use crate::{Error, Result, Tensor};
 
+pub use conv::{ConvOptions, PoolOptions};
 pub use fused::Activation;
 
 /// By-products of a forward kernel that its backward kernel can use.

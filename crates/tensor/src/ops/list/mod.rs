@@ -1,5 +1,6 @@
 //! The index of tensor methods: each line makes the method, which panics at the caller's line, and its `try_` twin.
 
+mod conv;
 mod unary;
 
 use crate::error::OrPanic;
@@ -7,6 +8,7 @@ use crate::ops::fused::{self, Activation};
 use crate::ops::{binary, matmul, reduce, shape, unary as one};
 use crate::{DType, Result, Shape, Tensor};
 
+pub use conv::TryConv;
 pub use unary::TryUnary;
 
 mod sealed {
@@ -32,7 +34,7 @@ macro_rules! methods {
         )*}
 
         /// The `try_` twins of the tensor methods: the same operations with the error returned.
-        pub trait TryOps: TryUnary {$(
+        pub trait TryOps: TryUnary + TryConv {$(
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], with the error returned.")]
             fn $try_name(&self $(, $argument: $type)*) -> Result<Tensor>;
         )*}
