@@ -25,8 +25,8 @@ pub use autodiff::{
 };
 pub use dtype::{DType, Element};
 pub use error::{Error, Result};
-pub use ops::list::{TryIndex, TryLinalg, TryNorm, TryOps, TryReduce, TryUnary};
-pub use ops::{Activation, BatchStatistics, CrossEntropy, Ellipsis, Index, IntoIndices, NewAxis, Reduction, stepped};
+pub use ops::list::{TryConv, TryIndex, TryLinalg, TryNorm, TryOps, TryReduce, TryUnary};
+pub use ops::{Activation, BatchStatistics, ConvOptions, CrossEntropy, Ellipsis, Index, IntoIndices, NewAxis, PoolOptions, Reduction, stepped};
 pub use pool::{num_threads, set_num_threads};
 pub use random::Key;
 pub use shape::Shape;

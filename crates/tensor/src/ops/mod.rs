@@ -8,6 +8,7 @@ pub(crate) mod arith;
 pub(crate) mod binary;
 pub(crate) mod composed;
 pub(crate) mod constant;
+pub(crate) mod conv;
 pub(crate) mod fused;
 pub(crate) mod index;
 pub(crate) mod linear_map;
@@ -27,6 +28,8 @@ use crate::{Error, Result, Tensor};
 pub use composed::Reduction;
 pub use fused::{Activation, BatchStatistics, CrossEntropy};
 pub use index::{Ellipsis, Index, IntoIndices, NewAxis, stepped};
+pub use conv::{ConvOptions, PoolOptions};
+pub use fused::Activation;
 
 /// By-products of a forward kernel that its backward kernel can use.
 pub(crate) type Aux = SmallVec<[Tensor; 2]>;

@@ -12,12 +12,12 @@ mod matrix;
 mod micro;
 mod pack;
 mod panels;
-mod scratch;
+pub(in crate::kernels) mod scratch;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vecmat;
-mod vector;
+pub(in crate::kernels) mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

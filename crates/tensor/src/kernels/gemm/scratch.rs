@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 const ALIGNMENT: usize = 64;
 /// Slots are as many as can be in use at once on one thread.
-const SLOTS: usize = 4;
+const SLOTS: usize = 9;
 
 struct Buffer {
     start: *mut u8,
@@ -46,7 +46,7 @@ thread_local! {
 
 /// What a piece of scratch memory is for; each purpose has its own buffer.
 #[derive(Clone, Copy)]
-pub(super) enum Slot {
+pub(in crate::kernels) enum Slot {
     /// Packed panels of `a`.
     Left = 0,
     /// Packed panels of `b` shared by all tasks.
@@ -55,10 +55,20 @@ pub(super) enum Slot {
     Panel = 2,
     /// Partial results.
     Partial = 3,
+    /// Filters of a convolution in the order its tiles read them.
+    Filters = 4,
+    /// An image with its padding.
+    Image = 5,
+    /// Results or gradients of an image, pixel by pixel.
+    Pixels = 6,
+    /// Partial sums of a gradient by filters.
+    Sums = 7,
+    /// A gradient that has passed the rectifier.
+    Gated = 8,
 }
 
 /// Calls `body` with uninitialised room for `count` numbers, aligned to a cache line.
-pub(super) fn with_scratch<T, R>(slot: Slot, count: usize, body: impl FnOnce(*mut T) -> R) -> R {
+pub(in crate::kernels) fn with_scratch<T, R>(slot: Slot, count: usize, body: impl FnOnce(*mut T) -> R) -> R {
     let bytes = count * size_of::<T>();
     if bytes == 0 {
         return body(std::ptr::null_mut());

@@ -2,7 +2,7 @@
 
 /// A register of `LANES` numbers. All methods must be called from code compiled for the instruction set in question,
 /// so every implementation is `#[inline(always)]`.
-pub(super) trait Vector: Copy {
+pub(in crate::kernels) trait Vector: Copy {
     /// What a lane holds.
     type Scalar: Copy;
     /// Which lanes a masked access touches.
@@ -45,7 +45,7 @@ pub(super) trait Vector: Copy {
 /// An array that the compiler puts into whatever registers the target has.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(super) struct Lanes<T, const N: usize>([T; N]);
+pub(in crate::kernels) struct Lanes<T, const N: usize>([T; N]);
 
 /// Fused only where the target has the instruction: the software routine is hundreds of times slower.
 macro_rules! multiply_add {

@@ -4,6 +4,7 @@ mod index;
 mod linalg;
 mod norm;
 mod reduce;
+mod conv;
 mod unary;
 
 use crate::error::OrPanic;
@@ -16,6 +17,7 @@ pub use index::TryIndex;
 pub use linalg::TryLinalg;
 pub use norm::TryNorm;
 pub use reduce::TryReduce;
+pub use conv::TryConv;
 pub use unary::TryUnary;
 
 mod sealed {
@@ -44,7 +46,7 @@ macro_rules! methods {
         pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
 
         /// The `try_` twins of the tensor methods: the same operations with the error returned.
-        pub trait TryOps: TryUnary + TryIndex + TryReduce + TryNorm + TryLinalg {$(
+        pub trait TryOps: TryUnary + TryIndex + TryReduce + TryNorm + TryLinalg + TryConv {$(
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], with the error returned.")]
             fn $try_name(&self $(, $argument: $type)*) -> Result<Tensor>;
         )*}

@@ -1,0 +1,36 @@
+//! Transposed convolution: the adjoint of a convolution as a layer of its own, to enlarge images.
+
+use super::ConvOptions;
+use super::bilinear::{Bilinear, Side, bilinear};
+use super::conv2d::add_bias;
+use crate::{Error, Result, Tensor};
+
+/// For x (images, in, height, width), w (in, out / groups, rows, columns) and b (out); the result has
+/// (height − 1) stride − 2 padding + dilation (rows − 1) + output padding + 1 rows.
+pub(crate) fn conv_transpose2d(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, o: &ConvOptions) -> Result<Tensor> {
+    const OP: &str = "conv_transpose2d";
+    o.check(OP)?;
+    if x.rank() != 4 || w.rank() != 4 {
+        let problem = "the input needs shape (images, in, height, width), the filters (in, out / groups, rows, columns)";
+        return Err(Error::shapes(OP, x.shape(), w.shape(), problem));
+    }
+    let mut extent = [0; 2];
+    for axis in 0..2 {
+        if o.output_padding[axis] >= o.stride[axis].max(o.dilation[axis]) {
+            return Err(Error::parameter(OP, "output_padding", "must be smaller than the stride or the dilation"));
+        }
+        let (size, kernel) = (x.dims()[2 + axis], w.dims()[2 + axis]);
+        let full = size.saturating_sub(1) * o.stride[axis] + o.dilation[axis] * kernel.saturating_sub(1) + o.output_padding[axis] + 1;
+        match full.checked_sub(2 * o.padding[axis]) {
+            Some(length) if size > 0 && kernel > 0 && length > 0 => extent[axis] = length,
+            _ => return Err(Error::shapes(OP, x.shape(), w.shape(), "nothing is left of the image after the padding")),
+        }
+    }
+    if let Some(bias) = bias
+        && (bias.rank() != 1 || bias.dims()[0] != w.dims()[1] * o.groups)
+    {
+        return Err(Error::shapes(OP, w.shape(), bias.shape(), "the bias needs one number per channel of the result"));
+    }
+    let y = bilinear(Bilinear { side: Side::Transposed, options: *o, extent }, x, w)?;
+    bias.map_or(Ok(y.clone()), |bias| add_bias(&y, bias))
+}
