@@ -1,4 +1,5 @@
 //! Einstein summation: values against plain loops, errors, derivatives, cost of several operands.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 

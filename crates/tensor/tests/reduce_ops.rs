@@ -1,5 +1,6 @@
 //! Reductions, scans and the functions built on them: values against numpy and plain loops, derivatives against central
 //! differences to second order in both modes, `vmap` against a loop.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

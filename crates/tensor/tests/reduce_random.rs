@@ -1,4 +1,5 @@
 //! Tensors of random numbers: reproducible, of the right distribution, and particular about their parameters.
+#![allow(clippy::unwrap_used)]
 
 use tove_tensor::{DType, Key, Tensor};
 

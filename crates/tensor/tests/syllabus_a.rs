@@ -1,4 +1,5 @@
 //! Syllabus A1 to A11 and A17: arrays, products, broadcasting, norms, order of evaluation.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
@@ -271,7 +272,8 @@ fn a10_outputs_are_equivariant_and_losses_invariant_under_row_permutations() {
         let hidden = x.linear(&w1, Some(&b1), Activation::Relu);
         hidden.linear(&w2, Some(&b2), Activation::Identity)
     };
-    let models: [(&str, &dyn Fn(&Tensor) -> Tensor); 2] = [("linear", &linear), ("mlp", &mlp)];
+    type Model<'a> = (&'a str, &'a dyn Fn(&Tensor) -> Tensor);
+    let models: [Model<'_>; 2] = [("linear", &linear), ("mlp", &mlp)];
     for (name, f) in models {
         tol64(name, &f(&p.matmul(&x)), &p.matmul(&f(&x)));
         let loss = |x: &Tensor, y: &Tensor| f(x).mse_loss(y, Reduction::Mean);

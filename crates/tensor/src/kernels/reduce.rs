@@ -124,43 +124,57 @@ impl<T: Copy, F: Fold<T>> Kernel for Rows<T, F> {
             // SAFETY: the row exists.
             unsafe {
                 let x = std::slice::from_raw_parts(self.x.add(row * self.length), self.length);
-                // As many independent accumulators as fill 256 bytes: enough to hide the latency of an addition on
-                // the widest vectors, few enough to stay in registers on narrower ones.
+                // Accumulators of one widest vector each.
                 *self.out.add(row) = match size_of::<T>() {
-                    1 => fold_slice::<T, F, 256>(self.f, x),
-                    4 => fold_slice::<T, F, 64>(self.f, x),
-                    _ => fold_slice::<T, F, 32>(self.f, x),
+                    1 => fold_slice::<T, F, 64>(self.f, x),
+                    4 => fold_slice::<T, F, 16>(self.f, x),
+                    _ => fold_slice::<T, F, 8>(self.f, x),
                 };
             }
         }
     }
 }
 
+/// Folds a slice with four accumulators of `W` lanes, enough to hide the latency of an addition.
 #[inline(always)]
-fn fold_slice<T: Copy, F: Fold<T>, const LANES: usize>(f: F, x: &[T]) -> T {
-    if x.len() < LANES {
+fn fold_slice<T: Copy, F: Fold<T>, const W: usize>(f: F, x: &[T]) -> T {
+    if x.len() < W {
         return x.iter().fold(f.neutral(), |a, &b| f.combine(a, b));
     }
     let mut total = f.neutral();
     for block in x.chunks(BLOCK) {
-        let mut lanes = [f.neutral(); LANES];
-        let (body, tail) = block.as_chunks::<LANES>();
-        for group in body {
-            for lane in 0..LANES {
-                lanes[lane] = f.combine(lanes[lane], group[lane]);
-            }
+        let (vectors, tail) = block.as_chunks::<W>();
+        let (quads, rest) = vectors.as_chunks::<4>();
+        // Four arrays by name: an array of arrays would be kept in memory instead of registers.
+        let neutral = [f.neutral(); W];
+        let (mut a, mut b, mut c, mut d) = (neutral, neutral, neutral, neutral);
+        for [p, q, r, s] in quads {
+            a = lanes(f, &a, p);
+            b = lanes(f, &b, q);
+            c = lanes(f, &c, r);
+            d = lanes(f, &d, s);
         }
-        let mut width = LANES / 2;
+        for vector in rest {
+            a = lanes(f, &a, vector);
+        }
+        let mut sums = lanes(f, &lanes(f, &a, &b), &lanes(f, &c, &d));
+        let mut width = W / 2;
         while width > 0 {
             for lane in 0..width {
-                lanes[lane] = f.combine(lanes[lane], lanes[lane + width]);
+                sums[lane] = f.combine(sums[lane], sums[lane + width]);
             }
             width /= 2;
         }
-        let rest = tail.iter().fold(f.neutral(), |a, &b| f.combine(a, b));
-        total = f.combine(total, f.combine(lanes[0], rest));
+        let tail = tail.iter().fold(f.neutral(), |a, &b| f.combine(a, b));
+        total = f.combine(total, f.combine(sums[0], tail));
     }
     total
+}
+
+/// Lane by lane.
+#[inline(always)]
+fn lanes<T: Copy, F: Fold<T>, const W: usize>(f: F, a: &[T; W], b: &[T; W]) -> [T; W] {
+    std::array::from_fn(|i| f.combine(a[i], b[i]))
 }
 
 unsafe fn fold_columns<T: Copy, F: Fold<T>>(f: F, x: *const T, outer: usize, length: usize, inner: usize, out: *mut T) {
@@ -200,15 +214,21 @@ unsafe fn fold_chunks<T: Copy, F: Fold<T>>(
     let task = |task: usize| {
         let (group, strip) = (task / strips, task % strips);
         let (column, columns) = (strip * width, width.min(inner - strip * width));
-        for piece in group * per_task..((group + 1) * per_task).min(pieces) {
+        let range = group * per_task..((group + 1) * per_task).min(pieces);
+        let piece = |piece: usize, count: usize| {
             let (o, first) = (piece / chunks, piece % chunks * rows);
-            let length_here = rows.min(length - first);
+            let rows = rows.min(length - first);
             // SAFETY: these rows and columns exist, and the stretch of `out` belongs to this task alone.
             unsafe {
-                let x = x.get().add((o * length + first) * inner + column);
-                let out = std::slice::from_raw_parts_mut(out.get().add(piece * inner + column), columns);
-                dispatch(Columns { f, x, length: length_here, stride: inner, out });
+                let (x, out) =
+                    (x.get().add((o * length + first) * inner + column), out.get().add(piece * inner + column));
+                dispatch(Pieces { f, x, count, rows, stride: inner, width: columns, out });
             }
+        };
+        if chunks == 1 && strips == 1 {
+            piece(range.start, range.len());
+        } else {
+            range.for_each(|index| piece(index, 1));
         }
     };
     let tasks = pieces.div_ceil(per_task) * strips;
@@ -219,41 +239,58 @@ unsafe fn fold_chunks<T: Copy, F: Fold<T>>(
     }
 }
 
-/// Folds rows that lie `stride` apart onto each other.
-struct Columns<'a, T, F> {
+/// Folds `count` runs of rows, one behind the other, each onto a row of `out`; rows lie `stride` apart.
+struct Pieces<T, F> {
     f: F,
     x: *const T,
-    length: usize,
+    count: usize,
+    rows: usize,
     stride: usize,
-    out: &'a mut [T],
+    width: usize,
+    out: *mut T,
 }
 
-impl<T: Copy, F: Fold<T>> Kernel for Columns<'_, T, F> {
+impl<T: Copy, F: Fold<T>> Kernel for Pieces<T, F> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Columns { f, x, length, stride, out } = self;
-        let joined = 2 * NARROW / stride;
-        if stride >= NARROW || length < 2 * joined {
-            // SAFETY: the rows exist, by the maker's promise.
-            unsafe { fold_onto(f, x, length, stride, out) };
-            return;
-        }
-        // Neighbouring short rows are one long row; at the end its parts are folded in turn.
-        let mut wide = [f.neutral(); 2 * NARROW];
-        let wide = &mut wide[..joined * stride];
-        let whole = length / joined;
-        // SAFETY: rows shorter than `NARROW` are never cut into strips, so `out` is a whole row and rows follow each
-        // other without gaps; `whole · joined` of them exist, then the rest.
-        unsafe {
-            fold_onto(f, x, whole, joined * stride, wide);
-            fold_onto(f, wide.as_ptr(), joined, stride, out);
-            let rest = x.add(whole * joined * stride);
-            for row in 0..length - whole * joined {
-                let row = std::slice::from_raw_parts(rest.add(row * stride), stride);
-                out.iter_mut().zip(row).for_each(|(sum, &value)| *sum = f.combine(*sum, value));
+        for piece in 0..self.count {
+            // SAFETY: by the maker's promise the pieces exist in `x` and `out`, which is this kernel's alone.
+            unsafe {
+                let x = self.x.add(piece * self.rows * self.stride);
+                let out = std::slice::from_raw_parts_mut(self.out.add(piece * self.stride), self.width);
+                fold_piece(self.f, x, self.rows, self.stride, out);
             }
+        }
+    }
+}
+
+/// Folds rows onto each other.
+///
+/// # Safety
+/// As [`fold_onto`]; rows shorter than `NARROW` follow each other without gaps.
+#[inline(always)]
+unsafe fn fold_piece<T: Copy, F: Fold<T>>(f: F, x: *const T, length: usize, stride: usize, out: &mut [T]) {
+    let joined = 2 * NARROW / stride;
+    if stride >= NARROW || length < 2 * joined {
+        // SAFETY: the rows exist, by the caller's promise.
+        unsafe { fold_onto(f, x, length, stride, out) };
+        return;
+    }
+    // Neighbouring short rows are one long row; at the end its parts are folded in turn.
+    let mut wide = [f.neutral(); 2 * NARROW];
+    let wide = &mut wide[..joined * stride];
+    let whole = length / joined;
+    // SAFETY: rows shorter than `NARROW` are never cut into strips, so `out` is a whole row and rows follow each other
+    // without gaps; `whole · joined` of them exist, then the rest.
+    unsafe {
+        fold_onto(f, x, whole, joined * stride, wide);
+        fold_onto(f, wide.as_ptr(), joined, stride, out);
+        let rest = x.add(whole * joined * stride);
+        for row in 0..length - whole * joined {
+            let row = std::slice::from_raw_parts(rest.add(row * stride), stride);
+            out.iter_mut().zip(row).for_each(|(sum, &value)| *sum = f.combine(*sum, value));
         }
     }
 }

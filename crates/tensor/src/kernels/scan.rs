@@ -195,7 +195,7 @@ impl<T: Float> Kernel for ProductGradient<T> {
                 let place = k * stride;
                 for (i, product) in carry[..width].iter_mut().enumerate() {
                     *out.add(place + i) = *product * *out.add(place + i);
-                    *product = *product * *x.add(place + i);
+                    *product *= *x.add(place + i);
                 }
             }
         }

@@ -9,6 +9,7 @@ use crate::dtype::match_number;
 use crate::kernels::elementwise::GRAIN;
 use crate::kernels::math::Float;
 use crate::kernels::reduce::{Fold, fold};
+use crate::kernels::simd::{Kernel, dispatch};
 use crate::ops::constant::{Constant, constant_op};
 use crate::ops::{Op, axis_from_end, binary, shape};
 use crate::pool::parallel_for;
@@ -141,16 +142,6 @@ struct Position {
     keep: bool,
 }
 
-/// Whether `candidate` replaces `best`: strictly better, or the first NaN.
-#[inline(always)]
-fn replaces<T: PartialOrd + Copy>(largest: bool, candidate: T, best: T) -> bool {
-    let is_nan = |value: T| value.partial_cmp(&value).is_none();
-    if is_nan(best) {
-        return false;
-    }
-    is_nan(candidate) || if largest { candidate > best } else { candidate < best }
-}
-
 impl Constant for Position {
     const NAME: &'static str = "argmax";
 
@@ -163,9 +154,12 @@ impl Constant for Position {
         if length == 0 {
             return Err(Error::shape(Self::NAME, x.shape(), "has no elements to choose from"));
         }
+        // The value first, by the fast fold, then where it is.
+        let best = Extreme { largest: self.largest, axes: axes.clone(), keep: true }.forward(&[&x])?;
         let mut out = Fresh::new(reduced(x.shape(), &axes, self.keep), DType::I64);
         match_number!(Self::NAME, x.dtype(), T => {
-            positions(self.largest, x.contiguous_slice::<T>(), length, inner, out.slice::<i64>());
+            let (x, best) = (x.contiguous_slice::<T>(), best.contiguous_slice::<T>());
+            positions(x, best, length, inner, out.slice::<i64>());
         });
         Ok(out.finish())
     }
@@ -175,23 +169,77 @@ impl Constant for Position {
     }
 }
 
-fn positions<T: PartialOrd + Copy + Sync>(largest: bool, x: &[T], length: usize, inner: usize, out: &mut [i64]) {
+/// Where each of the values `best` first occurs along the axis.
+fn positions<T: PartialOrd + Copy + Sync>(x: &[T], best: &[T], length: usize, inner: usize, out: &mut [i64]) {
     let per_task = GRAIN.div_ceil(length);
+    if out.len() <= per_task {
+        dispatch(Locate { x, best, length, inner, first: 0, out });
+        return;
+    }
     let chunks: Vec<std::sync::Mutex<&mut [i64]>> = out.chunks_mut(per_task).map(std::sync::Mutex::new).collect();
     parallel_for(chunks.len(), &|task| {
-        let mut chunk = chunks[task].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        for (i, slot) in chunk.iter_mut().enumerate() {
-            let position = task * per_task + i;
-            let start = position / inner * length * inner + position % inner;
-            let mut best = 0;
-            for k in 1..length {
-                if replaces(largest, x[start + k * inner], x[start + best * inner]) {
-                    best = k;
+        let mut out = chunks[task].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        dispatch(Locate { x, best, length, inner, first: task * per_task, out: &mut out });
+    });
+}
+
+/// Finds the positions of the results from number `first` on.
+struct Locate<'a, T> {
+    x: &'a [T],
+    best: &'a [T],
+    length: usize,
+    inner: usize,
+    first: usize,
+    out: &'a mut [i64],
+}
+
+/// Whether an element is the extreme one; a NaN always is, since it wins.
+#[inline(always)]
+#[allow(clippy::eq_op)]
+fn is_best<T: PartialOrd + Copy>(value: T, best: T) -> bool {
+    (value == best) | (value != value)
+}
+
+impl<T: PartialOrd + Copy> Kernel for Locate<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Locate { x, best, length, inner, first, out } = self;
+        let mut done = 0;
+        while done < out.len() {
+            let position = first + done;
+            let (o, column) = (position / inner, position % inner);
+            let width = (inner - column).min(out.len() - done);
+            let (out, best) = (&mut out[done..done + width], &best[position..position + width]);
+            let start = o * length * inner + column;
+            if inner == 1 {
+                out[0] = first_match(&x[start..start + length], best[0]);
+            } else {
+                // From the end, so that the first occurrence is written last.
+                for k in (0..length).rev() {
+                    let row = &x[start + k * inner..][..width];
+                    for i in 0..width {
+                        out[i] = if is_best(row[i], best[i]) { k as i64 } else { out[i] };
+                    }
                 }
             }
-            *slot = best as i64;
+            done += width;
         }
-    });
+    }
+}
+
+#[inline(always)]
+fn first_match<T: PartialOrd + Copy>(row: &[T], best: T) -> i64 {
+    const BLOCK: usize = 64;
+    for (index, block) in row.chunks(BLOCK).enumerate() {
+        // All of a block at once, without leaving early, so that it is compared in vectors.
+        if block.iter().fold(false, |found, &value| found | is_best(value, best)) {
+            let within = block.iter().position(|&value| is_best(value, best)).unwrap_or(0);
+            return (index * BLOCK + within) as i64;
+        }
+    }
+    0
 }
 
 /// Position of the largest element along an axis; the first among equals.

@@ -126,7 +126,11 @@ fn fold_contiguous(
     pass: impl Fn(&Tensor, [usize; 3], &mut Fresh) -> Result<()>,
 ) -> Result<Tensor> {
     let mut current: Option<Tensor> = None;
-    for sizes @ [outer, _, inner] in passes(x.shape(), axes) {
+    for sizes @ [outer, length, inner] in passes(x.shape(), axes) {
+        // A single element is its own fold.
+        if length == 1 {
+            continue;
+        }
         let mut out = Fresh::new(Shape::from([outer, inner]), dtype);
         pass(current.as_ref().unwrap_or(x), sizes, &mut out)?;
         current = Some(out.finish());

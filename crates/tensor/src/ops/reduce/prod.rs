@@ -114,7 +114,7 @@ fn tree(x: &Tensor, axis: isize) -> Result<Tensor> {
             let half = size / 2;
             let product = binary::mul(&shape::narrow(x, axis, 0, half)?, &shape::narrow(x, axis, half, half)?)?;
             let product = tree(&product, axis)?;
-            if size % 2 == 0 {
+            if size.is_multiple_of(2) {
                 return Ok(product);
             }
             binary::mul(&product, &shape::narrow(x, axis, size - 1, 1)?)
