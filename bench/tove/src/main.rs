@@ -5,6 +5,7 @@
 //! quality means.
 
 mod attention;
+mod convolution;
 mod data;
 mod derivatives;
 mod memory;

@@ -30,6 +30,11 @@ impl Default for Adam {
 }
 
 impl Adam {
+    /// Adam with the given step size and the other settings at their defaults.
+    pub fn new(learning_rate: f64) -> Adam {
+        Adam { learning_rate, ..Adam::default() }
+    }
+
     /// One step for all parameters from the gradients their leaves hold, which are taken out. A parameter without a
     /// gradient stays as it is. Parameters must come in the same order every time.
     ///
@@ -38,7 +43,7 @@ impl Adam {
     /// use tove_tensor::Tensor;
     /// let mut w = Tensor::from([1.0]).requires_grad();
     /// w.square().sum().backward();
-    /// Adam { learning_rate: 0.1, ..Adam::default() }.step(&mut [&mut w]).unwrap();
+    /// Adam::new(0.1).step(&mut [&mut w]).unwrap();
     /// assert!((w.item::<f64>() - 0.9).abs() < 1e-6);
     /// ```
     pub fn step(&mut self, parameters: &mut [&mut Tensor]) -> Result<()> {

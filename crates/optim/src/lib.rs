@@ -5,7 +5,7 @@
 //! use tove_tensor::Tensor;
 //!
 //! let mut w = Tensor::from([4.0, -3.0]).requires_grad();
-//! let mut adam = Adam { learning_rate: 0.1, ..Adam::default() };
+//! let mut adam = Adam::new(0.1);
 //! for _ in 0..300 {
 //!     (&w * &w).sum().backward();
 //!     adam.step(&mut [&mut w]).unwrap();

@@ -26,7 +26,10 @@ pub use autodiff::{
 pub use dtype::{DType, Element};
 pub use error::{Error, Result};
 pub use ops::list::{TryConv, TryIndex, TryLinalg, TryNorm, TryOps, TryReduce, TryUnary};
-pub use ops::{Activation, BatchStatistics, ConvOptions, CrossEntropy, Ellipsis, Index, IntoIndices, NewAxis, PoolOptions, Reduction, stepped};
+pub use ops::{
+    Activation, BatchStatistics, ConvOptions, CrossEntropy, Ellipsis, Index, IntoIndices, NewAxis, PoolOptions,
+    Reduction, stepped,
+};
 pub use pool::{num_threads, set_num_threads};
 pub use random::Key;
 pub use shape::Shape;

@@ -61,7 +61,7 @@ fn net() {
     };
 
     println!("a net 2-32-32-2 on two spirals of {} points, Adam, cross-entropy:\n", x.dims()[0]);
-    let mut adam = Adam { learning_rate: 1e-2, ..Adam::default() };
+    let mut adam = Adam::new(1e-2);
     let start = Instant::now();
     let steps = 2000;
     for step in 0..=steps {

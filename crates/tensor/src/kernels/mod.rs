@@ -3,8 +3,8 @@
 
 pub(crate) mod attention;
 pub(crate) mod batch_norm;
-pub(crate) mod cross_entropy;
 pub(crate) mod conv;
+pub(crate) mod cross_entropy;
 pub(crate) mod elementwise;
 #[allow(dead_code)] // Until the ops call all of it.
 pub(crate) mod gemm;

@@ -26,10 +26,9 @@ use crate::autodiff::{Grads, Point, Saves};
 use crate::{Error, Result, Tensor};
 
 pub use composed::Reduction;
+pub use conv::{ConvOptions, PoolOptions};
 pub use fused::{Activation, BatchStatistics, CrossEntropy};
 pub use index::{Ellipsis, Index, IntoIndices, NewAxis, stepped};
-pub use conv::{ConvOptions, PoolOptions};
-pub use fused::Activation;
 
 /// By-products of a forward kernel that its backward kernel can use.
 pub(crate) type Aux = SmallVec<[Tensor; 2]>;

@@ -1,10 +1,10 @@
 //! The index of tensor methods: each line makes the method, which panics at the caller's line, and its `try_` twin.
 
+mod conv;
 mod index;
 mod linalg;
 mod norm;
 mod reduce;
-mod conv;
 mod unary;
 
 use crate::error::OrPanic;
@@ -12,12 +12,12 @@ use crate::ops::fused::{self, Activation};
 use crate::ops::{binary, composed, matmul, reduce as fold, shape, unary as one};
 use crate::{DType, Result, Shape, Tensor};
 
-pub(crate) use unary::NAMES as UNARY_NAMES;
+pub use conv::TryConv;
 pub use index::TryIndex;
 pub use linalg::TryLinalg;
 pub use norm::TryNorm;
 pub use reduce::TryReduce;
-pub use conv::TryConv;
+pub(crate) use unary::NAMES as UNARY_NAMES;
 pub use unary::TryUnary;
 
 mod sealed {
