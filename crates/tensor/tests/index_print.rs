@@ -45,7 +45,7 @@ fn debug_fits_on_a_line() {
     let x = Tensor::linspace(0.0, 1.0, 40).reshape([10, 4]);
     assert_eq!(
         format!("{:?}", Tensor::from([[1.0, 2.0], [3.0, 4.5]])),
-        "Tensor(shape=(2, 2), dtype=f64, [[1. 2. ] [3. 4.5]])"
+        "Tensor(shape=(2, 2), dtype=f64, [[1.  2. ] [3.  4.5]])"
     );
     assert_eq!(format!("{x:?}").lines().count(), 1, "{x:?}");
     assert!(format!("{x:?}").contains("..."));

@@ -102,8 +102,11 @@ fn apply(x: &Tensor, model: &Model, step: &Step) -> (Tensor, Model) {
         Step::Reshape(choices) => {
             let mut rest = model.source.len();
             let mut shape = Vec::new();
-            for &choice in choices.iter().filter(|_| rest > 0) {
-                let divisors: Vec<usize> = (1..=rest).filter(|d| rest % d == 0).collect();
+            for &choice in choices {
+                if rest == 0 {
+                    break;
+                }
+                let divisors: Vec<usize> = (1..=rest).filter(|d| rest.is_multiple_of(*d)).collect();
                 shape.push(divisors[choice as usize % divisors.len()]);
                 rest /= shape[shape.len() - 1];
             }

@@ -6,14 +6,18 @@ use std::fmt::{Display, LowerExp};
 pub(super) trait Printed: Copy + Display + LowerExp + Into<f64> {
     /// Numbers from here on are written with an exponent.
     const LARGE: f64;
+    /// The same for a number by itself.
+    const LARGE_ALONE: f64;
 }
 
 impl Printed for f32 {
     const LARGE: f64 = 1e6;
+    const LARGE_ALONE: f64 = 1e6;
 }
 
 impl Printed for f64 {
     const LARGE: f64 = 1e8;
+    const LARGE_ALONE: f64 = 1e16;
 }
 
 /// Words padded on the left to the longest.
@@ -50,13 +54,13 @@ pub(super) fn floats<T: Printed>(values: &[T], precision: usize) -> Vec<String> 
     aligned(words.collect())
 }
 
-/// A number by itself: all digits it needs, with an exponent below 1e-4 and from 1e16 on.
+/// A number by itself: all digits it needs, with an exponent where it is very small or large.
 pub(super) fn scalar<T: Printed>(x: T) -> String {
     let size: f64 = x.into().abs();
     if !size.is_finite() {
         return floats(&[x], 0).concat();
     }
-    if size == 0.0 || (1e-4..1e16).contains(&size) {
+    if size == 0.0 || (1e-4..T::LARGE_ALONE).contains(&size) {
         let Parts { whole, fraction, .. } = Parts::cut(&x.to_string());
         return format!("{whole}.{fraction:0<1}");
     }
