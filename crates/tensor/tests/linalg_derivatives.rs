@@ -1,5 +1,8 @@
 //! Derivatives of linear algebra: first and second order, both modes, against differences, and under `vmap`.
 
+// In a test a failure is to end the test.
+#![allow(clippy::unwrap_used)]
+
 mod common;
 #[path = "common/matrices.rs"]
 mod matrices;

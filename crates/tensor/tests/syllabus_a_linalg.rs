@@ -1,5 +1,8 @@
 //! Syllabus A6 and A12 to A16: functions of whole matrices, rank, pseudoinverse, conditioning, SVD, eigenproblem.
 
+// In a test a failure is to end the test.
+#![allow(clippy::unwrap_used)]
+
 mod common;
 #[path = "common/matrices.rs"]
 mod matrices;

@@ -20,7 +20,7 @@ struct Expm;
 
 /// Degrees below 13 and the norms up to which they give full f64 accuracy.
 const SMALL_DEGREES: [(usize, f64); 4] =
-    [(3, 1.495585217958292e-2), (5, 2.539398330063230e-1), (7, 9.504178996162932e-1), (9, 2.097847961257068)];
+    [(3, 1.495585217958292e-2), (5, 2.53939833006323e-1), (7, 9.504178996162932e-1), (9, 2.097847961257068)];
 const THETA_13: f64 = 5.371920351148152;
 
 /// Coefficients of the numerator of degree m, the first being 1: `(2m - j)! m! / ((2m)! (m - j)! j!)`.

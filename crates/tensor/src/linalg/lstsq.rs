@@ -35,7 +35,7 @@ impl LeastSquares {
         };
         let mut c = multiply(u.as_ref().subcols(0, rank).transpose(), rows(b, m, k)); // Uᵀ B
         for (i, &factor) in inverse.iter().enumerate() {
-            (0..k).for_each(|j| c[(i, j)] = c[(i, j)] * factor);
+            (0..k).for_each(|j| c[(i, j)] *= factor);
         }
         store(multiply(v.as_ref().subcols(0, rank), c.as_ref()).as_ref(), out);
         Ok(())

@@ -31,7 +31,7 @@ impl Pinv {
         let inverse = reciprocals(&s, self.cutoff);
         let (u, mut v) = (u.as_ref().subcols(0, inverse.len()), v);
         for (k, &factor) in inverse.iter().enumerate() {
-            (0..n).for_each(|i| v[(i, k)] = v[(i, k)] * factor);
+            (0..n).for_each(|i| v[(i, k)] *= factor);
         }
         let target = faer::MatMut::from_row_major_slice_mut(out, n, m);
         let v = v.as_ref().subcols(0, inverse.len());
