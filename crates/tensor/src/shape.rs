@@ -130,7 +130,7 @@ impl Shape {
         let rank = self.rank().max(other.rank());
         let mut out = Short::filled(rank, 1);
         for (from_end, size) in out.as_mut().iter_mut().rev().enumerate() {
-            *size = match (self.from_end(from_end), other.from_end(from_end)) {
+            *size = match (self.size_from_end(from_end), other.size_from_end(from_end)) {
                 (a, b) if a == b => a,
                 (1, b) => b,
                 (a, 1) => a,
@@ -142,7 +142,7 @@ impl Shape {
 
     /// Size of the axis counted from the end, 1 beyond the first axis.
     #[inline]
-    pub(crate) fn from_end(&self, axis: usize) -> usize {
+    pub(crate) fn size_from_end(&self, axis: usize) -> usize {
         if axis < self.len() { self[self.len() - 1 - axis] } else { 1 }
     }
 

@@ -99,12 +99,7 @@ fn record(op: &dyn Op, inputs: &[&Tensor], level: Level) -> Result<Tensor> {
         aux,
     };
     let aux = if traced { step.aux.clone() } else { Aux::new() };
-    let node = Node {
-        rank,
-        dtype: output.dtype(),
-        shape: output.shape().clone(),
-        kind: NodeKind::Step(Mutex::new(Some(step))),
-    };
+    let node = Node { rank, shape: output.shape().clone(), kind: NodeKind::Step(Mutex::new(Some(step))) };
     let value = traced.then(|| output.clone());
     let output = output.marked(level, Kind::Taped(node));
     if let Some(value) = value {

@@ -57,6 +57,7 @@ pub(crate) struct Track {
 }
 
 /// What a level does with its tensors.
+#[allow(clippy::large_enum_variant, reason = "marks are behind a counted reference, one allocation each")]
 pub(crate) enum Kind {
     /// Reverse mode: a node of the recorded graph.
     Taped(Node),

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::Track;
 use crate::ops::Op;
-use crate::{DType, Shape, Tensor};
+use crate::{Shape, Tensor};
 
 /// Gradients with respect to each input, in order; `None` where none was asked for or the input has no influence.
 pub type Grads = SmallVec<[Option<Tensor>; 3]>;
@@ -61,11 +61,11 @@ impl Saves {
 pub(crate) struct Node {
     /// One more than the largest rank among the inputs; orders the backward pass.
     pub(crate) rank: u32,
-    pub(crate) dtype: DType,
     pub(crate) shape: Shape,
     pub(crate) kind: NodeKind,
 }
 
+#[allow(clippy::large_enum_variant, reason = "nodes are behind a counted reference, one allocation each")]
 pub(crate) enum NodeKind {
     /// Collects a gradient.
     Leaf(Mutex<Option<Tensor>>),
@@ -94,7 +94,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Node {
     pub(crate) fn leaf(x: &Tensor) -> Node {
-        Node { rank: 0, dtype: x.dtype(), shape: x.shape().clone(), kind: NodeKind::Leaf(Mutex::new(None)) }
+        Node { rank: 0, shape: x.shape().clone(), kind: NodeKind::Leaf(Mutex::new(None)) }
     }
 
     pub(crate) fn step(&self) -> Option<MutexGuard<'_, Option<Step>>> {

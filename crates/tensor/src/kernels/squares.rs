@@ -29,7 +29,7 @@ impl<T: Float> Kernel for Distance<'_, T> {
         let mut width = LANES / 2;
         while width > 0 {
             for lane in 0..width {
-                lanes[lane] = lanes[lane] + lanes[lane + width];
+                lanes[lane] += lanes[lane + width];
             }
             width /= 2;
         }

@@ -107,24 +107,33 @@ macro_rules! scalar_operator {
             type Output = Tensor;
             #[track_caller]
             fn div(self, x: Tensor) -> Tensor {
-                unary::recip(&x).or_panic() * self
+                unary::unary_owned(unary::MulScalar(self as f64), unary::recip(&x).or_panic()).or_panic()
             }
         }
-        scalar_operator!(@borrowed $number: Add add, Sub sub, Mul mul, Div div);
+        scalar_operator!(@borrowed $number:
+            Add add |x, c| unary::add_scalar(x, c), unary::add_scalar(x, c);
+            Sub sub |x, c| unary::add_scalar(x, -c), unary::sub_from(x, c);
+            Mul mul |x, c| unary::mul_scalar(x, c), unary::mul_scalar(x, c);
+            Div div |x, c| unary::div_scalar(x, c), unary::recip(x).and_then(|y| unary::mul_scalar(&y, c));
+        );
     )*};
-    (@borrowed $number:ident: $($Trait:ident $method:ident),*) => {$(
+    (@borrowed $number:ident:
+        $($Trait:ident $method:ident |$x:ident, $c:ident| $right:expr, $left:expr;)*
+    ) => {$(
         impl $Trait<$number> for &Tensor {
             type Output = Tensor;
             #[track_caller]
             fn $method(self, c: $number) -> Tensor {
-                self.clone().$method(c)
+                let ($x, $c) = (self, c as f64);
+                $right.or_panic()
             }
         }
         impl $Trait<&Tensor> for $number {
             type Output = Tensor;
             #[track_caller]
             fn $method(self, x: &Tensor) -> Tensor {
-                self.$method(x.clone())
+                let ($x, $c) = (x, self as f64);
+                $left.or_panic()
             }
         }
     )*};

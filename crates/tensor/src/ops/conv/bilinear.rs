@@ -32,7 +32,7 @@ pub(super) struct Bilinear {
 
 /// The last two sizes.
 pub(super) fn spatial(shape: &Shape) -> [usize; 2] {
-    [shape.from_end(1), shape.from_end(0)]
+    [shape.size_from_end(1), shape.size_from_end(0)]
 }
 
 impl Bilinear {

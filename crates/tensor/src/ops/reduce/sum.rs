@@ -97,7 +97,8 @@ pub(crate) fn sum_to(x: Tensor, shape: &Shape) -> Result<Tensor> {
     if x.shape() == shape {
         return Ok(x);
     }
-    let stretched = |a: &usize| *a > shape.rank() || shape.from_end(a - 1) == 1 && x.shape().from_end(a - 1) != 1;
+    let stretched =
+        |a: &usize| *a > shape.rank() || shape.size_from_end(a - 1) == 1 && x.shape().size_from_end(a - 1) != 1;
     let axes: Axes = (1..=x.rank()).rev().filter(stretched).collect();
     let summed = linear_map(Sum { axes, keep: true }, &x)?;
     shape::reshape(&summed, shape.clone())

@@ -43,7 +43,7 @@ impl LinearMap for Diagonal {
     }
 
     fn transpose(&self, grad: &Tensor, shape: &Shape) -> Result<Tensor> {
-        let (rows, columns) = (shape.from_end(1), shape.from_end(0));
+        let (rows, columns) = (shape.size_from_end(1), shape.size_from_end(0));
         linear_map(Embed { offset: self.offset, rows, columns }, grad)
     }
 

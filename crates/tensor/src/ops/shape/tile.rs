@@ -7,7 +7,7 @@ use crate::{Error, Result, Shape, Tensor};
 /// The whole tensor repeated along each axis; missing axes in front are added, as in numpy.
 pub(crate) fn tile(x: &Tensor, times: &[usize]) -> Result<Tensor> {
     let rank = x.rank().max(times.len());
-    let size = |axis: usize| x.shape().from_end(rank - 1 - axis);
+    let size = |axis: usize| x.shape().size_from_end(rank - 1 - axis);
     let count = |axis: usize| (axis + times.len()).checked_sub(rank).map_or(1, |own| times[own]);
     let apart: Shape = (0..rank).flat_map(|axis| [1, size(axis)]).collect();
     let stretched: Shape = (0..rank).flat_map(|axis| [count(axis), size(axis)]).collect();
