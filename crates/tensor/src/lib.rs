@@ -8,6 +8,7 @@ pub mod meter;
 mod ops;
 pub mod optimizer_kernels;
 pub mod pool;
+pub mod random;
 mod shape;
 mod storage;
 mod tensor;

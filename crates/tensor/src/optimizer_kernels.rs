@@ -127,7 +127,12 @@ pub fn adam_step(
 
 /// One step of gradient descent: u ← μ u + (1 − d) g, p ← p − η u; with Nesterov, p ← p − η (g + μ u). The first step
 /// sets the velocity to the gradient. Without a velocity, p ← p − η g, and the momentum must be 0.
-pub fn sgd_step(parameter: &mut Tensor, gradient: &Tensor, velocity: Option<&mut Tensor>, step: &SgdStep) -> Result<()> {
+pub fn sgd_step(
+    parameter: &mut Tensor,
+    gradient: &Tensor,
+    velocity: Option<&mut Tensor>,
+    step: &SgdStep,
+) -> Result<()> {
     const OP: &str = "sgd_step";
     let state: &[&Tensor] = match &velocity {
         Some(velocity) => &[gradient, velocity],

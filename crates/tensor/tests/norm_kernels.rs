@@ -2,6 +2,7 @@
 //! gradients, second derivatives in both modes, `vmap`, odd sizes, empty tensors, thread counts and messages.
 
 use tove_tensor::optimizer_kernels::{AdamStep, SgdStep, adam_step, sgd_step};
+use tove_tensor::random::Key;
 use tove_tensor::{CrossEntropy, DType, Reduction, Tensor, TryNorm, grad, hvp, jvp, set_num_threads, vjp, vmap};
 
 /// Numbers in [-1, 1) from a multiplicative hash.
@@ -179,12 +180,19 @@ fn norms_far_from_zero_keep_their_digits() {
     assert_eq!(statistics.count, 512);
     let images = far.reshape([8, 64, 64]);
     let (y, _) = images.batch_norm(None, None, 1e-5);
-    close("batch_norm of images", &y.to_dtype(DType::F64), &images.to_dtype(DType::F64).batch_norm(None, None, 1e-5).0, 1e-4);
+    close(
+        "batch_norm of images",
+        &y.to_dtype(DType::F64),
+        &images.to_dtype(DType::F64).batch_norm(None, None, 1e-5).0,
+        1e-4,
+    );
 }
 
 #[test]
 fn attention_agrees_with_its_definition() {
-    for (m, n, d, e) in [(1, 1, 1, 1), (5, 5, 3, 4), (70, 70, 8, 8), (130, 300, 4, 5), (300, 130, 4, 3), (257, 257, 5, 5)] {
+    for (m, n, d, e) in
+        [(1, 1, 1, 1), (5, 5, 3, 4), (70, 70, 8, 8), (130, 300, 4, 5), (300, 130, 4, 3), (257, 257, 5, 5)]
+    {
         for causal in [false, true] {
             let inputs = [random(1, &[2, 3, m, d]), random(2, &[2, 3, n, d]), random(3, &[2, 3, n, e])];
             let fused = |p: &Vec<Tensor>| p[0].scaled_dot_product_attention(&p[1], &p[2], causal, None, None);
@@ -244,7 +252,8 @@ fn plain_cross_entropy(x: &Tensor, target: &Tensor, options: &CrossEntropy) -> T
 #[test]
 fn cross_entropy_agrees_with_its_definition_with_all_options() {
     for (options, target) in cross_entropies() {
-        let target_like = |x: &Tensor| if target.dtype() == DType::I64 { target.clone() } else { target.to_dtype(x.dtype()) };
+        let target_like =
+            |x: &Tensor| if target.dtype() == DType::I64 { target.clone() } else { target.to_dtype(x.dtype()) };
         let fused = |p: &Vec<Tensor>| p[0].cross_entropy(&target_like(&p[0]), &options);
         let plain = |p: &Vec<Tensor>| plain_cross_entropy(&p[0], &target, &options);
         agree(&format!("{options:?}"), &[&random(1, &[5, 5]) * 4.0], &fused, &plain);
@@ -395,4 +404,19 @@ fn optimizer_steps_follow_their_formulas() {
     sgd_step(&mut p, &g, None, &settings).expect("shapes agree");
     close("plain descent", &p, &(&start - &(&g * 0.5)), 1e-15);
     assert!(sgd_step(&mut p, &g, None, &SgdStep { momentum: 0.5, ..settings }).is_err());
+}
+
+#[test]
+fn dropout_is_a_function_of_key_and_index() {
+    let x = random(1, &[100, 130]);
+    let y = x.dropout(0.25, Key::new(1));
+    let (a, b) = (x.to_vec::<f64>(), y.to_vec::<f64>());
+    assert!(a.iter().zip(&b).all(|(x, y)| *y == 0.0 || (y - x / 0.75).abs() < 1e-15));
+    let dropped = b.iter().filter(|y| **y == 0.0).count() as f64 / b.len() as f64;
+    assert!((dropped - 0.25).abs() < 0.02, "{dropped}");
+    assert_ne!(b, x.dropout(0.25, Key::new(2)).to_vec::<f64>());
+    assert_eq!(x.dropout(0.0, Key::new(1)).to_vec::<f64>(), a);
+    assert!(x.dropout(1.0, Key::new(1)).to_vec::<f64>().iter().all(|y| *y == 0.0));
+    assert!(x.try_dropout(1.5, Key::new(1)).expect_err("no probability").to_string().contains("1.5"));
+    gradcheck("dropout", &[random(1, &[4, 5])], &|p| p[0].dropout(0.5, Key::new(3)));
 }

@@ -8,7 +8,7 @@
 
 use super::gemm::{Epilogue, GemmScalar, MatMut, MatRef, gemm};
 use super::math::Float;
-use super::rows::{Shared, for_runs, larger, largest, sum};
+use super::rows::{Shared, for_runs, get, larger, largest, sum};
 use super::simd::{Kernel, dispatch};
 use super::softmax::shift_of;
 use crate::tensor::Fresh;
@@ -229,7 +229,8 @@ impl<T: Float> Kernel for ForwardRows<'_, T> {
             for score in seen.iter_mut() {
                 *score = (*score - shift).exp();
             }
-            let total = sum(seen.len(), |i| seen[i]);
+            // SAFETY: sums ask for positions below the length alone.
+            let total = sum(seen.len(), |i| unsafe { get(seen, i) });
             // Nothing was added up before the first block.
             let scale = if self.reach.key == 0 { T::ZERO } else { (before - shift).exp() };
             self.running.sum[row] = self.running.sum[row].mul_add(scale, total);
@@ -300,7 +301,15 @@ pub(crate) unsafe fn backward<T: Number>(operands: &Operands<T>, kept: Kept<T>, 
                     log_sums: kept.log_sums.add(head * queries),
                 };
                 let (dq, dk) = (dq.at(head * queries * width), dk.at(head * keys * width));
-                let task = Head { operands, head, kept, memory: memory.pointer(), dq, dk, dv: dv.at(head * keys * value_width) };
+                let task = Head {
+                    operands,
+                    head,
+                    kept,
+                    memory: memory.pointer(),
+                    dq,
+                    dk,
+                    dv: dv.at(head * keys * value_width),
+                };
                 task.run();
             }
         }
@@ -353,7 +362,8 @@ impl<T: Number> Head<'_, T> {
         let (one, zero) = (T::ONE, T::ZERO);
         // SAFETY: as in `run`.
         unsafe {
-            let (q, k, v) = (q.block(self.head, query, rows), k.block(self.head, key, keys), v.block(self.head, key, keys));
+            let (q, k, v) =
+                (q.block(self.head, query, rows), k.block(self.head, key, keys), v.block(self.head, key, keys));
             let g = MatRef::row_major(self.kept.grad.add(query * value_width), rows, value_width);
             let p = MatMut::row_major(self.memory, rows, keys);
             let ds = MatMut::row_major(self.memory.add(QUERIES * KEYS), rows, keys);
@@ -399,7 +409,7 @@ impl<T: Float> Kernel for Dots<T> {
             unsafe {
                 let g = std::slice::from_raw_parts(self.kept.grad.add(row * self.width), self.width);
                 let y = std::slice::from_raw_parts(self.kept.out.add(row * self.width), self.width);
-                *self.dots.add(row) = sum(self.width, |i| g[i] * y[i]);
+                *self.dots.add(row) = sum(self.width, |i| get(g, i) * get(y, i));
             }
         }
     }

@@ -5,6 +5,7 @@ pub(crate) mod attention;
 pub(crate) mod batch_norm;
 pub(crate) mod cross_entropy;
 pub(crate) mod elementwise;
+pub(crate) mod gelu;
 pub(crate) mod gemm;
 pub(crate) mod layer_norm;
 pub mod math;

@@ -61,7 +61,13 @@ pub(crate) fn adam<T: Float>(step: Adam, p: &mut [T], g: &[T], m: &mut [T], v: &
     for_runs(n, TASK, |at, len| {
         // SAFETY: the piece lies inside all four slices and belongs to this task.
         let piece = unsafe {
-            AdamPiece { step, p: p.slice_mut(at, len), g: g.slice(at, len), m: m.slice_mut(at, len), v: v.slice_mut(at, len) }
+            AdamPiece {
+                step,
+                p: p.slice_mut(at, len),
+                g: g.slice(at, len),
+                m: m.slice_mut(at, len),
+                v: v.slice_mut(at, len),
+            }
         };
         dispatch(piece);
     });

@@ -108,15 +108,20 @@ fit("ERF32", "f32", lambda z: at(lambda x: mp.erf(x) / x - 1, z), 0, "0.86", 7, 
 fit("ERFC_LN32", "f32", lambda a: -mp.log(mp.erfc(a)), "0.92", "4.0", 9, lambda a, e: e * mp.erfc(a), "-ln(erfc a) for 0.92 <= a <= 4; the error is that of erf.")
 
 
-def erfcx_scaled(shift):
-    def value(t):
+def erfcx_fit(name, shift, top, terms, slope, offset):
+    """(slope x + offset) erfcx(x) on [0, top]; with 2x + 1 it is nearly flat, with x + shift it shares t's division."""
+    shift, top = mp.mpf(shift), mp.mpf(top)
+
+    def f(t):
         x = shift * (1 + t) / (1 - t)
-        return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
-    return value
+        return (slope * x + offset) * mp.exp(x * x) * mp.erfc(x)
+
+    note = f"({slope}x+{offset}) e^(x^2) erfc x in t = (x-{int(shift)})/(x+{int(shift)}), 0 <= x <= {float(top)}."
+    fit(name, "f64", f, -1, (top - shift) / (top + shift), terms, lambda t, e: e / f(t), note)
 
 
-fit("ERFCX64", "f64", erfcx_scaled(4), -1, (28 - 4) / mp.mpf(32), 24, lambda t, e: e, "(1+2x) e^(x^2) erfc x in t = (x-4)/(x+4), 0 <= x <= 28.")
-fit("ERFCX32", "f64", erfcx_scaled(4), -1, (11 - 4) / mp.mpf(15), 12, lambda t, e: e, "The same for single precision, 0 <= x <= 11.")
+erfcx_fit("ERFCX64", 4, 28, 24, 2, 1)
+erfcx_fit("ERFCX32", 3, "10.4", 10, 1, 3)
 fit("LGAMMA64", "f64", lambda y: mp.loggamma(2 + y) / y, "-0.5", "0.5", 21, lambda y, e: e, "ln Gamma(2+y) / y for |y| <= 1/2.")
 root = mp.findroot(mp.digamma, 1.46)
 fit("DIGAMMA64", "f64", lambda v: mp.digamma(v + 1.5) / (v + 1.5 - root), "-0.5", "0.5", 23, lambda v, e: e, "digamma(x) / (x - root) in v = x - 3/2, 1 <= x <= 2.")

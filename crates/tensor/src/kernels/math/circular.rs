@@ -10,7 +10,7 @@ use super::coefficients::{
 use super::constants::{ROUNDER, fast_two_sum, polynomial, two_product, two_sum};
 use super::pick;
 
-/// 2/π divided by 4, so that bit 63 of word 0 weighs two quarter turns of the second half.
+/// The bits of 2/π two places later, so that bit 63 of word 0 weighs 2 and four quarter turns drop out at the top.
 const TURNS: [u64; 20] = {
     let mut words = [TWO_OVER_PI[0] >> 2; 20];
     let mut i = 1;

@@ -2,6 +2,7 @@
 //!
 //! |x| ≤ 1: erf x = x + x P(x²). Above: erfc x = e^(−x²) Q(t)/(1 + 2x) with t = (x − 4)/(x + 4), which maps the half-line
 //! to a short interval (after Shepherd and Laframboise, 1981); x² is carried in two parts, or the tail would lose digits.
+//! For single precision Q(t)/(x + 3) with t = 1 − 6/(x + 3) makes one division do.
 use super::coefficients::{ERF64, ERFCX32, ERFCX64};
 use super::constants::{fast_two_sum, polynomial, two_product};
 use super::exponential::exp_shifted;
@@ -75,8 +76,9 @@ pub(super) fn normal_cdf_single(x: f64) -> f64 {
 #[inline(always)]
 pub(super) fn erfc_single(x: f64) -> f64 {
     let a = x.abs();
-    let a = pick(a > 11.0, 11.0, a);
-    let q = polynomial((a - 4.0) / (a + 4.0), &ERFCX32) / f64::mul_add(2.0, a, 1.0);
+    let a = pick(a > 10.4, 10.4, a); // 20 erfc 10.4 rounds to zero in single precision
+    let inverse = 1.0 / (a + 3.0);
+    let q = inverse * polynomial(f64::mul_add(-6.0, inverse, 1.0), &ERFCX32);
     let far = q * super::single::exp_wide(-a * a);
     pick(x < 0.0, 2.0 - far, far)
 }

@@ -2,7 +2,8 @@
 //!
 //! Large arguments: Stirling's series. Small ones are moved by the recurrence Γ(x+1) = x Γ(x) to an interval with a
 //! polynomial that carries the function's zeros as factors, so that the values next to them keep their digits.
-//! Negative ones are reflected: Γ(x) Γ(1−x) = π / sin πx. These are rare in loops, so plain branches serve.
+//! Negative ones are reflected: Γ(x) Γ(1−x) = π / sin πx. These are rare in loops, so plain branches serve;
+//! inlining still matters, because a call would leave the copy compiled for the instruction set.
 use super::circular::{cos, sin};
 use super::coefficients::{DIGAMMA_ROOT, DIGAMMA64, LGAMMA64};
 use super::constants::polynomial;
@@ -40,6 +41,7 @@ const HALF_LN_TWO_PI: f64 = 0.9189385332046728;
 const STIRLING: f64 = 10.0;
 
 /// sin πx and cos πx for finite x, from the exact distance to the nearest integer.
+#[inline(always)]
 fn sin_cos_pi(x: f64) -> (f64, f64) {
     let nearest = x.round_ties_even();
     let r = PI * (x - nearest);
@@ -47,6 +49,7 @@ fn sin_cos_pi(x: f64) -> (f64, f64) {
     (sign * sin(r), sign * cos(r))
 }
 
+#[inline(always)]
 pub(super) fn lgamma(x: f64) -> f64 {
     if x.is_nan() {
         x
@@ -60,6 +63,7 @@ pub(super) fn lgamma(x: f64) -> f64 {
 }
 
 /// ln(π / |x sin πx|) − ln Γ(−x), which stays accurate for tiny x.
+#[inline(always)]
 fn lgamma_reflected(x: f64) -> f64 {
     if x > -1e-20 {
         return -ln(-x);
@@ -68,6 +72,7 @@ fn lgamma_reflected(x: f64) -> f64 {
     ln(PI / (x * sine).abs()) - lgamma_positive(-x)
 }
 
+#[inline(always)]
 fn lgamma_positive(x: f64) -> f64 {
     if x >= STIRLING {
         let log = ln(x);
@@ -95,6 +100,7 @@ fn lgamma_positive(x: f64) -> f64 {
     f64::mul_add(y - 2.0, polynomial(y - 2.0, &LGAMMA64), ln(product))
 }
 
+#[inline(always)]
 pub(super) fn digamma(x: f64) -> f64 {
     if x == 0.0 {
         return -1.0 / x;
@@ -104,8 +110,13 @@ pub(super) fn digamma(x: f64) -> f64 {
             return f64::NAN;
         }
         let (sine, cosine) = sin_cos_pi(x);
-        return digamma(1.0 - x) - PI * cosine / sine;
+        return digamma_positive(1.0 - x) - PI * cosine / sine;
     }
+    digamma_positive(x)
+}
+
+#[inline(always)]
+fn digamma_positive(x: f64) -> f64 {
     if x >= STIRLING {
         let inverse = 1.0 / x;
         let square = inverse * inverse;
@@ -123,10 +134,12 @@ pub(super) fn digamma(x: f64) -> f64 {
     sum + digamma_one_to_two(y)
 }
 
+#[inline(always)]
 fn digamma_one_to_two(x: f64) -> f64 {
     ((x - DIGAMMA_ROOT[0]) - DIGAMMA_ROOT[1]) * polynomial(x - 1.5, &DIGAMMA64)
 }
 
+#[inline(always)]
 pub(super) fn trigamma(x: f64) -> f64 {
     if x <= 0.0 {
         if x.trunc() == x {
@@ -134,8 +147,13 @@ pub(super) fn trigamma(x: f64) -> f64 {
         }
         let (sine, _) = sin_cos_pi(x);
         let ratio = PI / sine;
-        return ratio * ratio - trigamma(1.0 - x);
+        return ratio * ratio - trigamma_positive(1.0 - x);
     }
+    trigamma_positive(x)
+}
+
+#[inline(always)]
+fn trigamma_positive(x: f64) -> f64 {
     let mut y = x;
     let mut sum = 0.0;
     while y < STIRLING + 2.0 {

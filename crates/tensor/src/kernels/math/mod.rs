@@ -9,6 +9,9 @@
 //! 2 units in the last place and double precision within 4 where the function is not next to a zero of its own;
 //! `tests.rs` measures each. The coefficients come from `tests/reference/math_coefficients.py`.
 //!
+//! A loop body given as a closure is not inlined by force: the compiler may leave it out of line, compiled for the baseline
+//! only, and everything becomes a hundred times slower. Give the body as a type with an `#[inline(always)]` method.
+//!
 //! Inherent methods win over trait methods in Rust: on a concrete `f32`, `x.exp()` is the standard library's scalar
 //! call. In code that is generic over `T: Float` it is the one here; on concrete types write `Float::exp(x)`. Where the
 //! meaning differs from the standard library's, so does the name (`maximum`, `round_half_even`, `sign`).

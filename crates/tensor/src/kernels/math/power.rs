@@ -4,7 +4,7 @@
 use super::coefficients::{LOG64_TAIL, TWO_THIRDS};
 use super::constants::{LN2_HIGH, LN2_LOW, fast_two_sum, polynomial, two_product, two_sum};
 use super::exponential::exp_shifted;
-use super::logarithm::split;
+use super::logarithm::{ln, split};
 use super::pick;
 
 /// ln x for x > 0 as an unevaluated sum.
@@ -30,18 +30,35 @@ fn ln_pair(x: f64) -> (f64, f64) {
     fast_two_sum(high, error + f64::mul_add(e, LN2_LOW, low))
 }
 
+/// |x|, or 1 where the logarithm is not finite; the answers for these are chosen in [`with_limits`].
+#[inline(always)]
+fn digestible(x: f64) -> f64 {
+    let magnitude = x.abs();
+    pick(magnitude > 0.0 && magnitude < f64::INFINITY, magnitude, 1.0)
+}
+
 #[inline(always)]
 pub(super) fn pow(x: f64, y: f64) -> f64 {
-    let magnitude = x.abs();
-    // Replace what the main path cannot digest; the answers for these are chosen below.
-    let ordinary = magnitude > 0.0 && magnitude < f64::INFINITY;
-    let (high, low) = ln_pair(pick(ordinary, magnitude, 1.0));
+    let (high, low) = ln_pair(digestible(x));
     // Beyond 2^80 every y overflows or underflows, except at |x| = 1.
     let exponent = pick(y > 1e24, 1e24, y);
     let exponent = pick(exponent < -1e24, -1e24, exponent);
     let (product, error) = two_product(high, exponent);
     let tail = pick(product.abs() < 1e3, f64::mul_add(low, exponent, error), 0.0);
-    let value = exp_shifted(product, tail, 0.0);
+    with_limits(x, y, exp_shifted(product, tail, 0.0))
+}
+
+/// For single precision, whose results leave room for the rounding of a plain logarithm.
+#[inline(always)]
+pub(super) fn pow_single(x: f64, y: f64) -> f64 {
+    let product = ln(digestible(x)) * y;
+    with_limits(x, y, exp_shifted(product, 0.0, 0.0))
+}
+
+/// Puts in the values at zero, one, infinity and NaN, and the sign.
+#[inline(always)]
+fn with_limits(x: f64, y: f64, value: f64) -> f64 {
+    let magnitude = x.abs();
     let unit = pick(y < 0.0, f64::INFINITY, 0.0);
     let value = pick(magnitude == 0.0, unit, value);
     let value = pick(magnitude == f64::INFINITY, pick(y < 0.0, 0.0, f64::INFINITY), value);

@@ -11,15 +11,18 @@ pub(super) trait Unary: Copy {
     fn apply<T: Float>(x: T) -> T;
 }
 
-/// A value of a fresh type that applies the named method.
+/// A value of a fresh type that applies the named method, or the expression `x => …` over a type `T: Float`.
 macro_rules! unary {
-    ($name:ident) => {{
+    ($name:ident) => {
+        unary!(x => x.$name())
+    };
+    ($x:ident => $value:expr) => {{
         #[derive(Clone, Copy)]
         struct Function;
         impl crate::kernels::math::tests::Unary for Function {
             #[inline(always)]
-            fn apply<T: Float>(x: T) -> T {
-                x.$name()
+            fn apply<T: Float>($x: T) -> T {
+                $value
             }
         }
         Function

@@ -214,6 +214,6 @@ impl Float for f32 {
 
     #[inline(always)]
     fn pow(self, exponent: Self) -> Self {
-        power::pow(f64::from(self), f64::from(exponent)) as f32
+        power::pow_single(f64::from(self), f64::from(exponent)) as f32
     }
 }

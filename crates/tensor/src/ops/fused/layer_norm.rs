@@ -44,7 +44,8 @@ impl Fused for LayerNorm {
 
     #[allow(unsafe_code)]
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, _needs: &[bool]) -> Result<Grads> {
-        let (x, w, b) = (at.inputs[0].contiguous_data(), at.inputs[1].contiguous_data(), at.inputs[2].contiguous_data());
+        let (x, w, b) =
+            (at.inputs[0].contiguous_data(), at.inputs[1].contiguous_data(), at.inputs[2].contiguous_data());
         let grad = grad.contiguous_data();
         let computed;
         let statistics = match at.aux.first() {

@@ -158,6 +158,11 @@ macro_rules! copies {
         #[test]
         fn every_instruction_set_gives_the_same_bits() {
             $(equal_in_all_copies(stringify!($name), unary!($name));)*
+            equal_in_all_copies("pow", unary!(x => x.pow(T::from_f64(-1.7))));
+            equal_in_all_copies("pow", unary!(x => T::from_f64(1.7).pow(x)));
+            equal_in_all_copies("pow", unary!(x => x.pow(T::from_f64(3.0))));
+            equal_in_all_copies("atan2", unary!(x => x.atan2(T::from_f64(-2.5))));
+            equal_in_all_copies("maximum", unary!(x => x.maximum(T::ONE)));
         }
     };
 }
