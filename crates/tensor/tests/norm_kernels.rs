@@ -2,6 +2,7 @@
 //! gradients, second derivatives in both modes, `vmap`, odd sizes, empty tensors, thread counts and messages.
 
 use tove_tensor::optimizer_kernels::{AdamStep, SgdStep, adam_step, sgd_step};
+use tove_tensor::random::Key;
 use tove_tensor::{CrossEntropy, DType, Reduction, Tensor, TryNorm, grad, hvp, jvp, set_num_threads, vjp, vmap};
 
 /// Numbers in [-1, 1) from a multiplicative hash.
@@ -403,4 +404,19 @@ fn optimizer_steps_follow_their_formulas() {
     sgd_step(&mut p, &g, None, &settings).expect("shapes agree");
     close("plain descent", &p, &(&start - &(&g * 0.5)), 1e-15);
     assert!(sgd_step(&mut p, &g, None, &SgdStep { momentum: 0.5, ..settings }).is_err());
+}
+
+#[test]
+fn dropout_is_a_function_of_key_and_index() {
+    let x = random(1, &[100, 130]);
+    let y = x.dropout(0.25, Key::new(1));
+    let (a, b) = (x.to_vec::<f64>(), y.to_vec::<f64>());
+    assert!(a.iter().zip(&b).all(|(x, y)| *y == 0.0 || (y - x / 0.75).abs() < 1e-15));
+    let dropped = b.iter().filter(|y| **y == 0.0).count() as f64 / b.len() as f64;
+    assert!((dropped - 0.25).abs() < 0.02, "{dropped}");
+    assert_ne!(b, x.dropout(0.25, Key::new(2)).to_vec::<f64>());
+    assert_eq!(x.dropout(0.0, Key::new(1)).to_vec::<f64>(), a);
+    assert!(x.dropout(1.0, Key::new(1)).to_vec::<f64>().iter().all(|y| *y == 0.0));
+    assert!(x.try_dropout(1.5, Key::new(1)).expect_err("no probability").to_string().contains("1.5"));
+    gradcheck("dropout", &[random(1, &[4, 5])], &|p| p[0].dropout(0.5, Key::new(3)));
 }

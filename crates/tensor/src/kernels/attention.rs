@@ -8,7 +8,7 @@
 
 use super::gemm::{Epilogue, GemmScalar, MatMut, MatRef, gemm};
 use super::math::Float;
-use super::rows::{Shared, for_runs, larger, largest, sum};
+use super::rows::{Shared, for_runs, get, larger, largest, sum};
 use super::simd::{Kernel, dispatch};
 use super::softmax::shift_of;
 use crate::tensor::Fresh;
@@ -229,7 +229,8 @@ impl<T: Float> Kernel for ForwardRows<'_, T> {
             for score in seen.iter_mut() {
                 *score = (*score - shift).exp();
             }
-            let total = sum(seen.len(), |i| seen[i]);
+            // SAFETY: sums ask for positions below the length alone.
+            let total = sum(seen.len(), |i| unsafe { get(seen, i) });
             // Nothing was added up before the first block.
             let scale = if self.reach.key == 0 { T::ZERO } else { (before - shift).exp() };
             self.running.sum[row] = self.running.sum[row].mul_add(scale, total);
@@ -408,7 +409,7 @@ impl<T: Float> Kernel for Dots<T> {
             unsafe {
                 let g = std::slice::from_raw_parts(self.kept.grad.add(row * self.width), self.width);
                 let y = std::slice::from_raw_parts(self.kept.out.add(row * self.width), self.width);
-                *self.dots.add(row) = sum(self.width, |i| g[i] * y[i]);
+                *self.dots.add(row) = sum(self.width, |i| get(g, i) * get(y, i));
             }
         }
     }

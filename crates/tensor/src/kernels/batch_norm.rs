@@ -5,7 +5,7 @@
 //! channel is then an affine map of its elements, forward and backward, of the form a (x − m₀) + c.
 
 use super::math::Float;
-use super::rows::{Shared, TASK, add_halves, for_runs, sum, sums};
+use super::rows::{Shared, TASK, add_halves, for_runs, get, sum, sums};
 use super::simd::{Kernel, dispatch};
 
 /// Sizes of the tensor.
@@ -137,9 +137,11 @@ impl<T: Float> Kernel for PlaneMoments<T> {
             // SAFETY: the plane exists.
             let x = unsafe { self.x.slice((n * channels + self.channel) * inner, inner) };
             let size = inner as f64;
-            let estimate = T::from_f64(sum(inner, |i| x[i]).to_f64() / size);
+            // SAFETY: sums ask for positions below the length alone.
+            let estimate = T::from_f64(sum(inner, |i| unsafe { get(x, i) }).to_f64() / size);
             let (d, square) = sums(inner, |i| {
-                let d = x[i] - estimate;
+                // SAFETY: as above.
+                let d = unsafe { get(x, i) } - estimate;
                 (d, d * d)
             });
             let correction = d.to_f64() / size;
@@ -324,7 +326,11 @@ impl<T: Float> Kernel for PlaneSums<T> {
             let at = (n * channels + self.channel) * inner;
             // SAFETY: the plane exists.
             let (x, g) = unsafe { (self.x.slice(at, inner), self.g.slice(at, inner)) };
-            let (p, q) = sums(inner, |i| (g[i], g[i] * (x[i] - self.centre)));
+            let (p, q) = sums(inner, |i| {
+                // SAFETY: sums ask for positions below the length alone.
+                let (x, g) = unsafe { (get(x, i), get(g, i)) };
+                (g, g * (x - self.centre))
+            });
             plain += p.to_f64();
             along += q.to_f64();
         }
@@ -347,13 +353,9 @@ impl<T: Float> Kernel for ColumnSums<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let mut column = 0;
-        while column + STRIP <= self.channels {
-            self.strip(column, STRIP);
-            column += STRIP;
-        }
-        if column < self.channels {
-            self.strip(column, self.channels - column);
+        // The width is not a constant to the compiler, which then makes a vector loop instead of unrolling it.
+        for column in (0..self.channels).step_by(STRIP) {
+            self.strip(column, STRIP.min(self.channels - column));
         }
     }
 }
@@ -363,6 +365,7 @@ impl<T: Float> ColumnSums<'_, T> {
     fn strip(&self, column: usize, width: usize) {
         let centre = &self.centre[column..column + width];
         let (mut plain, mut along) = ([T::ZERO; STRIP], [T::ZERO; STRIP]);
+        let (plain, along) = (&mut plain[..width], &mut along[..width]);
         for row in self.first..self.first + self.count {
             let at = row * self.channels + column;
             // SAFETY: the row exists.

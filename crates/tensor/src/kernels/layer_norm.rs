@@ -5,7 +5,7 @@
 //! var = Σd²/n − (Σd/n)².
 
 use super::math::Float;
-use super::rows::{Shared, TASK, add_halves, for_runs, sum, sums};
+use super::rows::{Shared, TASK, add_halves, for_runs, get, sum, sums};
 use super::simd::{Kernel, dispatch};
 
 /// Numbers kept for each row: m₀, the shift c and the factor r of ŷ = (x − m₀) r + c.
@@ -69,9 +69,11 @@ impl<T: Float> Kernel for Forward<T> {
                 let kept = self.statistics.slice_mut(row * STATISTICS, STATISTICS);
                 (self.x.slice(row * n, n), self.out.slice_mut(row * n, n), kept)
             };
-            let estimate = sum(n, |i| x[i]) * over_n;
+            // SAFETY: sums ask for positions below the length alone.
+            let estimate = sum(n, |i| unsafe { get(x, i) }) * over_n;
             let (d, square) = sums(n, |i| {
-                let d = x[i] - estimate;
+                // SAFETY: as above.
+                let d = unsafe { get(x, i) } - estimate;
                 (d, d * d)
             });
             let correction = d * over_n;
@@ -150,8 +152,10 @@ impl<T: Float> Kernel for Backward<T> {
             };
             let (estimate, c, r) = (kept[0], kept[1], kept[2]);
             let (plain, along) = sums(n, |i| {
-                let h = g[i] * weight[i];
-                (h, h * (x[i] - estimate).mul_add(r, c))
+                // SAFETY: sums ask for positions below the length alone.
+                let (x, g, weight) = unsafe { (get(x, i), get(g, i), get(weight, i)) };
+                let h = g * weight;
+                (h, h * (x - estimate).mul_add(r, c))
             });
             let (plain, along) = (plain * over_n, along * over_n);
             for i in 0..n {

@@ -7,6 +7,7 @@ pub(crate) mod conv;
 pub(crate) mod cross_entropy;
 pub(crate) mod elementwise;
 #[allow(dead_code)] // Until the ops call all of it.
+pub(crate) mod gelu;
 pub(crate) mod gemm;
 pub(crate) mod index;
 pub(crate) mod layer_norm;

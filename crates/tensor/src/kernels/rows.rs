@@ -68,6 +68,17 @@ pub(crate) fn for_runs(rows: usize, per_task: usize, body: impl Fn(usize, usize)
     if tasks < 2 { (0..tasks).for_each(run) } else { parallel_for(tasks, &run) }
 }
 
+/// Element `i` of a row, without a check that would keep the loop from becoming vector code.
+///
+/// # Safety
+/// `i` is below the length; [`sum`] and [`sums`] ask for no other.
+#[inline(always)]
+pub(crate) unsafe fn get<T: Copy>(x: &[T], i: usize) -> T {
+    debug_assert!(i < x.len());
+    // SAFETY: by the caller's promise.
+    unsafe { *x.get_unchecked(i) }
+}
+
 /// Σ f(i), twice at once, for i below `n`.
 #[inline(always)]
 pub(crate) fn sums<T: Float>(n: usize, f: impl Fn(usize) -> (T, T)) -> (T, T) {

@@ -6,6 +6,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use super::unary;
 use crate::Tensor;
 use crate::error::OrPanic;
+use crate::kernels::gelu;
 use crate::kernels::math::Float;
 
 /// Numbers and tensors alike.
@@ -44,10 +45,19 @@ pub(crate) trait Arith:
     fn digamma(self) -> Self;
     /// Its derivative.
     fn trigamma(self) -> Self;
+    /// Φ(x) + x φ(x), the slope of x Φ(x).
+    fn gelu_slope(self) -> Self;
     /// -1, 0 or 1; locally constant.
     fn sign(self) -> Self;
     /// 1 where positive, else 0 (also at 0); locally constant.
     fn positive(self) -> Self;
+}
+
+#[inline(always)]
+fn gelu_slope<A: Arith>(x: A) -> A {
+    /// 1 / √(2π).
+    const INV_SQRT_TAU: f64 = 0.398_942_280_401_432_7;
+    x.clone().normal_cdf() + x.clone() * x.square().times(-0.5).exp().times(INV_SQRT_TAU)
 }
 
 macro_rules! arith_for_numbers {
@@ -61,6 +71,10 @@ macro_rules! arith_for_numbers {
             fn constant(&self, c: f64) -> Self { c as $t }
             #[inline(always)]
             fn power(self, c: f64) -> Self { Float::pow(self, c as $t) }
+            #[inline(always)]
+            fn gelu_slope(self) -> Self {
+                if size_of::<$t>() == 4 { gelu::slope(self as f32) as $t } else { gelu_slope(self) }
+            }
             #[inline(always)]
             fn sign(self) -> Self { Float::sign(self) }
             #[inline(always)]
@@ -86,6 +100,9 @@ macro_rules! arith_for_tensors {
             }
             fn constant(&self, c: f64) -> Self {
                 Tensor::full(self.shape().clone(), c, self.dtype())
+            }
+            fn gelu_slope(self) -> Self {
+                gelu_slope(self)
             }
             fn power(self, c: f64) -> Self {
                 unary::powf(&self, c).or_panic()

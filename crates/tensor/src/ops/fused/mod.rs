@@ -7,6 +7,7 @@
 mod attention;
 mod batch_norm;
 mod cross_entropy;
+mod dropout;
 mod layer_norm;
 mod linear;
 mod softmax;
@@ -23,6 +24,8 @@ pub use batch_norm::BatchStatistics;
 pub(crate) use batch_norm::{batch_norm, batch_norm_with};
 pub use cross_entropy::CrossEntropy;
 pub(crate) use cross_entropy::cross_entropy;
+pub use cross_entropy::{CrossEntropy, Reduction};
+pub(crate) use dropout::dropout;
 pub(crate) use layer_norm::layer_norm;
 pub use linear::Activation;
 pub(crate) use linear::linear;

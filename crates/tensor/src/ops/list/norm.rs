@@ -3,6 +3,7 @@
 use super::Sealed;
 use crate::error::OrPanic;
 use crate::ops::fused::{self, BatchStatistics, CrossEntropy};
+use crate::random::Key;
 use crate::{Result, Tensor};
 
 macro_rules! methods {
@@ -89,6 +90,17 @@ methods! {
     batch_norm_with try_batch_norm_with(
         mean: &Tensor, variance: &Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64
     ) -> Tensor, |x| fused::batch_norm_with(x, mean, variance, weight, bias, eps);
+    /// Each element zero with probability `p`, the others divided by `1 − p`; which ones follows from the key and the
+    /// element's index alone.
+    ///
+    /// ```
+    /// use tove_tensor::{DType, Tensor, random::Key};
+    /// let (x, key) = (Tensor::ones([1000], DType::F64), Key::new(7));
+    /// let y = x.dropout(0.5, key);
+    /// assert_eq!(y.to_vec::<f64>(), x.dropout(0.5, key).to_vec::<f64>());
+    /// assert!((y.mean().item::<f64>() - 1.0).abs() < 0.2);
+    /// ```
+    dropout try_dropout(p: f64, key: Key) -> Tensor, |x| fused::dropout(x, p, key);
     /// `softmax(scale · q kᵀ + mask) v` for queries `self` (…, queries, width), keys (…, keys, width) and values
     /// (…, keys, width of the result), with memory linear in the number of keys. `causal` hides from query i the keys
     /// after i; the mask is added and broadcasts; the scale is 1/√width unless given. A query that sees no key gets 0.
