@@ -281,6 +281,7 @@ fn errors_name_both_shapes() {
     assert!(bias.unwrap_err().to_string().contains("bias"));
     let other = x.try_conv2d(&Tensor::zeros([2, 3, 3, 3], DType::F64), None, &o);
     assert!(other.unwrap_err().to_string().contains("f64"));
-    let transposed = x.try_conv_transpose2d(&Tensor::zeros([2, 3, 3, 3], DType::F32), None, &o).unwrap_err().to_string();
+    let transposed =
+        x.try_conv_transpose2d(&Tensor::zeros([2, 3, 3, 3], DType::F32), None, &o).unwrap_err().to_string();
     assert!(transposed.contains("1, 3, 4, 4") && transposed.contains("2, 3, 3, 3"), "{transposed}");
 }

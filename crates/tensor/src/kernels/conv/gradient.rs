@@ -61,7 +61,11 @@ impl<T: ConvScalar> FilterGradient<'_, T> {
                 }
             };
             let tasks = runs * s.groups * cuts;
-            if work < 100_000 { (0..tasks).for_each(body) } else { parallel_for(tasks, &body) }
+            if work < 100_000 {
+                (0..tasks).for_each(body)
+            } else {
+                parallel_for(tasks, &body)
+            }
             let combine = |task: usize| {
                 let (group, block) = (task / blocks.len(), &blocks[task % blocks.len()]);
                 let place = (group * width + block.before) * rows;
@@ -113,14 +117,7 @@ impl<T: ConvScalar> FilterGradient<'_, T> {
     }
 
     /// Adds one image to the sums of a block.
-    unsafe fn image(
-        &self,
-        block: &ChannelBlock,
-        distances: &[usize],
-        image: *const T,
-        grad: *const T,
-        sums: *mut T,
-    ) {
+    unsafe fn image(&self, block: &ChannelBlock, distances: &[usize], image: *const T, grad: *const T, sums: *mut T) {
         let (s, r, k) = (self.sizes, self.routines, distances.len());
         let kernels = r.filters[block.width / r.lanes - 1];
         let pieces = k.div_ceil(r.rows);

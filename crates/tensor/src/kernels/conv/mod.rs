@@ -78,7 +78,14 @@ impl<T: Copy> Shared<T> {
 ///
 /// # Safety
 /// All tensors are row-major of these sizes and `y` overlaps none of the others.
-pub(crate) unsafe fn convolve<T: ConvScalar>(s: &Sizes, x: *const T, w: *const T, bias: *const T, relu: bool, y: *mut T) {
+pub(crate) unsafe fn convolve<T: ConvScalar>(
+    s: &Sizes,
+    x: *const T,
+    w: *const T,
+    bias: *const T,
+    relu: bool,
+    y: *mut T,
+) {
     let taps = s.taps();
     let filters = Filters {
         pointer: w,

@@ -331,7 +331,13 @@ pub(crate) unsafe fn max_pool<T: PoolScalar>(w: &Windows, planes: usize, x: *con
 ///
 /// # Safety
 /// As for [`max_pool`].
-pub(crate) unsafe fn max_pool_transposed<T: PoolScalar>(w: &Windows, planes: usize, x: *const T, g: *const T, out: *mut T) {
+pub(crate) unsafe fn max_pool_transposed<T: PoolScalar>(
+    w: &Windows,
+    planes: usize,
+    x: *const T,
+    g: *const T,
+    out: *mut T,
+) {
     // SAFETY: passed on.
     unsafe { over_planes(w, Task::LargestTransposed, planes, x, g, out) }
 }

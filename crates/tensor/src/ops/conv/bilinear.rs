@@ -46,7 +46,9 @@ impl Bilinear {
         let fail = |problem: String| Err(Error::shapes(op, a.shape(), b.shape(), problem));
         o.check(op)?;
         if a.rank() != 4 || b.rank() != 4 {
-            return fail("images need shape (images, channels, height, width), filters (out, in / groups, rows, columns)".into());
+            return fail(
+                "images need shape (images, channels, height, width), filters (out, in / groups, rows, columns)".into(),
+            );
         }
         if a.dtype() != b.dtype() {
             return Err(Error::DTypePair { op, left: a.dtype(), right: b.dtype() });
@@ -59,7 +61,10 @@ impl Bilinear {
         };
         let windows = |axis: usize| o.windows(axis, image[axis], kernel[axis]);
         let Some(result) = windows(0).zip(windows(1)).map(|(rows, columns)| [rows, columns]) else {
-            return fail(format!("a filter of {kernel:?} with dilation {:?} is larger than the padded image", o.dilation));
+            return fail(format!(
+                "a filter of {kernel:?} with dilation {:?} is larger than the padded image",
+                o.dilation
+            ));
         };
         // Channels of x, of g, and of one filter.
         let (inputs, outputs, depth) = match self.side {
@@ -166,10 +171,7 @@ impl Op for Bilinear {
             let map = self.adjoint(index, at.shape(index));
             let other = at.input(1 - index);
             // The order is (x, w), (g, w) or (x, g), whichever the map takes.
-            let grad_first = matches!(
-                (self.side, index),
-                (Side::Forward, 0) | (Side::Transposed, _)
-            );
+            let grad_first = matches!((self.side, index), (Side::Forward, 0) | (Side::Transposed, _));
             grads[index] = Some(if grad_first { bilinear(map, grad, other)? } else { bilinear(map, other, grad)? });
         }
         Ok(grads)

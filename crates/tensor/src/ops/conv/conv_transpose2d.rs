@@ -11,7 +11,8 @@ pub(crate) fn conv_transpose2d(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, o:
     const OP: &str = "conv_transpose2d";
     o.check(OP)?;
     if x.rank() != 4 || w.rank() != 4 {
-        let problem = "the input needs shape (images, in, height, width), the filters (in, out / groups, rows, columns)";
+        let problem =
+            "the input needs shape (images, in, height, width), the filters (in, out / groups, rows, columns)";
         return Err(Error::shapes(OP, x.shape(), w.shape(), problem));
     }
     let mut extent = [0; 2];
@@ -20,7 +21,10 @@ pub(crate) fn conv_transpose2d(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, o:
             return Err(Error::parameter(OP, "output_padding", "must be smaller than the stride or the dilation"));
         }
         let (size, kernel) = (x.dims()[2 + axis], w.dims()[2 + axis]);
-        let full = size.saturating_sub(1) * o.stride[axis] + o.dilation[axis] * kernel.saturating_sub(1) + o.output_padding[axis] + 1;
+        let full = size.saturating_sub(1) * o.stride[axis]
+            + o.dilation[axis] * kernel.saturating_sub(1)
+            + o.output_padding[axis]
+            + 1;
         match full.checked_sub(2 * o.padding[axis]) {
             Some(length) if size > 0 && kernel > 0 && length > 0 => extent[axis] = length,
             _ => return Err(Error::shapes(OP, x.shape(), w.shape(), "nothing is left of the image after the padding")),

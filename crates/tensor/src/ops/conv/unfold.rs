@@ -82,7 +82,11 @@ fn patches(op: &'static str, shape: &Shape, image: [usize; 2], kernel: [usize; 2
     o.check(op)?;
     let windows = |axis: usize| o.windows(axis, image[axis], kernel[axis]);
     let Some(result) = windows(0).zip(windows(1)).map(|(rows, columns)| [rows, columns]) else {
-        return Err(Error::shape(op, shape, format!("a window of {kernel:?} does not fit into the padded image {image:?}")));
+        return Err(Error::shape(
+            op,
+            shape,
+            format!("a window of {kernel:?} does not fit into the padded image {image:?}"),
+        ));
     };
     Ok(Patches { image, result, kernel, stride: o.stride, padding: o.padding, dilation: o.dilation })
 }
