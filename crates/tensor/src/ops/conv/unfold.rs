@@ -103,7 +103,9 @@ pub(crate) fn unfold(x: &Tensor, kernel: [usize; 2], o: &ConvOptions) -> Result<
 pub(crate) fn fold(x: &Tensor, image: [usize; 2], kernel: [usize; 2], o: &ConvOptions) -> Result<Tensor> {
     let p = patches("fold", x.shape(), image, kernel, o)?;
     let taps = kernel[0] * kernel[1];
-    let fits = x.rank() >= 2 && x.shape().from_end(0) == p.result[0] * p.result[1] && x.shape().from_end(1) % taps == 0;
+    let fits = x.rank() >= 2
+        && x.shape().from_end(0) == p.result[0] * p.result[1]
+        && x.shape().from_end(1).is_multiple_of(taps);
     if !fits {
         let problem = format!(
             "an image of {image:?} has {} windows of {taps} positions; (…, channels · {taps}, {}) is needed",
