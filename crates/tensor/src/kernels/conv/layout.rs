@@ -199,11 +199,18 @@ pub(super) unsafe fn add_rows<V: Vector>(
     // SAFETY: the caller guarantees the rows, whose width is a whole number of registers.
     unsafe {
         for first in (0..width).step_by(V::LANES) {
-            let mut sum = V::load(sums.add(first));
-            for row in 0..rows {
-                sum = sum.add(V::load(from.add(row * stride + first)));
+            // Four chains, so that an addition need not wait for the one before.
+            let mut chains = [V::load(sums.add(first)), V::zero(), V::zero(), V::zero()];
+            let whole = rows / 4 * 4;
+            for row in (0..whole).step_by(4) {
+                for (i, chain) in chains.iter_mut().enumerate() {
+                    *chain = chain.add(V::load(from.add((row + i) * stride + first)));
+                }
             }
-            sum.store(sums.add(first));
+            for row in whole..rows {
+                chains[0] = chains[0].add(V::load(from.add(row * stride + first)));
+            }
+            chains[0].add(chains[1]).add(chains[2].add(chains[3])).store(sums.add(first));
         }
     }
 }

@@ -47,7 +47,7 @@ pool_scalar!(f32, f64);
 #[inline(always)]
 #[allow(clippy::eq_op)]
 fn beats<T: PoolScalar>(candidate: T, best: T) -> bool {
-    candidate > best || candidate != candidate
+    (candidate > best) | (candidate != candidate)
 }
 
 impl Windows {
@@ -142,7 +142,11 @@ impl<T: PoolScalar> Kernel for Planes<'_, T> {
                         unhalve(w, self.x.add(image), self.g.add(result), self.out.add(image));
                     }
                     Task::LargestTransposed => send_back(w, self.x.add(image), self.g.add(result), self.out.add(image)),
+                    Task::Mean if w.is_halving() => halve_mean(w, self.x.add(image), self.out.add(result)),
                     Task::Mean => mean(w, self.x.add(image), self.out.add(result)),
+                    Task::MeanTransposed if w.is_halving() => {
+                        spread_halves(w, self.g.add(result), self.out.add(image));
+                    }
                     Task::MeanTransposed => spread(w, self.g.add(result), self.out.add(image)),
                 }
             }
@@ -204,28 +208,59 @@ unsafe fn send_back<T: PoolScalar>(w: &Windows, x: *const T, g: *const T, out: *
     }
 }
 
+/// Zeros first, then one store per window at a computed place: branches on the data would be mispredicted.
 #[inline(always)]
 unsafe fn unhalve<T: PoolScalar>(w: &Windows, x: *const T, g: *const T, out: *mut T) {
     let (columns, length) = (w.result[1], w.image[1]);
-    let zero = T::of_count(0);
-    // SAFETY: rows 2i and 2i + 1 of the plane, row i of the result; odd edges are zeroed.
+    // SAFETY: rows 2i and 2i + 1 of the plane, row i of the result.
     unsafe {
+        fill_zero(out, w.pixels());
         for i in 0..w.result[0] {
             let (top, g, out) = (x.add(2 * i * length), g.add(i * columns), out.add(2 * i * length));
-            let (bottom, out_bottom) = (top.add(length), out.add(length));
+            let bottom = top.add(length);
             for j in 0..columns {
                 let (a, b) = (*top.add(2 * j), *top.add(2 * j + 1));
                 let (c, d) = (*bottom.add(2 * j), *bottom.add(2 * j + 1));
                 let (right, lower_right) = (beats(b, a), beats(d, c));
-                let lower = beats(if lower_right { d } else { c }, if right { b } else { a });
-                let g = *g.add(j);
-                *out.add(2 * j) = if !lower & !right { g } else { zero };
-                *out.add(2 * j + 1) = if !lower & right { g } else { zero };
-                *out_bottom.add(2 * j) = if lower & !lower_right { g } else { zero };
-                *out_bottom.add(2 * j + 1) = if lower & lower_right { g } else { zero };
+                let lower = beats(winner_of(c, d), winner_of(a, b));
+                let column = usize::from((lower & lower_right) | (!lower & right));
+                *out.add(usize::from(lower) * length + 2 * j + column) = *g.add(j);
             }
-            fill_zero(out.add(2 * columns), length - 2 * columns);
-            fill_zero(out_bottom.add(2 * columns), length - 2 * columns);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn halve_mean<T: PoolScalar>(w: &Windows, x: *const T, out: *mut T) {
+    let columns = w.result[1];
+    for i in 0..w.result[0] {
+        // SAFETY: rows 2i and 2i + 1 of the plane, row i of the result.
+        unsafe {
+            let (top, out) = (x.add(2 * i * w.image[1]), out.add(i * columns));
+            let bottom = top.add(w.image[1]);
+            for j in 0..columns {
+                let sum = *top.add(2 * j) + *top.add(2 * j + 1) + *bottom.add(2 * j) + *bottom.add(2 * j + 1);
+                *out.add(j) = sum.over(T::of_count(4));
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn spread_halves<T: PoolScalar>(w: &Windows, g: *const T, out: *mut T) {
+    let (columns, length) = (w.result[1], w.image[1]);
+    // SAFETY: rows 2i and 2i + 1 of the plane, row i of the result; odd edges are zeroed.
+    unsafe {
+        for i in 0..w.result[0] {
+            let (g, top) = (g.add(i * columns), out.add(2 * i * length));
+            for row in [top, top.add(length)] {
+                for j in 0..columns {
+                    let share = (*g.add(j)).over(T::of_count(4));
+                    *row.add(2 * j) = share;
+                    *row.add(2 * j + 1) = share;
+                }
+                fill_zero(row.add(2 * columns), length - 2 * columns);
+            }
         }
         fill_zero(out.add(2 * w.result[0] * length), (w.image[0] - 2 * w.result[0]) * length);
     }

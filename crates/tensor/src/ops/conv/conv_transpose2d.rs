@@ -16,7 +16,7 @@ pub(crate) fn conv_transpose2d(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, o:
         return Err(Error::shapes(OP, x.shape(), w.shape(), problem));
     }
     let mut extent = [0; 2];
-    for axis in 0..2 {
+    for (axis, length) in extent.iter_mut().enumerate() {
         if o.output_padding[axis] >= o.stride[axis].max(o.dilation[axis]) {
             return Err(Error::parameter(OP, "output_padding", "must be smaller than the stride or the dilation"));
         }
@@ -26,7 +26,7 @@ pub(crate) fn conv_transpose2d(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, o:
             + o.output_padding[axis]
             + 1;
         match full.checked_sub(2 * o.padding[axis]) {
-            Some(length) if size > 0 && kernel > 0 && length > 0 => extent[axis] = length,
+            Some(rest) if size > 0 && kernel > 0 && rest > 0 => *length = rest,
             _ => return Err(Error::shapes(OP, x.shape(), w.shape(), "nothing is left of the image after the padding")),
         }
     }

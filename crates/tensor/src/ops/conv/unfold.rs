@@ -105,7 +105,7 @@ pub(crate) fn fold(x: &Tensor, image: [usize; 2], kernel: [usize; 2], o: &ConvOp
     let taps = kernel[0] * kernel[1];
     let fits = x.rank() >= 2
         && x.shape().size_from_end(0) == p.result[0] * p.result[1]
-        && x.shape().size_from_end(1) % taps == 0;
+        && x.shape().size_from_end(1).is_multiple_of(taps);
     if !fits {
         let problem = format!(
             "an image of {image:?} has {} windows of {taps} positions; (…, channels · {taps}, {}) is needed",

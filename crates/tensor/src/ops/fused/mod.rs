@@ -24,7 +24,6 @@ pub use batch_norm::BatchStatistics;
 pub(crate) use batch_norm::{batch_norm, batch_norm_with};
 pub use cross_entropy::CrossEntropy;
 pub(crate) use cross_entropy::cross_entropy;
-pub use cross_entropy::{CrossEntropy, Reduction};
 pub(crate) use dropout::dropout;
 pub(crate) use layer_norm::layer_norm;
 pub use linear::Activation;

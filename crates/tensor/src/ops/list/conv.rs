@@ -59,7 +59,8 @@ methods! {
     ///
     /// ```
     /// use tove_tensor::{ConvOptions, Tensor};
-    /// let (x, w) = (Tensor::from([[[[1.0, 2.0]]]]), Tensor::from([[[[1.0, 10.0]]]]));
+    /// let x = Tensor::from_vec(vec![1.0, 2.0], [1, 1, 1, 2]);
+    /// let w = Tensor::from_vec(vec![1.0, 10.0], [1, 1, 1, 2]);
     /// assert_eq!(x.conv_transpose2d(&w, None, &ConvOptions::new()).to_vec::<f64>(), [1.0, 12.0, 20.0]);
     /// ```
     conv_transpose2d try_conv_transpose2d(weight: &Tensor, bias: Option<&Tensor>, options: &ConvOptions)
