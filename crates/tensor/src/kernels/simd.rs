@@ -74,6 +74,12 @@ pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
         Isa::Avx2 => return unsafe { run_avx2(kernel) },
         Isa::Baseline => {}
     }
+    run_baseline(kernel)
+}
+
+/// Out of line, so that the slowest copy is not repeated wherever `dispatch` is inlined.
+#[inline(never)]
+fn run_baseline<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
