@@ -37,6 +37,8 @@ fn unflatten(theta: &Tensor, sizes: &[usize]) -> Vec<Tensor> {
 
 struct Derivative {
     run: Box<dyn Fn() -> Vec<Tensor>>,
+    /// Whether the results are parts of one vector.
+    joined: bool,
 }
 
 impl Workload for Derivative {
@@ -45,7 +47,11 @@ impl Workload for Derivative {
     }
 
     fn quality(&mut self) -> f64 {
-        (self.run)().iter().map(|result| data::root_mean_square(&result.to_f64_vec())).sum()
+        let results: Vec<Vec<f64>> = (self.run)().iter().map(Tensor::to_f64_vec).collect();
+        if self.joined {
+            return data::root_mean_square(&results.concat());
+        }
+        results.iter().map(|result| data::root_mean_square(result)).sum()
     }
 }
 
@@ -62,10 +68,10 @@ pub fn make(parameters: &Value) -> Result<Box<dyn Workload>, String> {
             Box::new(move || vec![hessian(|theta: &Tensor| loss(&unflatten(theta, &sizes), &x, &y, tanh), &theta)])
         }
         Some("hvp") => {
-            let direction = Tensor::from(data::fill_f32(3, theta.numel(), 1.0));
-            Box::new(move || {
-                vec![hvp(|theta: &Tensor| loss(&unflatten(theta, &sizes), &x, &y, tanh), &theta, &direction)]
-            })
+            // A tree of parameters, as a user would hold them; the results are joined for the quality only.
+            let layers = unflatten(&theta, &sizes);
+            let direction = unflatten(&Tensor::from(data::fill_f32(3, theta.numel(), 1.0)), &sizes);
+            Box::new(move || hvp(|layers: &Vec<Tensor>| loss(layers, &x, &y, tanh), &layers, &direction))
         }
         _ => {
             let layers = unflatten(&theta, &sizes);
@@ -76,5 +82,5 @@ pub fn make(parameters: &Value) -> Result<Box<dyn Workload>, String> {
             Box::new(move || each(&layers, &samples))
         }
     };
-    Ok(Box::new(Derivative { run }))
+    Ok(Box::new(Derivative { run, joined: parameters["task"] == "hvp" }))
 }

@@ -97,7 +97,8 @@ pub(crate) fn sweep(
     options: Options,
     mut visit: impl FnMut(&Arc<Track>, &Tensor) -> Result<()>,
 ) -> Result<()> {
-    let mut sweep = Sweep::default();
+    let mut sweep = Sweep { queue: BinaryHeap::with_capacity(32), ..Sweep::default() };
+    sweep.gradients.reserve(32);
     sweep.push(root, seed)?;
     while let Some(Entry { track, .. }) = sweep.queue.pop() {
         let Some(gradient) = sweep.gradients.remove(&address(&track)) else { continue };

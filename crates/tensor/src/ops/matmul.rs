@@ -132,6 +132,12 @@ fn products<T: crate::kernels::gemm::GemmScalar>(a: &Tensor, b: &Tensor, batch: 
         outer_rank -= 1;
     }
     let outer: usize = batch[..outer_rank].iter().product();
+    // One right-hand matrix for a whole batch whose rows follow each other: one product with all the rows.
+    let (mut rows, mut count) = (ma.rows, inner);
+    if step_b == 0 && (ma.rows == 1 || step_a == ma.rows as isize * ma.row_stride) {
+        (rows, count) = (ma.rows * inner, 1);
+    }
+    let row_stride = if count == 1 && ma.rows == 1 { step_a } else { ma.row_stride };
     for index in 0..outer {
         let (mut rest, mut shift_a, mut shift_b) = (index, 0, 0);
         for axis in (0..outer_rank).rev() {
@@ -142,10 +148,10 @@ fn products<T: crate::kernels::gemm::GemmScalar>(a: &Tensor, b: &Tensor, batch: 
         }
         // SAFETY: the shifts address matrices of the operands, and `c` has room for all results in order.
         unsafe {
-            let a = MatRef { ptr: ma.ptr.offset(shift_a), ..ma };
+            let a = MatRef { ptr: ma.ptr.offset(shift_a), rows, row_stride, ..ma };
             let b = MatRef { ptr: mb.ptr.offset(shift_b), ..mb };
             let c = MatMut::row_major(c.add(index * inner * size), a.rows, b.cols);
-            gemm_batched(inner, T::from(1), a, step_a, b, step_b, T::from(0), c, size as isize);
+            gemm_batched(count, T::from(1), a, step_a, b, step_b, T::from(0), c, size as isize);
         }
     }
 }

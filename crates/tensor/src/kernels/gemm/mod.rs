@@ -10,6 +10,7 @@
 mod driver;
 mod matrix;
 mod micro;
+mod outer;
 mod pack;
 mod panels;
 pub(in crate::kernels) mod scratch;
@@ -124,7 +125,9 @@ unsafe fn gemm_on<T: GemmScalar>(
         // With few columns (or rows) and long adjacent lines, dot products beat tiles that are mostly empty.
         let few = |count: usize, adjacent: bool| count == 1 || (count <= 4 && adjacent && k >= 32);
         let y = c.ptr;
-        if k > 0 && few(n, a.col_stride == 1) {
+        if alpha == T::from(1) && beta == T::from(0) && epilogue == Epilogue::None && outer::fits(&a, &b, &c) {
+            outer::outer(a, b, c, parallel);
+        } else if k > 0 && few(n, a.col_stride == 1) {
             let (m, x, x_stride, y_stride) = (a, b.ptr, b.row_stride, c.row_stride);
             let bias_stride = 0;
             VectorProduct { kernels, alpha, m, x, x_stride, beta, y, y_stride, epilogue, bias_stride, parallel }
