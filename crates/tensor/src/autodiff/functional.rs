@@ -128,6 +128,18 @@ pub(crate) fn try_vjp<P: Tree, F: FnOnce(&P) -> Result<Tensor>>(
     Ok((value, pull))
 }
 
+/// `Jᵀ u` for one cotangent only: the recorded graph is freed on the way, so that less memory is held at once.
+pub(crate) fn try_vjp_once<P: Tree>(
+    f: impl FnOnce(&P) -> Result<Tensor>,
+    argument: &P,
+    cotangent: &Tensor,
+) -> Result<P> {
+    let level = new_level();
+    let inputs = leaves(argument, level);
+    let y = f(&inputs)?;
+    gradients(&y, &inputs, level, cotangent.clone(), false)
+}
+
 /// `f(x)` and its derivative in the direction `v`, which has the structure of `x`; one forward pass.
 ///
 /// ```

@@ -1,5 +1,5 @@
 //! Section B of the syllabus: calculus and automatic differentiation. B14, B15, B16 and B18 are shown in the lessons
-//! (`crates/lessons`), B9 and the symbolic half of B10 by the tests of the symbolic engine.
+//! (`crates/lessons`), B9 by the tests of the symbolic engine.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -11,12 +11,15 @@ use crate::ops::fused::{self, Activation};
 use crate::ops::{binary, composed, matmul, reduce as fold, shape, unary as one};
 use crate::{DType, Result, Shape, Tensor};
 
-pub(crate) use unary::NAMES as UNARY_NAMES;
 pub use index::TryIndex;
 pub use linalg::TryLinalg;
 pub use norm::TryNorm;
 pub use reduce::TryReduce;
 pub use unary::TryUnary;
+
+/// Names of all methods, one list per file, for the registry of samples.
+pub(crate) const ALL_NAMES: &[&[&str]] =
+    &[NAMES, unary::NAMES, index::NAMES, reduce::NAMES, norm::NAMES, linalg::NAMES];
 
 mod sealed {
     /// Keeps the traits of this module closed, so that operations can be added without breaking anybody.
@@ -41,7 +44,7 @@ macro_rules! methods {
         )*}
 
         /// Names of the methods declared here, for the registry of samples.
-        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
 
         /// The `try_` twins of the tensor methods: the same operations with the error returned.
         pub trait TryOps: TryUnary + TryIndex + TryReduce + TryNorm + TryLinalg {$(
