@@ -1,5 +1,7 @@
 //! What the tape keeps and when it lets go. Bytes are counted by the meter.
 
+#![allow(clippy::unwrap_used, reason = "a test ends where its expectations do")]
+
 use tove_tensor::testing::values;
 use tove_tensor::{Tensor, grad, grad_of, meter, no_grad};
 

@@ -207,6 +207,12 @@ fn basis(x: &Tensor) -> Tensor {
 }
 
 /// The Jacobian by forward mode: all columns in one sweep. Axes are those of the output, then those of the input.
+///
+/// ```
+/// use tove_tensor::{Tensor, jacfwd};
+/// let j = jacfwd(|x: &Tensor| x.square(), &Tensor::from([1.0, 3.0]));
+/// assert_eq!(j.to_vec::<f64>(), [2.0, 0.0, 0.0, 6.0]);
+/// ```
 #[track_caller]
 pub fn jacfwd(f: impl Fn(&Tensor) -> Tensor, x: &Tensor) -> Tensor {
     let level = new_level();
@@ -218,6 +224,12 @@ pub fn jacfwd(f: impl Fn(&Tensor) -> Tensor, x: &Tensor) -> Tensor {
 }
 
 /// The Jacobian by reverse mode: all rows in one sweep. Axes are those of the output, then those of the input.
+///
+/// ```
+/// use tove_tensor::{Tensor, jacrev};
+/// let j = jacrev(|x: &Tensor| x.square(), &Tensor::from([1.0, 3.0]));
+/// assert_eq!(j.to_vec::<f64>(), [2.0, 0.0, 0.0, 6.0]);
+/// ```
 #[track_caller]
 pub fn jacrev(f: impl Fn(&Tensor) -> Tensor, x: &Tensor) -> Tensor {
     let (y, pull) = vjp(f, x);

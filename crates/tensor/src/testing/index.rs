@@ -54,9 +54,9 @@ pub(super) fn samples() -> Vec<Sample> {
     let mut list = rearranged();
     list.extend([
         of("index", |x| x[0].index((1, 1..3))),
-        sample("index", "a tensor of positions", vec![values([3, 4], 59)], |x| x[0].index(&places())),
+        sample("index", "a tensor of positions", vec![values([3, 4], 59)], |x| x[0].index(places())),
         two("index_set", &[2], |x| x[0].index_set((1, 1..3), &x[1])),
-        two("index_accumulate", &[4], |x| x[0].index_accumulate(&places(), &x[1])),
+        two("index_accumulate", &[4], |x| x[0].index_accumulate(places(), &x[1])),
         of("gather", |x| x[0].gather(1, &grid())),
         of("take_along_axis", |x| x[0].take_along_axis(1, &grid())),
         two("scatter_add", &[3, 2], |x| x[0].scatter_add(1, &grid(), &x[1])),

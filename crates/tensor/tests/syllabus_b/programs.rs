@@ -99,18 +99,19 @@ fn traces_see_through_masks_derivatives_and_traces() {
     assert_eq!(trace.replay(&other).unwrap().item::<f64>(), masked(&other).item::<f64>());
     assert_eq!(
         trace.adjoints().unwrap()[0].to_vec::<f64>(),
-        grad(|x: &Tensor| masked(&[x.clone()]))(&x[0]).to_vec::<f64>()
+        grad(|x: &Tensor| masked(std::slice::from_ref(x)))(&x[0]).to_vec::<f64>()
     );
 
     let curvature = |x: &[Tensor]| hvp(|x: &Tensor| x.sin().sum(), &x[0], &x[0]).sum();
     let trace = Trace::of(curvature, &x);
     assert!(trace.steps().iter().any(|step| step.op() == "cos"), "{trace}");
     close(&trace.replay(&other).unwrap(), &curvature(&other), 1e-14);
-    close(&trace.adjoints().unwrap()[0], &grad(|x: &Tensor| curvature(&[x.clone()]))(&x[0]), 1e-14);
+    close(&trace.adjoints().unwrap()[0], &grad(|x: &Tensor| curvature(std::slice::from_ref(x)))(&x[0]), 1e-14);
 
     let nested = Trace::of(|x| Trace::of(|x| x[0].exp(), x).value().sum(), &x);
     assert_eq!(nested.steps().iter().map(|step| step.op()).collect::<Vec<_>>(), ["exp", "sum"]);
-    let slope = grad(|x: &Tensor| Trace::of(|x| x[0].sin().sum(), &[x.clone()]).adjoints().unwrap()[0].sum())(&x[0]);
+    let slope =
+        grad(|x: &Tensor| Trace::of(|x| x[0].sin().sum(), std::slice::from_ref(x)).adjoints().unwrap()[0].sum())(&x[0]);
     close(&slope, &-x[0].sin(), 1e-15);
 }
 
