@@ -64,6 +64,15 @@ thread_local! {
 }
 
 /// Runs `work` on this thread and reports what it cost. Measurements may be nested.
+///
+/// ```
+/// use tove_tensor::{Tensor, meter};
+/// let x = Tensor::linspace(0.0, 1.0, 1024);
+/// let (y, cost) = meter::measure(|| x.sin().exp());
+/// assert_eq!((cost.calls("sin"), cost.total_calls()), (1, 2));
+/// assert_eq!(cost.held_bytes(), 8 * y.numel() as i64);
+/// assert!(cost.peak_bytes() >= 8 * 1024);
+/// ```
 pub fn measure<R>(work: impl FnOnce() -> R) -> (R, Cost) {
     struct Stop;
     impl Drop for Stop {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::apply;
-use super::functional::{try_jvp, try_vjp};
+use super::functional::{try_jvp, try_vjp_once};
 use super::node::{Grads, Point, Saves};
 use crate::error::OrPanic;
 use crate::ops::Op;
@@ -71,9 +71,8 @@ impl Op for Checkpoint {
         let moving: Vec<usize> = (0..at.arity()).filter(|&i| needs[i]).collect();
         let argument: Vec<Tensor> = moving.iter().map(|&i| inputs[i].clone()).collect();
         let function = |moved: &Vec<Tensor>| Ok(self.run(&exchanged(&inputs, &moving, moved)));
-        let (_, pull) = try_vjp(function, &argument)?;
         let mut grads: Grads = smallvec::smallvec![None; needs.len()];
-        for (&index, gradient) in moving.iter().zip(pull(grad)) {
+        for (&index, gradient) in moving.iter().zip(try_vjp_once(function, &argument, grad)?) {
             grads[index] = Some(gradient);
         }
         Ok(grads)

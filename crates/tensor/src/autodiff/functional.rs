@@ -128,6 +128,18 @@ pub(crate) fn try_vjp<P: Tree, F: FnOnce(&P) -> Result<Tensor>>(
     Ok((value, pull))
 }
 
+/// `Jᵀ u` for one cotangent only: the recorded graph is freed on the way, so that less memory is held at once.
+pub(crate) fn try_vjp_once<P: Tree>(
+    f: impl FnOnce(&P) -> Result<Tensor>,
+    argument: &P,
+    cotangent: &Tensor,
+) -> Result<P> {
+    let level = new_level();
+    let inputs = leaves(argument, level);
+    let y = f(&inputs)?;
+    gradients(&y, &inputs, level, cotangent.clone(), false)
+}
+
 /// `f(x)` and its derivative in the direction `v`, which has the structure of `x`; one forward pass.
 ///
 /// ```
@@ -195,6 +207,12 @@ fn basis(x: &Tensor) -> Tensor {
 }
 
 /// The Jacobian by forward mode: all columns in one sweep. Axes are those of the output, then those of the input.
+///
+/// ```
+/// use tove_tensor::{Tensor, jacfwd};
+/// let j = jacfwd(|x: &Tensor| x.square(), &Tensor::from([1.0, 3.0]));
+/// assert_eq!(j.to_vec::<f64>(), [2.0, 0.0, 0.0, 6.0]);
+/// ```
 #[track_caller]
 pub fn jacfwd(f: impl Fn(&Tensor) -> Tensor, x: &Tensor) -> Tensor {
     let level = new_level();
@@ -206,6 +224,12 @@ pub fn jacfwd(f: impl Fn(&Tensor) -> Tensor, x: &Tensor) -> Tensor {
 }
 
 /// The Jacobian by reverse mode: all rows in one sweep. Axes are those of the output, then those of the input.
+///
+/// ```
+/// use tove_tensor::{Tensor, jacrev};
+/// let j = jacrev(|x: &Tensor| x.square(), &Tensor::from([1.0, 3.0]));
+/// assert_eq!(j.to_vec::<f64>(), [2.0, 0.0, 0.0, 6.0]);
+/// ```
 #[track_caller]
 pub fn jacrev(f: impl Fn(&Tensor) -> Tensor, x: &Tensor) -> Tensor {
     let (y, pull) = vjp(f, x);

@@ -159,6 +159,13 @@ fn unravel(mut index: usize, sizes: &[usize]) -> Vec<usize> {
 }
 
 /// Checks `f` at `inputs` with the default settings.
+///
+/// ```
+/// use tove_tensor::{CustomOp, Tensor, gradcheck};
+/// let wrong = CustomOp::new("sine", |x| x[0].sin()).with_backward(|x, _, g| vec![g * x[0].sin()]);
+/// let report = gradcheck(|x: &[Tensor]| wrong.apply(&[&x[0]]), &[Tensor::from([0.3])]).unwrap_err();
+/// assert!(report.to_string().contains("entry [0] of input 0"));
+/// ```
 pub fn gradcheck(f: impl Fn(&[Tensor]) -> Tensor, inputs: &[Tensor]) -> std::result::Result<(), CheckError> {
     GradCheck::default().check(f, inputs)
 }

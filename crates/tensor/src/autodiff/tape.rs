@@ -73,6 +73,11 @@ impl Tensor {
     }
 
     /// Whether this is a leaf of the tape.
+    ///
+    /// ```
+    /// let w = tove_tensor::Tensor::from([3.0]).requires_grad();
+    /// assert!(w.is_leaf() && !w.square().is_leaf());
+    /// ```
     pub fn is_leaf(&self) -> bool {
         self.track_at(0).and_then(|track| track.node()).is_some_and(|node| node.rank == 0)
     }
@@ -90,6 +95,13 @@ impl Tensor {
     }
 
     /// Takes the gradient out of this leaf, leaving none.
+    ///
+    /// ```
+    /// let w = tove_tensor::Tensor::from([3.0]).requires_grad();
+    /// w.square().sum().backward();
+    /// assert_eq!(w.take_grad().unwrap().item::<f64>(), 6.0);
+    /// assert!(w.grad().is_none());
+    /// ```
     pub fn take_grad(&self) -> Option<Tensor> {
         self.track_at(0)?.node()?.leaf_gradient()?.take()
     }
@@ -106,6 +118,15 @@ impl Tensor {
     }
 
     /// As [`Tensor::backward`], keeping the graph for another pass.
+    ///
+    /// ```
+    /// let w = tove_tensor::Tensor::from([3.0]).requires_grad();
+    /// let loss = w.square().sum();
+    /// loss.backward_keep();
+    /// loss.backward();
+    /// assert_eq!(w.grad().unwrap().item::<f64>(), 12.0); // both passes added up
+    /// assert!(loss.try_backward().is_err()); // the graph is gone
+    /// ```
     #[track_caller]
     pub fn backward_keep(&self) {
         accumulate(self, Options { keep: true, record: false }).or_panic();

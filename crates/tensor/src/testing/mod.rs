@@ -12,9 +12,13 @@
 //! ```
 
 mod binary;
+mod conv;
 mod functions;
+mod index;
 mod kinks;
+mod linalg;
 mod matmul;
+mod norm;
 mod reduce;
 mod shape;
 mod unary;
@@ -77,17 +81,19 @@ pub fn registry() -> Vec<Sample> {
         shape::samples(),
         matmul::samples(),
         functions::samples(),
+        index::samples(),
+        norm::samples(),
+        linalg::samples(),
+        conv::samples(),
     ];
     families.into_iter().flatten().collect()
 }
 
 /// Names of all tensor methods made by the lists of operations, and of the differentiable ones declared elsewhere.
 pub fn method_names() -> Vec<&'static str> {
-    use crate::ops::list;
-    let elsewhere = ["concat", "stack", "to_dtype", "neg", "add_scalar", "sub_scalar", "mul_scalar", "div_scalar"];
-    let mut names = [list::NAMES, list::UNARY_NAMES].concat();
-    names.extend(elsewhere);
-    names.extend(["scalar_sub", "scalar_div", "custom", "checkpoint"]);
+    let mut names = crate::ops::list::ALL_NAMES.concat();
+    names.extend(["concat", "stack", "to_dtype", "meshgrid", "broadcast_all", "einsum", "custom", "checkpoint"]);
+    names.extend(["neg", "add_scalar", "sub_scalar", "mul_scalar", "div_scalar", "scalar_sub", "scalar_div"]);
     names
 }
 
@@ -113,4 +119,18 @@ pub const WITHOUT_DERIVATIVE: &[&str] = &[
     "is_finite",
     "argmax",
     "argmin",
+    "one_hot",
+    "argsort",
+    "nonzero",
+    "searchsorted",
+    "any",
+    "any_axes",
+    "all",
+    "all_axes",
+    "count_nonzero",
+    "count_nonzero_axes",
+    "argmax_all",
+    "argmin_all",
+    "matrix_rank",
+    "bincount",
 ];

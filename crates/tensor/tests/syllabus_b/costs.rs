@@ -80,7 +80,8 @@ fn chain(blocks: usize) -> Chain {
     (0..blocks).fold(Chain::new(), |chain, _| {
         chain.block(|x, w| {
             let h = (x * &w[0]).sin();
-            (h.exp() * &h).tanh()
+            let h = (h.exp() * &h).tanh();
+            (h.sigmoid() * &h).sin().sin().sin()
         })
     })
 }
@@ -135,7 +136,7 @@ fn b21_checkpointing_trades_work_for_memory() {
 
     // The more blocks are kept, the more memory and the less recomputation: every number of kept blocks out of eight.
     let blocks = 8;
-    let drops = [1, 3, 5, 7, 2, 4, 6, 0]; // neighbours are dropped last
+    let drops = [0, 2, 4, 6, 1, 3, 5, 7]; // neighbours last, and the last block at the very end: its rerun saves nothing
     let sweep: Vec<Outcome> = (0..=blocks)
         .map(|dropped| {
             let kept: Vec<usize> = (0..blocks).filter(|i| !drops[..dropped].contains(i)).collect();

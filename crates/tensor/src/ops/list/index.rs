@@ -20,6 +20,9 @@ macro_rules! methods {
             }
         )*}
 
+        /// Names of the methods declared here, for the registry of samples.
+        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
+
         /// The `try_` twins of the methods that rearrange tensors and read or write them at positions.
         pub trait TryIndex: Sealed {$(
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], with the error returned.")]

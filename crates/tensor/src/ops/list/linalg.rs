@@ -18,6 +18,9 @@ macro_rules! methods {
             }
         )*}
 
+        /// Names of the methods declared here, for the registry of samples.
+        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
+
         /// The `try_` twins of the methods of linear algebra.
         pub trait TryLinalg: Sealed {$(
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], with the error returned.")]

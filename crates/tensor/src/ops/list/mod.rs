@@ -20,6 +20,10 @@ pub use reduce::TryReduce;
 pub(crate) use unary::NAMES as UNARY_NAMES;
 pub use unary::TryUnary;
 
+/// Names of all methods, one list per file, for the registry of samples.
+pub(crate) const ALL_NAMES: &[&[&str]] =
+    &[NAMES, unary::NAMES, index::NAMES, reduce::NAMES, norm::NAMES, linalg::NAMES, conv::NAMES];
+
 mod sealed {
     /// Keeps the traits of this module closed, so that operations can be added without breaking anybody.
     pub trait Sealed {}
@@ -43,7 +47,7 @@ macro_rules! methods {
         )*}
 
         /// Names of the methods declared here, for the registry of samples.
-        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
 
         /// The `try_` twins of the tensor methods: the same operations with the error returned.
         pub trait TryOps: TryUnary + TryIndex + TryReduce + TryNorm + TryLinalg + TryConv {$(

@@ -20,6 +20,9 @@ macro_rules! methods {
             }
         )*}
 
+        /// Names of the methods declared here, for the registry of samples.
+        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
+
         /// The `try_` twins of normalisation, softmax, cross-entropy and attention.
         pub trait TryNorm: Sealed {$(
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], with the error returned.")]

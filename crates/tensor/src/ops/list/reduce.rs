@@ -19,6 +19,9 @@ macro_rules! methods {
             }
         )*}
 
+        /// Names of the methods declared here, for the registry of samples.
+        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
+
         /// The `try_` twins of reductions, and of products and losses composed of them.
         pub trait TryReduce: Sealed {$(
             #[doc = concat!("As [`Tensor::", stringify!($name), "`], with the error returned.")]

@@ -1,0 +1,6 @@
+//! Demonstrations that nobody needs in a library, but that show why the library does what it does. Each module opens with
+//! the statement it demonstrates; costs are counted with [`tove_tensor::meter`], never timed.
+
+pub mod association;
+pub mod program;
+pub mod tangent_matrices;

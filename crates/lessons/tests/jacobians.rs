@@ -1,0 +1,161 @@
+//! B14, B15, B16 and B18: tangent matrices, explicit Jacobian products, and what they cost.
+
+use tove_lessons::association::{from_the_left, from_the_right, in_order, jacobians, weight_gradient};
+use tove_lessons::program::{Program, state_block, state_jacobian, weight_jacobian};
+use tove_lessons::tangent_matrices::{Blocks, run};
+use tove_tensor::testing::values;
+use tove_tensor::{Tensor, grad, jvp, meter};
+
+const TOL64: f64 = 1e-10;
+
+#[track_caller]
+fn close(a: &Tensor, b: &Tensor) {
+    assert_eq!(a.shape(), b.shape());
+    let norm = |x: &Tensor| x.square().sum().sqrt().item::<f64>();
+    let error = norm(&(a - b)) / norm(b).max(1.0);
+    assert!(error <= TOL64, "error {error:e}");
+}
+
+fn reverse(program: &Program, x: &Tensor) -> Vec<Tensor> {
+    grad(|p: &Vec<Tensor>| Program::value(x, p))(&program.parameters())
+}
+
+#[test]
+fn b14_tangent_matrices_equal_reverse_mode_and_have_the_tables_shapes() {
+    let program = Program::new(&[3, 5, 4, 2]);
+    let x = values([1, 3], 1);
+    let found = run(&program, &x, Blocks::Dense);
+    for (ours, theirs) in found.gradients.iter().zip(&reverse(&program, &x)) {
+        close(ours, theirs);
+    }
+    // Per layer: weight tangent d x (d_out d_in), bias tangent d x d_out, with d the width reached so far.
+    let expected = "\
+step 1: (5, 15) (5, 5)
+step 2: (4, 15) (4, 5) (4, 20) (4, 4)
+step 3: (2, 15) (2, 5) (2, 20) (2, 4) (2, 8) (2, 2)
+gradient: (1, 15) (1, 5) (1, 20) (1, 4) (1, 8) (1, 2)
+";
+    assert_eq!(found.table, expected);
+    // Also for a batch, and block by block.
+    let batch = values([4, 3], 2);
+    for blocks in [Blocks::Dense, Blocks::Diagonal] {
+        let found = run(&program, &batch, blocks);
+        for (ours, theirs) in found.gradients.iter().zip(&reverse(&program, &batch)) {
+            close(ours, theirs);
+        }
+    }
+}
+
+/// FLOPs of updating one tangent matrix of the first layer by the second layer's Jacobian, for a batch of n and width d.
+fn update(n: usize, d: usize, blocks: Blocks) -> u64 {
+    let program = Program::new(&[d, d, d]);
+    let x = values([n, d], 1);
+    let states = program.states(&x);
+    let tangent = weight_jacobian(&states[0], &states[1]); // (n d, p) with p = d²
+    let layer = &program.layers[1];
+    let cost = match blocks {
+        Blocks::Dense => meter::measure(|| state_jacobian(layer, &states[2]).matmul(&tangent)).1,
+        Blocks::Diagonal => {
+            let block = |s| state_block(layer, &states[2], s).matmul(&tangent.narrow(0, s * d, d));
+            meter::measure(|| (0..n).map(block).collect::<Vec<_>>()).1
+        }
+    };
+    cost.flops_of("matmul")
+}
+
+/// FLOPs in products and numbers held for the whole algorithm.
+fn whole(n: usize, d: usize, l: usize, blocks: Blocks) -> (u64, usize) {
+    let program = Program::new(&vec![d; l + 1]);
+    let x = values([n, d], 1);
+    let (found, cost) = meter::measure(|| run(&program, &x, blocks));
+    let forward = meter::measure(|| program.states(&x)).1;
+    (cost.flops_of("matmul") - forward.flops_of("matmul"), found.live)
+}
+
+#[test]
+fn b15_cost_of_forward_mode() {
+    let (n, d) = (2, 4);
+    let p = |d: usize| (d * d) as u64; // numbers in a weight
+    // One update: 2 n² d² p dense, 2 n d² p by blocks.
+    for (n, d) in [(n, d), (2 * n, d), (n, 2 * d)] {
+        let (wide, high) = (n as u64, d as u64);
+        assert_eq!(update(n, d, Blocks::Dense), 2 * wide * wide * high * high * p(d));
+        assert_eq!(update(n, d, Blocks::Diagonal), 2 * wide * high * high * p(d));
+    }
+    // The program's total sums over all pairs j < i, hence grows with l (l - 1) / 2; weights and biases both.
+    for l in [2, 4, 8] {
+        for (blocks, factor) in [(Blocks::Dense, (n * n) as u64), (Blocks::Diagonal, n as u64)] {
+            let pairs = (l * (l - 1) / 2) as u64;
+            let expected = pairs * 2 * factor * (d * d) as u64 * (p(d) + d as u64);
+            assert_eq!(whole(n, d, l, blocks).0, expected, "{blocks:?}, {l} layers");
+        }
+    }
+    // Storage: the live tangents, (numbers of the output) x (sum of the parameters); linear in n and l, cubic in d.
+    for (n, d, l) in [(2, 4, 3), (4, 4, 3), (2, 8, 3), (2, 4, 6)] {
+        assert_eq!(whole(n, d, l, Blocks::Dense).1, n * d * l * (d * d + d));
+    }
+    // Not so for a single directional derivative: a constant factor over the program, in work and in memory.
+    for (n, d, l) in [(2, 16, 3), (4, 16, 3), (2, 32, 3), (2, 16, 6), (2, 16, 12)] {
+        let program = Program::new(&vec![d; l + 1]);
+        let (x, parameters) = (values([n, d], 1), program.parameters());
+        let plain = meter::measure(|| Program::value(&x, &parameters)).1;
+        let pushed = meter::measure(|| jvp(|p: &Vec<Tensor>| Program::value(&x, p), &parameters, &parameters)).1;
+        let work = pushed.flops() as f64 / plain.flops() as f64;
+        let memory = pushed.peak_bytes() as f64 / plain.peak_bytes() as f64;
+        assert!(work <= 4.0 && memory <= 6.0, "n={n} d={d} l={l}: work {work:.2}, memory {memory:.2}");
+    }
+}
+
+#[test]
+fn b16_explicit_product_equals_backprop_in_one_order_only() {
+    let program = Program::new(&[3, 7, 5, 4, 2]);
+    let x = values([1, 3], 1);
+    let gradients = reverse(&program, &x);
+    for i in 0..4 {
+        close(&weight_gradient(&program, &x, i), &gradients[2 * i]);
+    }
+    let batch = values([3, 3], 2);
+    let gradients = reverse(&program, &batch);
+    for i in 0..4 {
+        close(&weight_gradient(&program, &batch, i), &gradients[2 * i]);
+    }
+    // 1ᵀ and the four Jacobians: of all 120 orders only l, l-1, …, 1 conforms from a row to ∂y/∂x.
+    let mut factors = vec![Tensor::ones([1, 2], x.dtype())];
+    factors.extend(jacobians(&program, &x));
+    let mut conforming = Vec::new();
+    for order in permutations(factors.len()) {
+        if in_order(&factors, &order).is_ok() {
+            conforming.push(order);
+        }
+    }
+    assert_eq!(conforming, [vec![0, 1, 2, 3, 4]]);
+    let by_x = grad(|x: &Tensor| Program::value(x, &program.parameters()))(&x);
+    close(&in_order(&factors, &[0, 1, 2, 3, 4]).expect("the conforming order"), &by_x);
+}
+
+fn permutations(n: usize) -> Vec<Vec<usize>> {
+    if n == 0 {
+        return vec![vec![]];
+    }
+    let insert = |shorter: Vec<usize>| (0..n).map(move |at| [&shorter[..at], &[n - 1], &shorter[at..]].concat());
+    permutations(n - 1).into_iter().flat_map(insert).collect()
+}
+
+#[test]
+fn b18_association_order_changes_the_cost_not_the_result() {
+    let cost = |d: usize, l: usize| {
+        let factors: Vec<Tensor> = (0..l).map(|i| values([d, d], i as u64) * (1.0 / d as f64)).collect();
+        let (left, cheap) = meter::measure(|| from_the_left(&factors));
+        let (right, dear) = meter::measure(|| from_the_right(&factors));
+        close(&left, &right);
+        (cheap.flops(), dear.flops())
+    };
+    for (d, l) in [(8, 5), (16, 5), (32, 5), (16, 10), (16, 20)] {
+        let (wide, deep) = (d as u64, l as u64);
+        // l products of a row with a matrix, against l - 1 of two matrices and one of a row with a matrix.
+        assert_eq!(cost(d, l), (2 * deep * wide.pow(2), 2 * (deep - 1) * wide.pow(3) + 2 * wide.pow(2)));
+    }
+    // The same on the Jacobians of a program with layers of unequal width.
+    let factors = jacobians(&Program::new(&[6, 3, 9, 4]), &values([2, 6], 1));
+    close(&from_the_left(&factors), &from_the_right(&factors));
+}
