@@ -1,12 +1,13 @@
 //! Loops over raw memory. Everything unsafe in the crate lives here and in `storage`.
 #![allow(unsafe_code)]
+#![allow(clippy::needless_range_loop, reason = "loops over positions are what becomes vector code")]
 
 pub(crate) mod attention;
 pub(crate) mod batch_norm;
 pub(crate) mod conv;
 pub(crate) mod cross_entropy;
 pub(crate) mod elementwise;
-#[allow(dead_code)] // Until the ops call all of it.
+#[allow(clippy::excessive_precision, reason = "coefficients stand as the script printed them")]
 pub(crate) mod gelu;
 pub(crate) mod gemm;
 pub(crate) mod index;

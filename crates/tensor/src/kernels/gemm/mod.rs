@@ -26,8 +26,7 @@ use crate::kernels::simd::{Isa, isa};
 use crate::pool::parallel_for;
 use driver::Product;
 pub(crate) use matrix::{Epilogue, MatMut, MatRef};
-pub(crate) use pack::PackB;
-use pack::StridedB;
+use pack::{PackB, StridedB};
 use scratch::{Slot, with_scratch};
 pub(crate) use table::GemmScalar;
 use vecmat::VectorProduct;
@@ -48,22 +47,6 @@ pub(crate) unsafe fn gemm<T: GemmScalar>(
 ) {
     // SAFETY: `isa` is what the processor has; the rest is the caller's.
     unsafe { gemm_on(isa(), true, alpha, a, b, beta, c, epilogue) }
-}
-
-/// [`gemm`] with a right-hand matrix that packs itself.
-///
-/// # Safety
-/// As for [`gemm`]; `b` must pack what it says.
-pub(crate) unsafe fn gemm_packed<T: GemmScalar, B: PackB<T>>(
-    alpha: T,
-    a: MatRef<T>,
-    b: &B,
-    beta: T,
-    c: MatMut<T>,
-    epilogue: Epilogue<T>,
-) {
-    // SAFETY: `isa` is what the processor has; the rest is the caller's.
-    unsafe { multiply(isa(), true, alpha, a, b, beta, c, epilogue) }
 }
 
 /// Computes `batch` products whose operands lie the given distances apart (zero repeats a matrix).

@@ -358,7 +358,7 @@ fn a_matrix_can_pack_itself() {
         let bias = numbers(n, 9);
         let view = MatMut::row_major(c.as_mut_ptr(), m, n);
         // SAFETY: the operands are as large as they say.
-        unsafe { gemm_packed(1.0, a.view(), &Formula(k), 0.0, view, Epilogue::Bias(bias.as_ptr())) };
+        unsafe { multiply(isa(), true, 1.0, a.view(), &Formula(k), 0.0, view, Epilogue::Bias(bias.as_ptr())) };
         for i in 0..m {
             for j in 0..n {
                 let expected: f64 = (0..k).map(|p| a.get(i, p) * (p as f64 - 2.0 * j as f64)).sum::<f64>() + bias[j];

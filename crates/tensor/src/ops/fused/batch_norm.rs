@@ -15,7 +15,7 @@ use crate::dtype::match_float;
 use crate::kernels::batch_norm::{Layout, Moments, backward, moments, normalise};
 use crate::ops::{Aux, binary, reduce, shape, unary};
 use crate::tensor::Fresh;
-use crate::{Error, Result, Shape, Tensor};
+use crate::{Element, Error, Result, Shape, Tensor};
 
 /// Mean and variance of each channel of a batch, and how many elements they were taken over.
 ///
@@ -94,8 +94,8 @@ fn gradients(
         grads.push(Some(per_channel(&|c| sums.along[c])));
         grads.push(Some(per_channel(&|c| sums.plain[c])));
         if !training {
-            grads.push(Some(per_channel(&|c| -f64::from(w[c]) * sums.factor[c] * sums.plain[c])));
-            grads.push(Some(per_channel(&|c| -0.5 * f64::from(w[c]) * sums.factor[c].powi(2) * sums.along[c])));
+            grads.push(Some(per_channel(&|c| -Element::to_f64(w[c]) * sums.factor[c] * sums.plain[c])));
+            grads.push(Some(per_channel(&|c| -0.5 * Element::to_f64(w[c]) * sums.factor[c].powi(2) * sums.along[c])));
         }
     });
     Ok(grads)

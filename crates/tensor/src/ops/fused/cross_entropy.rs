@@ -138,7 +138,7 @@ impl Fused for Loss {
         let mut log_sums = Fresh::new(shape.joined(&[2]), x.dtype());
         let value = match_float!(NAME, x.dtype(), T => {
             forward::<T>(rows!(self, x, target, T), losses.slice::<T>(), log_sums.slice::<T>());
-            let mut total = || losses.slice::<T>().iter().map(|&loss| f64::from(loss)).sum::<f64>();
+            let mut total = || losses.slice::<T>().iter().map(|&loss| Element::to_f64(loss)).sum::<f64>();
             match self.options.reduction {
                 Reduction::Mean => Some(total() / self.count(&target, shape.numel())),
                 Reduction::Sum => Some(total()),

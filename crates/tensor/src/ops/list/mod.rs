@@ -17,7 +17,6 @@ pub use index::TryIndex;
 pub use linalg::TryLinalg;
 pub use norm::TryNorm;
 pub use reduce::TryReduce;
-pub(crate) use unary::NAMES as UNARY_NAMES;
 pub use unary::TryUnary;
 
 /// Names of all methods, one list per file, for the registry of samples.
