@@ -11,7 +11,7 @@ use crate::dtype::match_float;
 use crate::kernels::cross_entropy::{Rows, Target, backward, forward};
 use crate::ops::{Aux, Reduction, binary, reduce, shape, unary};
 use crate::tensor::Fresh;
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Element, Error, Result, Tensor};
 
 /// Settings of [`Tensor::cross_entropy`].
 ///
