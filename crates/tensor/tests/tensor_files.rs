@@ -1,4 +1,5 @@
 //! Tensors through files and back.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

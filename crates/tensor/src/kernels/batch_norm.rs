@@ -192,7 +192,7 @@ impl<T: Float> ColumnMoments<T> {
                 estimate[c] += x[c];
             }
         }
-        estimate.iter_mut().for_each(|sum| *sum = *sum / T::from_f64(size));
+        estimate.iter_mut().for_each(|sum| *sum /= T::from_f64(size));
         for row in self.first..self.first + self.count {
             // SAFETY: as above.
             let x = unsafe { self.x.slice(row * self.channels + column, width) };

@@ -1,7 +1,7 @@
 //! Softmax, losses, normalisation and attention.
 
 use super::{Apply, Sample, positive, sample, values};
-use crate::{CrossEntropy, Tensor};
+use crate::{CrossEntropy, Key, Tensor};
 
 fn of(name: &'static str, case: &'static str, shapes: &[&[usize]], apply: Apply) -> Sample {
     let inputs = shapes.iter().enumerate().map(|(i, &shape)| values(shape, 61 + i as u64)).collect();
@@ -32,6 +32,7 @@ pub(super) fn samples() -> Vec<Sample> {
         sample("batch_norm_with", "", statistics, |x| {
             x[0].batch_norm_with(&x[1], &x[2], Some(&x[3]), Some(&x[4]), 1e-3)
         }),
+        of("dropout", "", &[&[3, 4]], |x| x[0].dropout(0.4, Key::new(5))).empty([&[0, 4]]),
         of("scaled_dot_product_attention", "", attention, |x| {
             x[0].scaled_dot_product_attention(&x[1], &x[2], false, None, None)
         }),

@@ -1,4 +1,5 @@
 //! The engine end to end on small functions.
+#![allow(clippy::unwrap_used)]
 
 use tove_tensor::{Activation, Tensor, grad, grad_of, hessian, hvp, jacfwd, jacrev, jvp, per_sample_grad, vmap};
 
