@@ -96,7 +96,7 @@ fn errors_name_the_index_and_the_size() {
     let at = |values: &[i64]| Tensor::from_slice(values);
     assert_eq!(x.try_index(3).map(drop), outside(3, 3, "index"));
     assert_eq!(x.try_index((0, -5)).map(drop), outside(-5, 4, "index"));
-    assert_eq!(x.try_index(&at(&[0, 7, 9])).map(drop), outside(7, 3, "index"));
+    assert_eq!(x.try_index(at(&[0, 7, 9])).map(drop), outside(7, 3, "index"));
     assert_eq!(x.try_index_select(1, &at(&[0, -5])).map(drop), outside(-5, 4, "index_select"));
     assert_eq!(x.try_embedding(&at(&[3])).map(drop), outside(3, 3, "embedding"));
     assert_eq!(x.try_gather(0, &Tensor::full([1, 4], 5.0, DType::I64)).map(drop), outside(5, 3, "gather"));

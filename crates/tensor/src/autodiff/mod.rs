@@ -3,7 +3,7 @@
 //! # Levels
 //!
 //! A transformation (`grad`, `jvp`, `vmap`, …) opens a *level* with a number larger than that of any transformation
-//! around it, and marks its inputs with a [`Track`] of that level. A tensor's marks form a list, innermost
+//! around it, and marks its inputs with a mark of that level. A tensor's marks form a list, innermost
 //! transformation first; the data are shared by all of them. An operation takes the highest level among its inputs,
 //! removes that mark, applies itself to what remains (the *primals*), and marks the result again: with a node of the
 //! recorded graph, with a tangent, or with the position of the batch axis. Since the rules for all three are written in
