@@ -1,4 +1,5 @@
 //! Derivatives to second order in every mode, and `vmap`, of the operations that move elements.
+#![allow(clippy::needless_borrows_for_generic_args, reason = "index tensors are borrowed, as users write it")]
 
 use tove_tensor::{DType, Ellipsis, Tensor, grad, hvp, jvp, per_sample_grad, set_num_threads, stepped, vmap};
 

@@ -61,12 +61,12 @@ fn net() {
     };
 
     println!("a net 2-32-32-2 on two spirals of {} points, Adam, cross-entropy:\n", x.dims()[0]);
-    let mut adam = Adam::new(1e-2);
+    let mut adam = Adam::new(5e-3);
     let start = Instant::now();
-    let steps = 2000;
+    let steps = 500;
     for step in 0..=steps {
         let loss = forward(&parameters).cross_entropy(&y, &CrossEntropy::default());
-        if step % 400 == 0 {
+        if step % 100 == 0 {
             println!("step {step:>5}   loss {:.4}   accuracy {:.3}", loss.item::<f32>(), accuracy(&parameters));
         }
         loss.backward();
