@@ -5,8 +5,8 @@
 
 use smallvec::smallvec;
 
-use super::{Fused, Saved, fused, log_softmax};
-use crate::autodiff::{Grads, try_vjp};
+use super::{Fused, Saved, fused, log_softmax, softmax};
+use crate::autodiff::{Grads, Point, try_vjp};
 use crate::dtype::match_float;
 use crate::kernels::cross_entropy::{Rows, Target, backward, forward};
 use crate::ops::{Aux, Reduction, binary, reduce, shape, unary};
@@ -124,6 +124,28 @@ impl Loss {
     }
 }
 
+impl Loss {
+    /// The gradient softmax(x) − target of a sum or mean over rows with plain classes; other cases are left to the
+    /// definition.
+    fn slope(&self, at: &Point<'_>) -> Option<Result<Tensor>> {
+        let CrossEntropy { reduction, label_smoothing, ignore_index } = self.options;
+        let (x, target) = (at.input(0), at.input(1));
+        let plain = target.dtype() == DType::I64 && label_smoothing == 0.0 && ignore_index.is_none();
+        if !plain || reduction == Reduction::None {
+            return None;
+        }
+        let (rank, classes) = (x.rank(), x.dims()[x.rank() - 1]);
+        let rows: usize = x.dims()[..rank - 1].iter().product();
+        let factor = if reduction == Reduction::Mean { 1.0 / rows as f64 } else { 1.0 };
+        let difference = || {
+            let chosen = binary::eq(&shape::unsqueeze(target, -1)?, &Tensor::arange(0, classes as i64))?;
+            let difference = binary::sub(&softmax(x, -1)?, &shape::to_dtype(&chosen, x.dtype())?)?;
+            unary::unary_owned(unary::MulScalar(factor), difference)
+        };
+        Some(difference())
+    }
+}
+
 impl Fused for Loss {
     const NAME: &'static str = NAME;
 
@@ -180,6 +202,20 @@ impl Fused for Loss {
             grads[1] = Some(pull(grad));
         }
         Ok(grads)
+    }
+
+    fn tangent(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Option<Result<Option<Tensor>>> {
+        let (Some(t), None) = (tangents[0], tangents[1]) else { return None };
+        let slope = self.slope(at)?;
+        Some(slope.and_then(|slope| reduce::sum_all(&binary::mul(&slope, t)?)).map(Some))
+    }
+
+    fn adjoint(&self, at: &Point<'_>, grad: &Tensor, needs: &[bool]) -> Option<Result<Grads>> {
+        if needs[1] {
+            return None;
+        }
+        let slope = self.slope(at)?;
+        Some(slope.and_then(|slope| Ok(smallvec![Some(binary::mul(&slope, grad)?), None])))
     }
 
     fn definition(&self, inputs: &[&Tensor]) -> Result<Tensor> {

@@ -3,11 +3,11 @@
 use smallvec::smallvec;
 
 use super::{Fused, Saved, fused};
-use crate::autodiff::Grads;
+use crate::autodiff::{Grads, Point};
 use crate::dtype::match_float;
 use crate::kernels::gemm::{Epilogue, MatMut, MatRef, gemm};
 use crate::ops::matmul::{matmul, matrix};
-use crate::ops::{Aux, binary, reduce, shape, unary};
+use crate::ops::{Aux, binary, reduce, shape, sum_terms, unary};
 use crate::tensor::Fresh;
 use crate::{Error, Result, Shape, Tensor};
 
@@ -87,6 +87,16 @@ impl<'a> MatSource<'a> {
     }
 }
 
+impl Linear {
+    /// A derivative behind the activation, before it.
+    fn gated(&self, t: &Tensor, at: &Point<'_>) -> Result<Tensor> {
+        match self.activation {
+            Activation::Identity => Ok(t.clone()),
+            Activation::Relu => binary::mul(t, &unary::positive(at.output())?),
+        }
+    }
+}
+
 impl Fused for Linear {
     const NAME: &'static str = "linear";
     const NEEDS_OUTPUT: bool = true;
@@ -134,6 +144,35 @@ impl Fused for Linear {
             grads[2] = Some(reduce::sum(&g, &[0], false)?);
         }
         Ok(grads)
+    }
+
+    fn tangent(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Option<Result<Option<Tensor>>> {
+        let by_input = || tangents[0].map(|t| matmul(t, &shape::transpose(at.input(1))?)).transpose();
+        let by_weight = || tangents[1].map(|t| matmul(at.input(0), &shape::transpose(t)?)).transpose();
+        let by_bias = Ok(tangents.get(2).copied().flatten().cloned());
+        let sum = sum_terms([by_input(), by_weight(), by_bias]);
+        Some(sum.and_then(|sum| sum.map(|sum| self.gated(&sum, at)).transpose()))
+    }
+
+    fn adjoint(&self, at: &Point<'_>, grad: &Tensor, needs: &[bool]) -> Option<Result<Grads>> {
+        Some(self.gated(grad, at).and_then(|grad| {
+            let mut grads: Grads = smallvec![None; needs.len()];
+            if needs[0] {
+                grads[0] = Some(matmul(&grad, at.input(1))?);
+            }
+            if needs[1] {
+                grads[1] = Some(matmul(&shape::transpose(&rows(&grad)?)?, &rows(at.input(0))?)?);
+            }
+            if needs.get(2) == Some(&true) {
+                grads[2] = Some(grad); // summed over the rows by the engine
+            }
+            Ok(grads)
+        }))
+    }
+
+    fn batch(&self, inputs: &[&Tensor], batched: &[bool], _size: usize) -> Result<Option<Tensor>> {
+        // A batch of inputs is one more leading axis; a batch of weights needs the definition.
+        if batched[1..].contains(&true) { Ok(None) } else { fused(*self, inputs).map(Some) }
     }
 
     fn definition(&self, inputs: &[&Tensor]) -> Result<Tensor> {

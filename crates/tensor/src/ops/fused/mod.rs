@@ -44,6 +44,17 @@ pub(crate) trait Fused: Clone + Send + Sync + 'static {
     /// The same function in other operations.
     fn definition(&self, inputs: &[&Tensor]) -> Result<Tensor>;
 
+    /// The tangent in tensor operations, where that is cheaper than differentiating the definition.
+    fn tangent(&self, _at: &Point<'_>, _tangents: &[Option<&Tensor>]) -> Option<Result<Option<Tensor>>> {
+        None
+    }
+
+    /// The gradients in tensor operations, where that is cheaper than differentiating the definition. Used when the
+    /// backward pass is itself differentiated.
+    fn adjoint(&self, _at: &Point<'_>, _grad: &Tensor, _needs: &[bool]) -> Option<Result<Grads>> {
+        None
+    }
+
     /// Whether [`Fused::backward`] reads the result.
     const NEEDS_OUTPUT: bool = false;
 
@@ -102,6 +113,9 @@ impl<F: Fused> Op for FusedOp<F> {
     }
 
     fn jvp(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Option<Tensor>> {
+        if let Some(tangent) = self.0.tangent(at, tangents) {
+            return tangent;
+        }
         let inputs: Vec<Tensor> = (0..at.arity()).map(|i| at.input(i).clone()).collect();
         let moving: Vec<usize> = (0..at.arity()).filter(|&i| tangents[i].is_some()).collect();
         let argument: Vec<Tensor> = moving.iter().map(|&i| inputs[i].clone()).collect();
@@ -116,6 +130,9 @@ impl<F: Fused> Op for FusedOp<F> {
         if plain {
             let saved = Saved { inputs, output: at.output, aux: at.aux };
             return self.0.backward(&saved, grad, needs);
+        }
+        if let Some(grads) = self.0.adjoint(at, grad, needs) {
+            return grads;
         }
         let inputs: Vec<Tensor> = inputs.into_iter().cloned().collect();
         let moving: Vec<usize> = (0..at.arity()).filter(|&i| needs[i]).collect();

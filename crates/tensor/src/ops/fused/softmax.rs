@@ -4,7 +4,7 @@
 //! the log-softmax −∞.
 
 use super::{Fused, Saved, fused};
-use crate::autodiff::Grads;
+use crate::autodiff::{Grads, Point};
 use crate::dtype::match_float;
 use crate::kernels::softmax::{Kind, Layout, backward, forward};
 use crate::ops::{Aux, axis_from_end, binary, one, reduce, unary};
@@ -62,6 +62,13 @@ fn shifted(x: &Tensor, axis: usize) -> Result<(Tensor, Tensor)> {
     Ok((z, sum))
 }
 
+/// t ↦ y ∘ (t − Σ y t), the Jacobian of softmax at the value y; it is symmetric and serves both modes.
+fn jacobian_of_softmax(y: &Tensor, t: &Tensor, axis: usize) -> Result<Tensor> {
+    let weighted = binary::mul(y, t)?;
+    let total = reduce::sum(&weighted, &[-(axis as isize)], true)?;
+    binary::sub(&weighted, &binary::mul(y, &total)?)
+}
+
 impl Fused for Softmax {
     const NAME: &'static str = "softmax";
     const NEEDS_OUTPUT: bool = true;
@@ -72,6 +79,14 @@ impl Fused for Softmax {
 
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, _needs: &[bool]) -> Result<Grads> {
         one(gradient(Self::NAME, Kind::Softmax, at.output, grad, self.axis)?)
+    }
+
+    fn tangent(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Option<Result<Option<Tensor>>> {
+        Some(tangents[0].map(|t| jacobian_of_softmax(at.output(), t, self.axis)).transpose())
+    }
+
+    fn adjoint(&self, at: &Point<'_>, grad: &Tensor, _needs: &[bool]) -> Option<Result<Grads>> {
+        Some(jacobian_of_softmax(at.output(), grad, self.axis).and_then(one))
     }
 
     fn definition(&self, inputs: &[&Tensor]) -> Result<Tensor> {
