@@ -84,6 +84,7 @@ impl<T: Float> Lanes<T> {
         for lane in 0..8 {
             b[lane] = a[lane] + a[lane + 8];
         }
+        let b = std::hint::black_box(b);
         let c = [b[0] + b[4], b[1] + b[5], b[2] + b[6], b[3] + b[7]];
         (c[0] + c[2]) + (c[1] + c[3])
     }

@@ -12,15 +12,33 @@ pub(super) fn moments<T: Float>(x: Shared<T>, layout: Layout) -> Moments {
     let mut partial = vec![0.0f64; outer.div_ceil(per_task).max(1) * 2 * channels];
     let target = Shared::new(partial.as_mut_ptr());
     for_runs(outer, per_task, |first, count| {
-        // A quarter of the rows gives a number near the mean.
-        let part = count.div_ceil(4);
+        // An eighth of the rows gives a number near the mean.
+        let part = count.div_ceil(8);
         let mut centre = vec![T::ZERO; channels];
         let mut sums = vec![T::ZERO; 2 * channels];
-        dispatch(Sweep { x, g: x, channels, first, count: part, centre: &centre, sums: &mut sums, kind: PhantomData::<Spread> });
+        dispatch(Sweep {
+            x,
+            g: x,
+            channels,
+            first,
+            count: part,
+            centre: &centre,
+            sums: &mut sums,
+            kind: PhantomData::<Spread>,
+        });
         let scale = T::ONE / T::from_f64(part as f64);
         centre.iter_mut().zip(&sums).for_each(|(centre, &sum)| *centre = sum * scale);
         sums.fill(T::ZERO);
-        dispatch(Sweep { x, g: x, channels, first, count, centre: &centre, sums: &mut sums, kind: PhantomData::<Spread> });
+        dispatch(Sweep {
+            x,
+            g: x,
+            channels,
+            first,
+            count,
+            centre: &centre,
+            sums: &mut sums,
+            kind: PhantomData::<Spread>,
+        });
         // SAFETY: this task's own means and squares.
         let out = unsafe { target.slice_mut(first / per_task * 2 * channels, 2 * channels) };
         dispatch(BlockMoments { centre: &centre, sums: &sums, count, out });
@@ -124,9 +142,8 @@ pub(super) fn backward<T: Float>(
     for c in 0..channels {
         [found.plain[c], found.along[c], found.factor[c]] = pass.sums(c, centre[c], partial[c], partial[channels + c]);
     }
-    let maps = Maps::<T>::new(channels, |c| {
-        pass.map(c, [found.plain[c], found.along[c], found.factor[c]], layout.count())
-    });
+    let maps =
+        Maps::<T>::new(channels, |c| pass.map(c, [found.plain[c], found.along[c], found.factor[c]], layout.count()));
     apply(x, Some(g), dx, layout, &maps);
 }
 
@@ -150,9 +167,9 @@ impl<T: Float, S: Sums<T>> Kernel for Sweep<'_, T, S> {
         let (end, mut row) = (self.first + self.count, self.first);
         // SAFETY: the rows exist.
         unsafe {
-            while row + 4 <= end {
-                self.rows::<4>(row);
-                row += 4;
+            while row + 8 <= end {
+                self.rows::<8>(row);
+                row += 8;
             }
             while row < end {
                 self.rows::<1>(row);
@@ -198,9 +215,13 @@ impl<T: Float, S: Sums<T>> Sweep<'_, T, S> {
 
 /// Maps every row: a (x − m) + c, and with a second operand a (x − m) + b g + c.
 pub(super) fn apply<T: Float>(x: Shared<T>, g: Option<Shared<T>>, out: Shared<T>, layout: Layout, maps: &Maps<T>) {
-    for_runs(layout.outer, layout.rows_per_task(), |first, count| match g {
-        None => dispatch(Affine::<T, false> { x, g: x, out, maps, first, count }),
-        Some(g) => dispatch(Affine::<T, true> { x, g, out, maps, first, count }),
+    for_runs(layout.outer, layout.rows_per_task(), |first, count| {
+        // Backwards, as the last rows are the ones that may still be in cache.
+        let first = layout.outer - first - count;
+        match g {
+            None => dispatch(Affine::<T, false> { x, g: x, out, maps, first, count }),
+            Some(g) => dispatch(Affine::<T, true> { x, g, out, maps, first, count }),
+        }
     });
 }
 
@@ -259,7 +280,8 @@ impl<T: Float, const SECOND: bool> Affine<'_, T, SECOND> {
             while i < n {
                 for row in 0..N {
                     let at = (first + row) * n + i;
-                    let mut y = (*self.x.at(at) - *m.get_unchecked(i)).mul_add(*a.get_unchecked(i), *c.get_unchecked(i));
+                    let mut y =
+                        (*self.x.at(at) - *m.get_unchecked(i)).mul_add(*a.get_unchecked(i), *c.get_unchecked(i));
                     if SECOND {
                         y = (*self.g.at(at)).mul_add(*b.get_unchecked(i), y);
                     }

@@ -194,8 +194,7 @@ pub(crate) unsafe fn backward<T: Float>(
 ) -> ChannelSums {
     let (x, g, dx) = (Shared::new(x.cast_mut()), Shared::new(g.cast_mut()), Shared::new(dx));
     let channels = layout.channels;
-    let mut found =
-        ChannelSums { plain: vec![0.0; channels], along: vec![0.0; channels], factor: vec![0.0; channels] };
+    let mut found = ChannelSums { plain: vec![0.0; channels], along: vec![0.0; channels], factor: vec![0.0; channels] };
     if layout.inner > 1 {
         planes::backward(x, g, layout, pass, dx, &mut found);
     } else {

@@ -22,7 +22,14 @@ pub(super) fn moments<T: Float>(x: Shared<T>, layout: Layout) -> Moments {
 
 /// Both sums over the first `planes` planes of a channel.
 #[inline(always)]
-fn sums<T: Float, S: Sums<T>>(x: Shared<T>, g: Shared<T>, layout: Layout, channel: usize, planes: usize, centre: T) -> [f64; 2] {
+fn sums<T: Float, S: Sums<T>>(
+    x: Shared<T>,
+    g: Shared<T>,
+    layout: Layout,
+    channel: usize,
+    planes: usize,
+    centre: T,
+) -> [f64; 2] {
     let Layout { channels, inner, .. } = layout;
     let middle = Lanes::splat(centre);
     let zero = [Lanes::splat(T::ZERO); 2];
@@ -143,7 +150,8 @@ impl<T: Float> Kernel for Affine<T> {
     fn run(self) {
         let Layout { outer, channels, inner } = self.layout;
         let [m, a, b, c] = self.map;
-        for plane in 0..outer {
+        // Backwards, as the last planes are the ones that may still be in cache.
+        for plane in (0..outer).rev() {
             let at = (plane * channels + self.channel) * inner;
             // SAFETY: the plane exists and belongs to this task.
             let (x, out) = unsafe { (self.x.slice(at, inner), self.out.slice_mut(at, inner)) };
