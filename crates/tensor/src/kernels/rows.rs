@@ -209,3 +209,35 @@ pub(crate) fn add_halves<T: Float>(vectors: &mut [T], count: usize, length: usiz
         step *= 2;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variance_of_rows_far_from_zero() {
+        for length in (1..70).chain([255, 256, 1000, 5000]) {
+            // Steps of 1/64 are exact next to 10000 in single precision.
+            let x: Vec<f32> = (0..length).map(|i| 1e4 + (i * 37 % 101) as f32 / 64.0).collect();
+            let n = length as f64;
+            let mean = x.iter().map(|&x| f64::from(x)).sum::<f64>() / n;
+            let variance = x.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / n;
+            let centre = near_mean(&x);
+            let (d, square) = distances(&x, centre);
+            let correction = f64::from(d) / n;
+            assert!((f64::from(centre) + correction - mean).abs() < 1e-6, "length {length}");
+            let found = f64::from(square) / n - correction * correction;
+            assert!((found - variance).abs() <= 4e-6 * variance, "length {length}: {found} is not {variance}");
+        }
+    }
+
+    #[test]
+    fn sums_and_maxima_of_any_length() {
+        for length in 0..300usize {
+            let x: Vec<f64> = (0..length).map(|i| (i * 7919 % 503) as f64).collect();
+            assert_eq!(sum(length, |i| x[i]), x.iter().sum::<f64>());
+            assert_eq!(largest(&x), x.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+        }
+        assert_eq!(largest(&[f32::NAN, 1.0, f32::NAN]), 1.0);
+    }
+}

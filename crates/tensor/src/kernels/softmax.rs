@@ -294,3 +294,20 @@ impl<T: Float> Backward<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exponential_is_within_two_units() {
+        for i in 0..870_000 {
+            let x = i as f32 * -1e-4;
+            let wanted = f64::from(x).exp();
+            let unit = f64::from((wanted as f32).next_up()) - f64::from(wanted as f32);
+            assert!((f64::from(exp_below(x)) - wanted).abs() <= 2.0 * unit, "x {x}");
+        }
+        assert_eq!((exp_below(f32::NEG_INFINITY), exp_below(-100.0f32), exp_below(0.0f32)), (0.0, 0.0, 1.0));
+        assert!(exp_below(f32::NAN).is_nan());
+    }
+}

@@ -191,22 +191,24 @@ impl<T: Float, S: Sums<T>> Sweep<'_, T, S> {
         unsafe {
             while i + WIDTH <= n {
                 let middle = Lanes::load(centre.add(i));
-                let mut both = [Lanes::load(sums.add(i)), Lanes::load(sums.add(n + i))];
+                // Summed on their own first: shorter chains of additions round less.
+                let mut both = [Lanes::splat(T::ZERO); 2];
                 for row in 0..N {
                     let at = (first + row) * n + i;
                     both = S::lanes(Lanes::load(self.x.at(at)), Lanes::load(self.g.at(at)), middle, both);
                 }
-                both[0].store(sums.add(i));
-                both[1].store(sums.add(n + i));
+                Lanes::load(sums.add(i)).add(both[0]).store(sums.add(i));
+                Lanes::load(sums.add(n + i)).add(both[1]).store(sums.add(n + i));
                 i += WIDTH;
             }
             while i < n {
-                let mut both = [*sums.add(i), *sums.add(n + i)];
+                let mut both = [T::ZERO; 2];
                 for row in 0..N {
                     let at = (first + row) * n + i;
                     both = S::one(*self.x.at(at), *self.g.at(at), *centre.add(i), both);
                 }
-                [*sums.add(i), *sums.add(n + i)] = both;
+                *sums.add(i) += both[0];
+                *sums.add(n + i) += both[1];
                 i += 1;
             }
         }

@@ -209,3 +209,58 @@ pub(crate) struct ChannelSums {
     pub(crate) along: Vec<f64>,
     pub(crate) factor: Vec<f64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plain loop over each channel, in double precision.
+    fn check(layout: Layout, offset: f64) {
+        let Layout { outer, channels, inner } = layout;
+        let size = outer * channels * inner;
+        let x: Vec<f32> = (0..size).map(|i| (offset + (i * 7919 % 1009) as f64 / 256.0) as f32).collect();
+        let g: Vec<f32> = (0..size).map(|i| (i * 104_729 % 997) as f32 / 500.0 - 1.0).collect();
+        let weight: Vec<f32> = (0..channels).map(|c| 1.0 + c as f32 / 64.0).collect();
+        let (mut y, mut dx) = (vec![0.0f32; size], vec![0.0f32; size]);
+        // SAFETY: everything has the layout's size.
+        let (moments, sums) = unsafe {
+            let moments = moments(x.as_ptr(), layout);
+            normalise(x.as_ptr(), layout, &moments, 1e-5, &weight, &weight, y.as_mut_ptr());
+            let pass = Backward { moments: &moments, eps: 1e-5, weight: &weight, training: true };
+            let sums = backward(x.as_ptr(), g.as_ptr(), layout, &pass, dx.as_mut_ptr());
+            (moments, sums)
+        };
+        for c in 0..channels {
+            let places: Vec<usize> =
+                (0..outer).flat_map(|o| (0..inner).map(move |i| (o * channels + c) * inner + i)).collect();
+            let n = places.len() as f64;
+            let over = |f: &dyn Fn(usize) -> f64| places.iter().map(|&i| f(i)).sum::<f64>();
+            let mean = over(&|i| f64::from(x[i])) / n;
+            let variance = over(&|i| (f64::from(x[i]) - mean).powi(2)) / n;
+            let (r, w) = (1.0 / (variance + 1e-5).sqrt(), f64::from(weight[c]));
+            let (plain, along) =
+                (over(&|i| f64::from(g[i])), over(&|i| f64::from(g[i]) * (f64::from(x[i]) - mean) * r));
+            assert!((moments.mean[c] - mean).abs() < 1e-6, "{outer} {channels} {inner}: mean");
+            assert!((moments.variance[c] - variance).abs() <= 3e-6 * variance, "{outer} {channels} {inner}: variance");
+            assert!((sums.plain[c] - plain).abs() < 1e-5 * n && (sums.along[c] - along).abs() < 1e-5 * n);
+            for &i in &places {
+                let normal = (f64::from(x[i]) - mean) * r;
+                assert!((f64::from(y[i]) - (normal * w + w)).abs() < 2e-5, "{outer} {channels} {inner}: value");
+                let slope = w * r * (f64::from(g[i]) - plain / n - normal * along / n);
+                assert!((f64::from(dx[i]) - slope).abs() < 2e-5 * (1.0 + r), "{outer} {channels} {inner}: gradient");
+            }
+        }
+    }
+
+    #[test]
+    fn agrees_with_plain_loops_for_any_shape() {
+        for offset in [0.0, 1e4] {
+            for (outer, channels) in [(2, 1), (7, 3), (9, 16), (100, 37), (1030, 33)] {
+                check(Layout { outer, channels, inner: 1 }, offset);
+            }
+            for (outer, channels, inner) in [(1, 2, 5), (5, 3, 49), (9, 2, 300), (2, 2, 9000)] {
+                check(Layout { outer, channels, inner }, offset);
+            }
+        }
+    }
+}
