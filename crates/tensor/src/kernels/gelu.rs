@@ -34,14 +34,14 @@ const FAR: f32 = 13.185;
 fn parts(x: f32) -> (f32, f32, f32) {
     let magnitude = x.abs();
     let a = pick(magnitude > FAR, FAR, magnitude);
-    // −a²/2 = n ln 2 + r. What rounding the square loses would be felt, so r is taken from the factors.
-    let half = -0.5 * a;
-    let shifted = f32::mul_add(half * a, std::f32::consts::LOG2_E, ROUNDER);
+    // −a²/2 = n ln 2 + r. What rounding the square loses would be felt, so −2r is taken from the factors.
+    let shifted = f32::mul_add(a * a, -0.5 * std::f32::consts::LOG2_E, ROUNDER);
     let n = shifted - ROUNDER;
-    let r = f32::mul_add(-n, LN2_LOW, f32::mul_add(half, a, -(n * LN2_HIGH)));
-    let mut e = EXPONENTIAL[3];
-    for coefficient in [EXPONENTIAL[2], EXPONENTIAL[1], EXPONENTIAL[0], 1.0, 1.0] {
-        e = f32::mul_add(e, r, coefficient);
+    let s = f32::mul_add(n, 2.0 * LN2_LOW, f32::mul_add(a, a, n * (2.0 * LN2_HIGH)));
+    let [p, q, r, t] = EXPONENTIAL;
+    let mut e = t / -32.0;
+    for coefficient in [r / 16.0, q / -8.0, p / 4.0, -0.5, 1.0] {
+        e = f32::mul_add(e, s, coefficient);
     }
     let e = f32::from_bits(e.to_bits().wrapping_add(shifted.to_bits() << 23));
     let e = pick(magnitude > FAR, 0.0, e);
