@@ -1,45 +1,56 @@
 //! x Φ(x) and its slope Φ(x) + x φ(x), in single precision throughout for `f32`.
 //!
-//! With a = |x| and e = e^(−a²/2), the tail Φ(−a) is e · t · P(2t − 1), t = 1/(1 + a/3), and φ(a) = e/√(2π): one
+//! With a = |x| and e = e^(−a²/2), the tail Φ(−a) is e · P(u), u = (2.5 − a)/(2.5 + a), and φ(a) = e/√(2π): one
 //! exponential and one division serve both. Nothing cancels: x Φ(x) = max(x, 0) − a Φ(−a). The coefficients come from
-//! `tests/reference/gelu_coefficients.py`; the largest relative error of the polynomial is 5e-8.
+//! `tests/reference/gelu_coefficients.py`.
 
-use super::math::Float;
+use super::math::{Float, pick};
 
-const TAIL: [f32; 10] = [
-    2.430_278_966_978e-1,
-    1.697_773_863_889e-1,
-    7.667_260_390_826e-2,
-    1.575_277_224_641e-2,
-    -3.487_882_159_099e-3,
-    -2.312_616_094_727e-3,
-    3.405_867_753_304e-4,
-    3.151_979_746_166e-4,
-    -6.987_775_456_981e-5,
-    -1.607_667_173_267e-5,
+const TAIL: [f32; 9] = [
+    1.413_313_405_440e-1,
+    2.280_698_018_454e-1,
+    1.131_352_567_408e-1,
+    2.454_816_462_643e-2,
+    -5.118_780_156_720e-3,
+    -2.942_367_268_494e-3,
+    8.022_570_039_211e-4,
+    3.308_368_111_145e-4,
+    -1.565_435_311_611e-4,
 ];
+/// (e^r − 1 − r) / r² for |r| ≤ ln(2)/2.
+const EXPONENTIAL: [f32; 4] = [4.999_923_178_092e-1, 1.666_711_446_074e-1, 4.189_011_427_198e-2, 8.312_525_609_310e-3];
+/// Adding it rounds to an integer, which then sits in the low bits.
+const ROUNDER: f32 = 12_582_912.0;
+/// ln 2 to 15 bits, so that its multiples are exact, and the rest.
+const LN2_HIGH: f32 = 0.693_145_75;
+const LN2_LOW: f32 = 1.428_606_8e-6;
 /// 1 / √(2π).
 const INV_SQRT_TAU: f32 = 0.398_942_3;
-/// Beyond it the tail is zero in single precision.
-const FAR: f32 = 15.0;
+/// Beyond it the tail counts as zero: less than 1e-37.
+const FAR: f32 = 13.185;
 
 /// a, Φ(−a) and e^(−a²/2) for a = |x|, held below [`FAR`].
 #[inline(always)]
 fn parts(x: f32) -> (f32, f32, f32) {
-    let a = x.abs();
-    let a = if a > FAR { FAR } else { a };
-    let square = a * a;
-    // What rounding the square loses would be felt in the exponential of a large number.
-    let lost = f32::mul_add(a, a, -square);
-    let e = Float::exp(-0.5 * square);
-    let e = f32::mul_add(e, -0.5 * lost, e);
-    let t = 3.0 / (3.0 + a);
-    let u = f32::mul_add(2.0, t, -1.0);
+    let magnitude = x.abs();
+    let a = pick(magnitude > FAR, FAR, magnitude);
+    // −a²/2 = n ln 2 + r. What rounding the square loses would be felt, so −2r is taken from the factors.
+    let shifted = f32::mul_add(a * a, -0.5 * std::f32::consts::LOG2_E, ROUNDER);
+    let n = shifted - ROUNDER;
+    let s = f32::mul_add(n, 2.0 * LN2_LOW, f32::mul_add(a, a, n * (2.0 * LN2_HIGH)));
+    let [p, q, r, t] = EXPONENTIAL;
+    let mut e = t / -32.0;
+    for coefficient in [r / 16.0, q / -8.0, p / 4.0, -0.5, 1.0] {
+        e = f32::mul_add(e, s, coefficient);
+    }
+    let e = f32::from_bits(e.to_bits().wrapping_add(shifted.to_bits() << 23));
+    let e = pick(magnitude > FAR, 0.0, e);
+    let u = (2.5 - a) / (2.5 + a);
     let mut sum = TAIL[TAIL.len() - 1];
     for i in (0..TAIL.len() - 1).rev() {
         sum = f32::mul_add(sum, u, TAIL[i]);
     }
-    (a, e * t * sum, e)
+    (a, e * sum, e)
 }
 
 /// x Φ(x) for either type; conversions to and from the same type cost nothing.
@@ -53,7 +64,7 @@ pub(crate) fn value_of<T: Float>(x: T) -> T {
 pub(crate) fn value(x: f32) -> f32 {
     let (a, tail, _) = parts(x);
     let positive = if x < 0.0 { 0.0 } else { x };
-    positive - a * tail
+    f32::mul_add(-a, tail, positive)
 }
 
 /// Φ(x) + x φ(x).

@@ -11,6 +11,7 @@ pub(crate) mod elementwise;
 pub(crate) mod gelu;
 pub(crate) mod gemm;
 pub(crate) mod index;
+pub(crate) mod lanes;
 pub(crate) mod layer_norm;
 pub mod math;
 pub(crate) mod optimizer;

@@ -3,13 +3,12 @@
 //! The order of additions depends on the length alone, so that results are the same on every path and for any number of
 //! threads; sums over long rows are cut into blocks, so that rounding errors stay small.
 
+use super::lanes::{Lanes, WIDTH};
 use super::math::Float;
 use crate::pool::parallel_for;
 
-/// Independent accumulators: enough to hide the latency of an addition on the widest vectors.
-const LANES: usize = 64;
 /// Elements added lane by lane before lanes are combined.
-const BLOCK: usize = 4096;
+pub(crate) const BLOCK: usize = 4096;
 /// Elements of a memory-bound loop that make a task; half as many again are not worth a fork.
 pub(crate) const TASK: usize = 16 * 1024;
 
@@ -71,7 +70,7 @@ pub(crate) fn for_runs(rows: usize, per_task: usize, body: impl Fn(usize, usize)
 /// Element `i` of a row, without a check that would keep the loop from becoming vector code.
 ///
 /// # Safety
-/// `i` is below the length; [`sum`] and [`sums`] ask for no other.
+/// `i` is below the length; [`sum`] asks for no other.
 #[inline(always)]
 pub(crate) unsafe fn get<T: Copy>(x: &[T], i: usize) -> T {
     debug_assert!(i < x.len());
@@ -79,32 +78,14 @@ pub(crate) unsafe fn get<T: Copy>(x: &[T], i: usize) -> T {
     unsafe { *x.get_unchecked(i) }
 }
 
-/// Σ f(i), twice at once, for i below `n`.
+/// Sixteen terms at once.
 #[inline(always)]
-pub(crate) fn sums<T: Float>(n: usize, f: impl Fn(usize) -> (T, T)) -> (T, T) {
-    let mut total = (T::ZERO, T::ZERO);
-    let mut start = 0;
-    while start < n {
-        let end = n.min(start + BLOCK);
-        let (mut a, mut b) = ([T::ZERO; LANES], [T::ZERO; LANES]);
-        let mut i = start;
-        while i + LANES <= end {
-            for lane in 0..LANES {
-                let (p, q) = f(i + lane);
-                a[lane] += p;
-                b[lane] += q;
-            }
-            i += LANES;
-        }
-        let (mut c, mut d) = ([T::ZERO; LANES], [T::ZERO; LANES]);
-        for lane in 0..end - i {
-            (c[lane], d[lane]) = f(i + lane);
-        }
-        total.0 += gather(a, c, |x, y| x + y);
-        total.1 += gather(b, d, |x, y| x + y);
-        start = end;
+fn terms<T: Float>(start: usize, f: &impl Fn(usize) -> T) -> Lanes<T> {
+    let mut terms = [T::ZERO; WIDTH];
+    for (lane, term) in terms.iter_mut().enumerate() {
+        *term = f(start + lane);
     }
-    total
+    Lanes(terms)
 }
 
 /// Σ f(i) for i below `n`.
@@ -114,20 +95,73 @@ pub(crate) fn sum<T: Float>(n: usize, f: impl Fn(usize) -> T) -> T {
     let mut start = 0;
     while start < n {
         let end = n.min(start + BLOCK);
-        let mut a = [T::ZERO; LANES];
         let mut i = start;
-        while i + LANES <= end {
-            for lane in 0..LANES {
-                a[lane] += f(i + lane);
-            }
-            i += LANES;
+        // By name: an array of accumulators would be kept in memory instead of registers.
+        let zero = Lanes::splat(T::ZERO);
+        let (mut a, mut b, mut c, mut d) = (zero, zero, zero, zero);
+        while i + 4 * WIDTH <= end {
+            a = a.add(terms(i, &f));
+            b = b.add(terms(i + WIDTH, &f));
+            c = c.add(terms(i + 2 * WIDTH, &f));
+            d = d.add(terms(i + 3 * WIDTH, &f));
+            i += 4 * WIDTH;
         }
-        let mut c = [T::ZERO; LANES];
-        for lane in 0..end - i {
-            c[lane] = f(i + lane);
+        while i + WIDTH <= end {
+            a = a.add(terms(i, &f));
+            i += WIDTH;
         }
-        total += gather(a, c, |x, y| x + y);
+        let mut tail = T::ZERO;
+        while i < end {
+            tail += f(i);
+            i += 1;
+        }
+        total += a.add(b).add(c.add(d)).sum() + tail;
         start = end;
+    }
+    total
+}
+
+/// A number near the mean of a row: the mean of its first sixteenth, or of the first 16 elements if that is more.
+///
+/// With m of n elements its squared distance from the mean is at most n/m variances (Jensen's inequality), so that a
+/// variance computed from distances to it, Σd²/n − (Σd/n)², loses four bits of its precision at the very worst.
+#[inline(always)]
+pub(crate) fn near_mean<T: Float>(x: &[T]) -> T {
+    let part = (x.len() / WIDTH).max(1).next_multiple_of(WIDTH).min(x.len());
+    let x = &x[..part];
+    // SAFETY: sums ask for positions below the length alone.
+    sum(part, |i| unsafe { get(x, i) }) / T::from_f64(part.max(1) as f64)
+}
+
+/// Σ(x − centre) and Σ(x − centre)².
+#[inline(always)]
+pub(crate) fn distances<T: Float>(x: &[T], centre: T) -> (T, T) {
+    let zero = Lanes::splat(T::ZERO);
+    let middle = Lanes::splat(centre);
+    let mut total = (T::ZERO, T::ZERO);
+    for block in x.chunks(BLOCK) {
+        let (vectors, tail) = block.as_chunks::<WIDTH>();
+        let (pairs, rest) = vectors.as_chunks::<2>();
+        let (mut a, mut b, mut square_a, mut square_b) = (zero, zero, zero, zero);
+        for [p, q] in pairs {
+            let (p, q) = (Lanes(*p).sub(middle), Lanes(*q).sub(middle));
+            a = a.add(p);
+            b = b.add(q);
+            square_a = p.mul_add(p, square_a);
+            square_b = q.mul_add(q, square_b);
+        }
+        for vector in rest {
+            let d = Lanes(*vector).sub(middle);
+            a = a.add(d);
+            square_a = d.mul_add(d, square_a);
+        }
+        let mut last = (T::ZERO, T::ZERO);
+        for &x in tail {
+            let d = x - centre;
+            last = (last.0 + d, d.mul_add(d, last.1));
+        }
+        total.0 += a.add(b).sum() + last.0;
+        total.1 += square_a.add(square_b).sum() + last.1;
     }
     total
 }
@@ -141,34 +175,24 @@ pub(crate) fn larger<T: Float>(candidate: T, best: T) -> T {
 /// The largest element, −∞ of none; NaNs are passed over.
 #[inline(always)]
 pub(crate) fn largest<T: Float>(x: &[T]) -> T {
-    let mut a = [T::NEG_INFINITY; LANES];
-    let (body, tail) = x.as_chunks::<LANES>();
-    for group in body {
-        for lane in 0..LANES {
-            a[lane] = larger(group[lane], a[lane]);
-        }
+    let (vectors, tail) = x.as_chunks::<WIDTH>();
+    let (quads, rest) = vectors.as_chunks::<4>();
+    let none = Lanes::splat(T::NEG_INFINITY);
+    let (mut a, mut b, mut c, mut d) = (none, none, none, none);
+    for [p, q, r, s] in quads {
+        a = Lanes(*p).larger(a);
+        b = Lanes(*q).larger(b);
+        c = Lanes(*r).larger(c);
+        d = Lanes(*s).larger(d);
     }
-    let mut c = [T::NEG_INFINITY; LANES];
-    for (slot, &value) in c.iter_mut().zip(tail) {
-        *slot = larger(value, T::NEG_INFINITY);
+    for vector in rest {
+        a = Lanes(*vector).larger(a);
     }
-    gather(a, c, larger)
-}
-
-/// Combines two sets of lanes by halves.
-#[inline(always)]
-fn gather<T: Float>(mut a: [T; LANES], b: [T; LANES], combine: impl Fn(T, T) -> T) -> T {
-    for lane in 0..LANES {
-        a[lane] = combine(a[lane], b[lane]);
+    let mut best = T::NEG_INFINITY;
+    for &value in tail {
+        best = larger(value, best);
     }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            a[lane] = combine(a[lane], a[lane + width]);
-        }
-        width /= 2;
-    }
-    a[0]
+    larger(best, a.larger(b).larger(c.larger(d)).largest())
 }
 
 /// Adds `count` vectors of `length` numbers that lie one after the other, by halves, into the first.
@@ -183,5 +207,37 @@ pub(crate) fn add_halves<T: Float>(vectors: &mut [T], count: usize, length: usiz
             first += 2 * step;
         }
         step *= 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variance_of_rows_far_from_zero() {
+        for length in (1..70).chain([255, 256, 1000, 5000]) {
+            // Steps of 1/64 are exact next to 10000 in single precision.
+            let x: Vec<f32> = (0..length).map(|i| 1e4 + (i * 37 % 101) as f32 / 64.0).collect();
+            let n = length as f64;
+            let mean = x.iter().map(|&x| f64::from(x)).sum::<f64>() / n;
+            let variance = x.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / n;
+            let centre = near_mean(&x);
+            let (d, square) = distances(&x, centre);
+            let correction = f64::from(d) / n;
+            assert!((f64::from(centre) + correction - mean).abs() < 1e-6, "length {length}");
+            let found = f64::from(square) / n - correction * correction;
+            assert!((found - variance).abs() <= 4e-6 * variance, "length {length}: {found} is not {variance}");
+        }
+    }
+
+    #[test]
+    fn sums_and_maxima_of_any_length() {
+        for length in 0..300usize {
+            let x: Vec<f64> = (0..length).map(|i| (i * 7919 % 503) as f64).collect();
+            assert_eq!(sum(length, |i| x[i]), x.iter().sum::<f64>());
+            assert_eq!(largest(&x), x.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+        }
+        assert_eq!(largest(&[f32::NAN, 1.0, f32::NAN]), 1.0);
     }
 }

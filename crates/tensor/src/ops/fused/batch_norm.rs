@@ -12,7 +12,7 @@ use super::layer_norm::{affine, check_eps};
 use super::{Fused, Saved, fused};
 use crate::autodiff::Grads;
 use crate::dtype::match_float;
-use crate::kernels::batch_norm::{Layout, Moments, backward, moments, normalise};
+use crate::kernels::batch_norm::{Backward, Layout, Moments, backward, moments, normalise};
 use crate::ops::{Aux, binary, reduce, shape, unary};
 use crate::tensor::Fresh;
 use crate::{Element, Error, Result, Shape, Tensor};
@@ -82,10 +82,9 @@ fn gradients(
     let mut grads: Grads = smallvec![];
     match_float!(op, x.dtype(), T => {
         let w = w.contiguous_slice::<T>();
+        let pass = Backward { moments, eps, weight: w, training };
         // SAFETY: as in `value`.
-        let sums = unsafe {
-            backward::<T>(x.pointer(), grad.pointer(), layout(&x), moments, eps, w, training, dx.pointer())
-        };
+        let sums = unsafe { backward::<T>(x.pointer(), grad.pointer(), layout(&x), &pass, dx.pointer()) };
         let per_channel = |number: &dyn Fn(usize) -> f64| {
             let values: Vec<T> = (0..w.len()).map(|channel| number(channel) as T).collect();
             Tensor::from_slice(&values)
