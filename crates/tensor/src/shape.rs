@@ -194,7 +194,7 @@ impl PartialEq for Shape {
     fn eq(&self, other: &Shape) -> bool {
         match (&self.0, &other.0) {
             // Unused entries are equal, so all can be compared at once.
-            (Short::Inline(m, a), Short::Inline(n, b)) => m == n && a == b,
+            (Short::Inline(m, a), Short::Inline(n, b)) => m == n && (0..INLINE).all(|i| a[i] == b[i]),
             _ => self[..] == other[..],
         }
     }

@@ -90,22 +90,35 @@ fn record(op: &dyn Op, inputs: &[&Tensor], level: Level) -> Result<Tensor> {
     let saves = op.saves(&needs);
     let value = |i: usize| if plain { inputs[i].untracked() } else { primals[i].clone() };
     let rank = 1 + tracks.iter().flatten().filter_map(|t| t.node()).map(|node| node.rank).max().unwrap_or(0);
-    let step = Step {
-        op: op.boxed(),
-        inputs: tracks,
-        shapes: inputs.iter().map(|x| x.shape().clone()).collect(),
-        saved: (0..inputs.len()).map(|i| saves.has_input(i).then(|| value(i))).collect(),
-        output: saves.has_output().then(|| output.clone()),
-        aux,
-    };
-    let aux = if traced { step.aux.clone() } else { Aux::new() };
-    let node = Node { rank, shape: output.shape().clone(), kind: NodeKind::Step(Mutex::new(Some(step))) };
-    let value = traced.then(|| output.clone());
-    let output = output.marked(level, Kind::Taped(node));
-    if let Some(value) = value {
+    let traced = traced.then(|| (output.clone(), aux.clone()));
+    // One expression, so that the node is put together where it stays and not moved from hand to hand.
+    let track = Arc::new(Track {
+        level,
+        inner: output.track().cloned(),
+        kind: Kind::Taped(Node {
+            rank,
+            shape: output.shape().clone(),
+            kind: NodeKind::Step(Mutex::new(Some(Step {
+                op: op.boxed(),
+                inputs: tracks,
+                shapes: shapes(inputs),
+                saved: (0..inputs.len()).map(|i| saves.has_input(i).then(|| value(i))).collect(),
+                output: saves.has_output().then(|| output.clone()),
+                aux,
+            }))),
+        }),
+    });
+    let output = output.with_track(Some(track));
+    if let Some((value, aux)) = traced {
         trace::note(op, inputs, level, (&output, value), aux);
     }
     Ok(output)
+}
+
+/// The shapes of the inputs, or one for all where they are equal.
+fn shapes(inputs: &[&Tensor]) -> SmallVec<[Shape; 1]> {
+    let equal = inputs.windows(2).all(|pair| pair[0].shape() == pair[1].shape());
+    inputs.iter().take(if equal { 1 } else { inputs.len() }).map(|x| x.shape().clone()).collect()
 }
 
 /// Forward mode: the value, and its derivative along the tangents.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::node::{Grads, NodeKind, Point, Step};
+use super::node::{Grads, NodeKind, Point, Step, shape_of};
 use super::{Kind, Level, Track};
 use crate::{Error, Result, Tensor, meter, ops};
 
@@ -117,9 +117,9 @@ pub(crate) fn sweep(
             ));
         };
         let gradients = pull_back(&track, &step, &gradient, options.record)?;
-        for ((input, shape), gradient) in step.inputs.iter().zip(&step.shapes).zip(gradients) {
+        for (index, (input, gradient)) in step.inputs.iter().zip(gradients).enumerate() {
             if let (Some(input), Some(gradient)) = (input, gradient) {
-                sweep.push(input, ops::reduce::sum_to(gradient, shape)?)?;
+                sweep.push(input, ops::reduce::sum_to(gradient, shape_of(&step.shapes, index))?)?;
             }
         }
     }

@@ -79,7 +79,8 @@ pub(crate) struct Step {
     pub(crate) op: Box<dyn Op>,
     /// Marks of the inputs on this level; `None` for inputs that need no gradient.
     pub(crate) inputs: SmallVec<[Option<Arc<Track>>; 3]>,
-    pub(crate) shapes: SmallVec<[Shape; 3]>,
+    /// Shapes of the inputs; a single one stands for all where they are equal, as they mostly are.
+    pub(crate) shapes: SmallVec<[Shape; 1]>,
     /// Values of the inputs, where the operation saves them.
     pub(crate) saved: SmallVec<[Option<Tensor>; 3]>,
     /// Value of the result. Data only: its own mark is attached again on use, so that there is no cycle.
@@ -117,7 +118,7 @@ impl Drop for Node {
     fn drop(&mut self) {
         let NodeKind::Step(step) = &mut self.kind else { return };
         let Some(step) = step.get_mut().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let mut pending: Vec<Arc<Track>> = Vec::new();
+        let mut pending: SmallVec<[Arc<Track>; 4]> = SmallVec::new();
         pending.extend(step.inputs.into_iter().flatten());
         while let Some(track) = pending.pop() {
             // Only the last holder may take a node apart.
@@ -131,6 +132,11 @@ impl Drop for Node {
             pending.extend(track.inner.take());
         }
     }
+}
+
+/// The shape of an input in a list where a single one stands for all.
+pub(crate) fn shape_of(shapes: &[Shape], index: usize) -> &Shape {
+    &shapes[index.min(shapes.len() - 1)]
 }
 
 /// Where a derivative rule is applied: the values that the operation saved, and the shapes of all inputs.
@@ -164,11 +170,11 @@ impl<'a> Point<'a> {
 
     /// The shape of an input, saved or not.
     pub fn shape(&self, index: usize) -> &'a Shape {
-        &self.shapes[index]
+        shape_of(self.shapes, index)
     }
 
     /// Number of inputs.
     pub fn arity(&self) -> usize {
-        self.shapes.len()
+        self.inputs.len()
     }
 }
