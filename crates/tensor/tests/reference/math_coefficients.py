@@ -3,7 +3,7 @@
 Each function is interpolated at Chebyshev nodes in 60-digit arithmetic, which is within a small factor of the minimax
 polynomial, and printed lowest power first. The comment above each table gives the largest relative error of the whole
 approximation before rounding, as a power of two. Run from the repository root:
-    /opt/peers/bin/python crates/tensor/tests/reference/math_coefficients.py
+    python3 crates/tensor/tests/reference/math_coefficients.py
 """
 
 import struct

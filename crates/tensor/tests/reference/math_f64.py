@@ -1,7 +1,7 @@
 """Writes tests/fixtures/math_f64.json: double-precision function values from mpmath, rounded once.
 
 Arguments and values are the bit patterns of f64 as integers, so that no decimal conversion stands in between. Run:
-    /opt/peers/bin/python crates/tensor/tests/reference/math_f64.py
+    python3 crates/tensor/tests/reference/math_f64.py
 """
 
 import json
