@@ -13,9 +13,20 @@
 //! assert!(w.to_vec::<f64>().iter().all(|w| w.abs() < 1e-2));
 //! ```
 
-mod adam;
+// Derived code names this crate by its path from outside.
+extern crate self as tove_optim;
 
-pub use adam::Adam;
+mod groups;
+mod optimizer;
+pub mod rules;
+pub mod settings;
+
+pub use groups::{Group, bias_or_norm};
+pub use optimizer::{Loss, Optimizer, OptimizerState, StateError};
+pub use rules::{
+    Adagrad, AdagradSettings, Adam, AdamSettings, AdamW, AdamWSettings, NesterovLookAhead, NesterovLookAheadSettings,
+    RmsProp, RmsPropSettings, Sgd, SgdSettings,
+};
 
 // Tools for any differentiable function: objectives, descent, constraints, certificates.
 mod batches;
