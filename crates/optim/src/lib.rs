@@ -16,14 +16,20 @@
 // Derived code names this crate by its path from outside.
 extern crate self as tove_optim;
 
+mod clip;
 mod groups;
+pub mod lbfgs;
 mod optimizer;
 pub mod rules;
+pub mod schedule;
 pub mod settings;
 
+pub use clip::{clip_norm, clip_value, gradient_norm};
 pub use groups::{Group, bias_or_norm};
+pub use lbfgs::{Lbfgs, LbfgsSettings};
 pub use optimizer::{Loss, Optimizer, OptimizerState, StateError};
 pub use rules::{
     Adagrad, AdagradSettings, Adam, AdamSettings, AdamW, AdamWSettings, NesterovLookAhead, NesterovLookAheadSettings,
     RmsProp, RmsPropSettings, Sgd, SgdSettings,
 };
+pub use schedule::{ReduceOnPlateau, ReduceOnPlateauSettings, Schedule};
