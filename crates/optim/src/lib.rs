@@ -17,6 +17,7 @@
 extern crate self as tove_optim;
 
 mod clip;
+mod divergence;
 mod groups;
 pub mod lbfgs;
 mod optimizer;
@@ -25,6 +26,7 @@ pub mod schedule;
 pub mod settings;
 
 pub use clip::{clip_norm, clip_value, gradient_norm};
+pub use divergence::DivergenceWatch;
 pub use groups::{Group, bias_or_norm};
 pub use lbfgs::{Lbfgs, LbfgsSettings};
 pub use optimizer::{Loss, Optimizer, OptimizerState, StateError};
