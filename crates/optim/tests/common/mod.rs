@@ -45,6 +45,8 @@ pub fn follows_torch(name: &str, mut optimizer: impl Optimizer) {
     let points = fixture["trajectories"][name].as_array().unwrap_or_else(|| panic!("no trajectory {name}"));
     let mut points = points.iter().peekable();
     for step in 1..=1000u64 {
+        let rows = 6 * (step as usize % 4);
+        let (x, y) = (x.narrow(0, rows, 6), y.narrow(0, rows, 6));
         let loss = (x.matmul(&w.t()) + &b - &y).square().mean();
         loss.backward();
         optimizer.step(&mut [&mut w, &mut b]).expect("a step");
