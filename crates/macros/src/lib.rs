@@ -2,10 +2,19 @@
 
 mod choice;
 mod hyperparameters;
+mod module;
 mod range;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
+
+/// Implements `Module` for a struct: its fields are the parts of the net, in the order they are written, under their own
+/// names. `#[module(skip)]` leaves a field out, `#[module(name = "…")]` gives it another name.
+#[proc_macro_derive(Module, attributes(module))]
+pub fn module(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    module::derive(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+}
 
 /// Hyperparameters declared once: `Default`, setters, range checks, descriptions and `set("name", "text")` from the
 /// fields of a struct. Documented with the trait `tove_optim::settings::Hyperparameters`.

@@ -1,55 +1,84 @@
-//! Noticing that a run diverges: gradient descent on a quadratic with largest curvature L falls for η < 2 / L and grows
-//! without bound for η > 2 / L.
-//!
-//! ```
-//! use tove_optim::DivergenceWatch;
-//! let mut watch = DivergenceWatch::default();
-//! let (mut x, rate) = (1.0f64, 2.1); // x² has L = 2, so that 2 / L is 1
-//! let report = (0..100).find_map(|_| {
-//!     let report = watch.observe(x * x).err();
-//!     x -= rate * 2.0 * x;
-//!     report
-//! });
-//! assert!(report.unwrap().to_string().contains("lower the learning rate"));
-//! ```
+//! Notices runs that leave every bound and functions that fall for ever, and says so in words.
 
-use tove_tensor::{Error, Result};
+use tove_tensor::{Result, Tensor};
 
-/// Looks at the loss of every step and reports when the run has diverged: a loss that is not finite, or above the first
-/// one by more than `growth` times its size.
-#[derive(Clone, Debug)]
-pub struct DivergenceWatch {
-    growth: f64,
-    steps: u64,
-    first: Option<f64>,
+use crate::descent::{Receding, Run, Steepest, Stop, steepest_direction};
+use crate::fault;
+use crate::objective::Objective;
+
+/// Values must rise this often in a row, and by this factor over the first, before a run counts as diverging.
+const RISES: usize = 10;
+const GROWTH: f64 = 1e6;
+
+/// Watches the values of a run.
+pub(crate) struct Watch {
+    first: f64,
+    last: f64,
+    rises: usize,
 }
 
-impl Default for DivergenceWatch {
-    /// Allows a hundredfold growth, which noise hardly reaches.
-    fn default() -> DivergenceWatch {
-        DivergenceWatch::new(100.0)
-    }
-}
-
-impl DivergenceWatch {
-    /// Allows the loss to grow by this multiple of the first one's size.
-    pub fn new(growth: f64) -> DivergenceWatch {
-        DivergenceWatch { growth, steps: 0, first: None }
+impl Watch {
+    pub(crate) fn new(first: f64) -> Watch {
+        Watch { first, last: first, rises: 0 }
     }
 
-    /// Takes in the loss of one step; an error of the data's kind once the run has diverged.
-    pub fn observe(&mut self, loss: f64) -> Result<()> {
-        let steps = self.steps;
-        self.steps += 1;
-        let first = *self.first.get_or_insert(loss);
-        let limit = first + self.growth * first.abs().max(f64::MIN_POSITIVE);
-        if loss.is_finite() && loss <= limit {
-            return Ok(());
+    pub(crate) fn see(&mut self, value: f64) {
+        self.rises = if value > self.last { self.rises + 1 } else { 0 };
+        self.last = value;
+    }
+
+    pub(crate) fn left_every_bound(&self) -> bool {
+        self.rises >= RISES && self.last - self.first > GROWTH * self.first.abs().max(1.0)
+    }
+
+    /// The sentence for the user; for a smooth function with the step that the curvature at the start allows.
+    pub(crate) fn explain(&self, objective: &dyn Objective, start: &Tensor, run: &Run, x: &Tensor) -> Stop {
+        let (first, last, iterations) = (self.first, self.last, run.iterations);
+        if iterations == 0 {
+            let text = format!(
+                "the value at the start is {first} and its gradient norm {}; start elsewhere",
+                run.gradient_norm
+            );
+            return Stop::Diverged(text.into());
         }
-        let problem = format!(
-            "the loss is {loss:e} after {steps} steps, {first:e} at the first; the run diverges: lower the learning rate, \
-             or clip the gradients"
-        );
-        Err(Error::Data { op: "DivergenceWatch", problem: problem.into() })
+        let text = format!("diverged: the value went from {first:e} to {last:e} in {iterations} iterations");
+        let remedy = match curvature(objective, start, x) {
+            Some(c) => format!(
+                "; the curvature along the way is {c:.3e}, so steps of gradient descent must stay below {:.3e}",
+                2.0 / c
+            ),
+            None => "; take smaller steps, or let `Armijo` choose them".to_string(),
+        };
+        Stop::Diverged((text + &remedy).into())
     }
+}
+
+/// vᵀ∇²f v / ‖v‖² at the start, along the way that was taken.
+fn curvature(objective: &dyn Objective, start: &Tensor, x: &Tensor) -> Option<f64> {
+    let way = x - &start.detach();
+    let largest = way.to_f64_vec().iter().fold(0.0f64, |most, v| most.max(v.abs()));
+    if !(largest > 0.0 && largest.is_finite()) {
+        return None;
+    }
+    let way = way / largest;
+    let product = objective.hessian_vector(&start.detach(), &way).ok()?;
+    let curvature = fault::dot(&way, &product).ok()? / fault::square_norm(&way);
+    (curvature > 0.0 && curvature.is_finite()).then_some(curvature)
+}
+
+/// Follows f along the negative gradient to a distance of a million times the size of x. If it never rises on the way and
+/// ends lower, f has no minimiser in sight.
+pub(crate) fn follow(objective: &dyn Objective, x: &Tensor, value: f64, gradient: &Tensor) -> Result<Option<Receding>> {
+    let Steepest::Direction(direction) = steepest_direction(gradient)? else { return Ok(None) };
+    let unit = 1.0 + fault::norm(x);
+    let (mut distance, mut lowest) = (0.0, value);
+    for power in 0..=6 {
+        distance = unit * 10f64.powi(power);
+        let found = objective.value(&fault::add_scaled(x, distance, &direction)?)?;
+        if found > lowest || found.is_nan() {
+            return Ok(None);
+        }
+        lowest = found;
+    }
+    Ok((lowest < value).then_some(Receding { direction, distance, value: lowest }))
 }

@@ -1,4 +1,4 @@
-//! Step rules for any differentiable function.
+//! Step rules and tools for any differentiable function.
 //!
 //! ```
 //! use tove_optim::Adam;
@@ -17,16 +17,15 @@
 extern crate self as tove_optim;
 
 mod clip;
-mod divergence;
 mod groups;
 pub mod lbfgs;
 mod optimizer;
 pub mod rules;
 pub mod schedule;
 pub mod settings;
+mod watch;
 
 pub use clip::{clip_norm, clip_value, gradient_norm};
-pub use divergence::DivergenceWatch;
 pub use groups::{Group, bias_or_norm};
 pub use lbfgs::{Lbfgs, LbfgsSettings};
 pub use optimizer::{Loss, Optimizer, OptimizerState, StateError};
@@ -35,3 +34,48 @@ pub use rules::{
     RmsProp, RmsPropSettings, Sgd, SgdSettings,
 };
 pub use schedule::{ReduceOnPlateau, ReduceOnPlateauSettings, Schedule};
+pub use watch::DivergenceWatch;
+
+// Tools for any differentiable function: objectives, descent, constraints, certificates.
+mod batches;
+mod convexity;
+mod descent;
+mod divergence;
+mod fault;
+pub mod landscape;
+mod line_search;
+mod multi_start;
+mod newton;
+pub mod objective;
+mod optimality;
+mod penalty_method;
+mod projection;
+mod sampling;
+mod stochastic;
+mod subgradient;
+
+pub use batches::Batches;
+pub use convexity::{
+    ChordViolation, Convex, LeastCurvature, TangentViolation, check_chords, check_tangents, least_curvature,
+};
+pub use descent::{
+    Receding, Rules, Run, State, Steepest, Stop, backtracking_descent, directional_derivative, gradient_descent,
+    is_descent_direction, iterate, random_start, steepest_descent, steepest_direction,
+};
+pub use landscape::{Landscape, vector_field};
+pub use line_search::{Armijo, Step};
+pub use multi_start::{MultiStart, multi_start};
+pub use newton::{Damping, Newton, NewtonStep, newton_step};
+pub use objective::{Objective, ravel};
+pub use optimality::{
+    BallSample, Claim, Classification, FirstOrder, Kind, SecondOrder, classify, first_order, sample_ball, second_order,
+};
+pub use penalty_method::{Indicator, Penalised, PenaltyRun, QuadraticPenalty, Round};
+pub use projection::{
+    Affine, BoxSet, ConvexSet, HalfSpace, Intersection, L1Ball, L2Ball, LInfBall, Simplex, projected_gradient,
+};
+pub use sampling::Region;
+pub use stochastic::{FiniteSum, StochasticRun, stochastic_gradient};
+pub use subgradient::{
+    NotSubgradient, SubgradientRun, check_subgradient, subgradient_descent, subgradient_descent_with,
+};
