@@ -59,7 +59,9 @@ impl Memory {
             y[i] = g_new[i] - g[i];
         }
         let curvature = dot(s, y);
-        if !(curvature > f64::EPSILON * (dot(s, s) * dot(y, y)).sqrt()) {
+        // False for NaN too.
+        let curved = curvature > f64::EPSILON * (dot(s, s) * dot(y, y)).sqrt();
+        if !curved {
             // A full ring has lost its oldest pair to the attempt.
             if self.count == self.capacity {
                 self.first = self.place(1);
