@@ -1,4 +1,4 @@
-//! Step rules for any differentiable function.
+//! Step rules and tools for any differentiable function.
 //!
 //! ```
 //! use tove_optim::Adam;
@@ -18,19 +18,23 @@ extern crate self as tove_optim;
 
 mod clip;
 mod groups;
+pub mod lbfgs;
 mod optimizer;
 pub mod rules;
 pub mod schedule;
 pub mod settings;
+mod watch;
 
 pub use clip::{clip_norm, clip_value, gradient_norm};
 pub use groups::{Group, bias_or_norm};
+pub use lbfgs::{Lbfgs, LbfgsSettings};
 pub use optimizer::{Loss, Optimizer, OptimizerState, StateError};
 pub use rules::{
     Adagrad, AdagradSettings, Adam, AdamSettings, AdamW, AdamWSettings, NesterovLookAhead, NesterovLookAheadSettings,
     RmsProp, RmsPropSettings, Sgd, SgdSettings,
 };
 pub use schedule::{ReduceOnPlateau, ReduceOnPlateauSettings, Schedule};
+pub use watch::DivergenceWatch;
 
 // Tools for any differentiable function: objectives, descent, constraints, certificates.
 mod batches;
