@@ -25,12 +25,15 @@ mod divergence;
 mod fault;
 pub mod landscape;
 mod line_search;
+pub mod losses;
 mod multi_start;
 mod newton;
 pub mod objective;
 mod optimality;
+pub mod penalties;
 mod penalty_method;
 mod projection;
+mod risk;
 mod sampling;
 mod stochastic;
 mod subgradient;
@@ -45,16 +48,19 @@ pub use descent::{
 };
 pub use landscape::{Landscape, vector_field};
 pub use line_search::{Armijo, Step};
+pub use losses::Loss;
 pub use multi_start::{MultiStart, multi_start};
 pub use newton::{Damping, Newton, NewtonStep, newton_step};
 pub use objective::{Objective, ravel};
 pub use optimality::{
     BallSample, Claim, Classification, FirstOrder, Kind, SecondOrder, classify, first_order, sample_ball, second_order,
 };
+pub use penalties::{Mask, Norm, Penalty, SparseActivations};
 pub use penalty_method::{Indicator, Penalised, PenaltyRun, QuadraticPenalty, Round};
 pub use projection::{
     Affine, BoxSet, ConvexSet, HalfSpace, Intersection, L1Ball, L2Ball, LInfBall, Simplex, projected_gradient,
 };
+pub use risk::{EmpiricalRisk, Fit, Fitted, Method, compare};
 pub use sampling::Region;
 pub use stochastic::{FiniteSum, StochasticRun, stochastic_gradient};
 pub use subgradient::{
