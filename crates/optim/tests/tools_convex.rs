@@ -246,7 +246,7 @@ fn c20_projections_are_feasible_idempotent_non_expansive_and_optimal() {
                 _ => Box::new(Intersection::new(vec![
                     Box::new(BoxSet::not_negative()),
                     Box::new(HalfSpace { normal: input(case, "normal"), offset: 0.5 }),
-                    Box::new(L2Ball::new(1.0)),
+                    Box::new(L1Ball::new(1.0)),
                 ])),
             };
             close(&set.project(&input(case, "w")).unwrap(), &output(case, "v"), 1e-6);

@@ -55,7 +55,7 @@ def projections():
         projection(f"simplex {i}", w, lambda v: [v >= 0, cvxpy.sum(v) == 2.0])
         projection(f"half_space {i}", w, lambda v: [a @ v <= -0.5], normal=a)
         projection(f"affine {i}", w, lambda v: [matrix @ v == right], matrix=matrix, right=right)
-        projection(f"intersection {i}", w, lambda v: [v >= 0, a @ v <= 0.5, cvxpy.norm(v, 2) <= 1.0], normal=a)
+        projection(f"intersection {i}", w, lambda v: [v >= 0, a @ v <= 0.5, cvxpy.norm(v, 1) <= 1.0], normal=a)
 
 
 def least_squares(name, x, y, constraints, **inputs):
