@@ -38,7 +38,7 @@ pub fn least_squares_data(n: usize, d: usize, seed: u64) -> (Tensor, Tensor) {
 
 /// The closed form.
 pub fn least_squares_solution(x: &Tensor, y: &Tensor) -> Tensor {
-    linalg::lstsq(x, y, None).unwrap().solution
+    linalg::lstsq(x, y, None).expect("finite data").solution
 }
 
 /// The reference values of `tests/reference/tools.py`.
@@ -48,8 +48,9 @@ pub struct Fixture(reader::Fixture);
 pub fn fixture() -> Fixture {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     // The reader looks below the crate that is being tested.
-    let crates = folder.parent().unwrap();
-    Fixture(reader::load(crates.join("optim/tests/fixtures/tools").to_str().unwrap()))
+    let crates = folder.parent().expect("crates lie in a folder");
+    let path = crates.join("optim/tests/fixtures/tools");
+    Fixture(reader::load(path.to_str().expect("a path in UTF-8")))
 }
 
 impl Fixture {
