@@ -3,8 +3,8 @@
 use tove_lessons::printed_forms::{
     binary_slope, bowl, epochs, is_minimum, least_squares_step, mse_slope, smoothed_targets,
 };
-use tove_optim::losses::{BinaryCrossEntropy, Smoothing, smooth_targets};
-use tove_optim::{Batches, Loss, Objective, second_order};
+use tove_optim::losses::{BinaryCrossEntropy, Loss, Smoothing, smooth_targets};
+use tove_optim::{Batches, Objective, second_order};
 use tove_tensor::{DType, Key, Tensor, grad};
 
 #[test]

@@ -13,9 +13,24 @@
 //! assert!(w.to_vec::<f64>().iter().all(|w| w.abs() < 1e-2));
 //! ```
 
-mod adam;
+// Derived code names this crate by its path from outside.
+extern crate self as tove_optim;
 
-pub use adam::Adam;
+mod clip;
+mod groups;
+mod optimizer;
+pub mod rules;
+pub mod schedule;
+pub mod settings;
+
+pub use clip::{clip_norm, clip_value, gradient_norm};
+pub use groups::{Group, bias_or_norm};
+pub use optimizer::{Loss, Optimizer, OptimizerState, StateError};
+pub use rules::{
+    Adagrad, AdagradSettings, Adam, AdamSettings, AdamW, AdamWSettings, NesterovLookAhead, NesterovLookAheadSettings,
+    RmsProp, RmsPropSettings, Sgd, SgdSettings,
+};
+pub use schedule::{ReduceOnPlateau, ReduceOnPlateauSettings, Schedule};
 
 // Tools for any differentiable function: objectives, descent, constraints, certificates.
 mod batches;
@@ -48,7 +63,6 @@ pub use descent::{
 };
 pub use landscape::{Landscape, vector_field};
 pub use line_search::{Armijo, Step};
-pub use losses::Loss;
 pub use multi_start::{MultiStart, multi_start};
 pub use newton::{Damping, Newton, NewtonStep, newton_step};
 pub use objective::{Objective, ravel};

@@ -4,10 +4,10 @@ mod support;
 
 use support::{close, fixture, input, near, output, tensor};
 use tove_optim::losses::{
-    Absolute, BinaryCrossEntropy, BinaryLogits, CrossEntropy, Exponential, Hinge, Huber, Logistic, Margin, Perfect,
-    Smoothing, Softmax, Squared, ZeroOne, margins, smooth_targets,
+    Absolute, BinaryCrossEntropy, BinaryLogits, CrossEntropy, Exponential, Hinge, Huber, Logistic, Loss, Margin,
+    Perfect, Smoothing, Softmax, Squared, ZeroOne, margins, smooth_targets,
 };
-use tove_optim::{Fit, Loss, Method, Newton, Objective, check_subgradient};
+use tove_optim::{Fit, Method, Newton, Objective, check_subgradient};
 use tove_tensor::{DType, Error, GradCheck, Key, Reduction, Scheme, Tensor, grad, numerical_jacobian};
 
 fn normal(seed: u64, shape: &[usize]) -> Tensor {

@@ -3,11 +3,11 @@
 mod support;
 
 use support::{close, fixture, input, least_squares_data, least_squares_solution, near};
-use tove_optim::losses::{Absolute, Exponential, Hinge, Huber, Logistic, Softmax, Squared};
+use tove_optim::losses::{Absolute, Exponential, Hinge, Huber, Logistic, Loss, Softmax, Squared};
 use tove_optim::penalties::{l1, l2, toward, tying};
 use tove_optim::{
-    Armijo, Fit, Loss, Mask, Method, Newton, Norm, Objective, Penalty, Rules, SparseActivations, compare,
-    gradient_descent, ravel,
+    Armijo, Fit, Mask, Method, Newton, Norm, Objective, Penalty, Rules, SparseActivations, compare, gradient_descent,
+    ravel,
 };
 use tove_tensor::{DType, Error, GradCheck, Key, Tensor, grad};
 

@@ -119,33 +119,39 @@ impl Error {
         matches!(self, Error::Data { .. })
     }
 
+    /// Two shapes that do not fit each other.
     #[cold]
-    pub(crate) fn shapes(op: &'static str, left: &Shape, right: &Shape, problem: impl Into<String>) -> Error {
+    pub fn shapes(op: &'static str, left: &Shape, right: &Shape, problem: impl Into<String>) -> Error {
         Error::ShapePair { op, shapes: Box::new((left.clone(), right.clone())), problem: problem.into().into() }
     }
 
+    /// One shape that `op` cannot take.
     #[cold]
-    pub(crate) fn shape(op: &'static str, shape: &Shape, problem: impl Into<String>) -> Error {
+    pub fn shape(op: &'static str, shape: &Shape, problem: impl Into<String>) -> Error {
         Error::Shape { op, shape: Box::new(shape.clone()), problem: problem.into().into() }
     }
 
+    /// An axis outside a shape.
     #[cold]
-    pub(crate) fn axis(op: &'static str, axis: isize, shape: &Shape) -> Error {
+    pub fn axis(op: &'static str, axis: isize, shape: &Shape) -> Error {
         Error::Axis { op, axis, shape: Box::new(shape.clone()) }
     }
 
+    /// A parameter out of its range.
     #[cold]
-    pub(crate) fn parameter(op: &'static str, name: &'static str, problem: impl Into<String>) -> Error {
+    pub fn parameter(op: &'static str, name: &'static str, problem: impl Into<String>) -> Error {
         Error::Parameter { op, name, problem: problem.into().into() }
     }
 
+    /// A derivative that does not exist.
     #[cold]
-    pub(crate) fn derivative(op: &'static str, problem: impl Into<String>) -> Error {
+    pub fn derivative(op: &'static str, problem: impl Into<String>) -> Error {
         Error::Derivative { op, problem: problem.into().into() }
     }
 
+    /// The data's state at fault.
     #[cold]
-    pub(crate) fn data(op: &'static str, problem: impl Into<String>) -> Error {
+    pub fn data(op: &'static str, problem: impl Into<String>) -> Error {
         Error::Data { op, problem: problem.into().into() }
     }
 }

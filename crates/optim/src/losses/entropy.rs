@@ -55,7 +55,7 @@ fn looked_up(op: &'static str, weights: Option<&Tensor>, target: &Tensor) -> Res
 /// gives +∞, never NaN, and 0 ln 0 = 0. From scores take [`Softmax`], which is exact where probabilities underflow.
 ///
 /// ```
-/// use tove_optim::{Loss, losses::CrossEntropy};
+/// use tove_optim::losses::{CrossEntropy, Loss};
 /// use tove_tensor::Tensor;
 /// let p = Tensor::from([[0.25, 0.75, 0.0]]);
 /// let by_class = CrossEntropy::default().mean(&p, &Tensor::from([1i64]))?;
@@ -159,7 +159,7 @@ pub fn smooth_targets(target: &Tensor, classes: usize, smoothing: Smoothing, dty
 /// Gradient by the scores: softmax(a) − onehot(y).
 ///
 /// ```
-/// use tove_optim::{Loss, losses::Softmax};
+/// use tove_optim::losses::{Softmax, Loss};
 /// use tove_tensor::Tensor;
 /// let loss = Softmax::default().mean(&Tensor::from([[1000.0, 1000.0]]), &Tensor::from([0i64]))?;
 /// assert_eq!(loss.item::<f64>(), 2f64.ln());
@@ -234,7 +234,7 @@ impl Loss for Softmax {
 /// −y ln p − (1−y) ln(1−p) from probabilities, with targets from 0 to 1. Its derivative by p is −y/p + (1−y)/(1−p).
 ///
 /// ```
-/// use tove_optim::{Loss, losses::BinaryCrossEntropy};
+/// use tove_optim::losses::{BinaryCrossEntropy, Loss};
 /// use tove_tensor::Tensor;
 /// let each = BinaryCrossEntropy.each(&Tensor::from([0.5, 1.0, 1.0]), &Tensor::from([1.0, 1.0, 0.0]))?;
 /// assert_eq!(each.to_vec::<f64>(), [2f64.ln(), 0.0, f64::INFINITY]);
@@ -264,7 +264,7 @@ impl Loss for BinaryCrossEntropy {
 /// derivative by z is σ(z) − y.
 ///
 /// ```
-/// use tove_optim::{Loss, losses::BinaryLogits};
+/// use tove_optim::losses::{BinaryLogits, Loss};
 /// use tove_tensor::Tensor;
 /// let each = BinaryLogits::default().each(&Tensor::from([1000.0, 1000.0]), &Tensor::from([1.0, 0.0]))?;
 /// assert_eq!(each.to_vec::<f64>(), [0.0, 1000.0]);

@@ -75,7 +75,7 @@ surrogate! {
     /// subgradient; the engine gives 0.
     ///
     /// ```
-    /// use tove_optim::{Loss, losses::Hinge};
+    /// use tove_optim::losses::{Hinge, Loss};
     /// use tove_tensor::Tensor;
     /// let each = Hinge.each(&Tensor::from([2.0, 0.5, -1.0]), &Tensor::from([1.0, 1.0, 1.0]))?;
     /// assert_eq!(each.to_vec::<f64>(), [0.0, 0.5, 2.0]);
@@ -88,7 +88,7 @@ surrogate! {
     /// ln(1 + e^(−yŷ)), the loss of logistic regression; the same as [`BinaryLogits`](super::BinaryLogits) with targets 0 and 1.
     ///
     /// ```
-    /// use tove_optim::{Loss, losses::Logistic};
+    /// use tove_optim::losses::{Logistic, Loss};
     /// use tove_tensor::Tensor;
     /// assert_eq!(Logistic.mean(&Tensor::from([0.0]), &Tensor::from([1.0]))?.item::<f64>(), 2f64.ln());
     /// # Ok::<(), tove_tensor::Error>(())
@@ -100,7 +100,7 @@ surrogate! {
     /// e^(−yŷ), the loss of boosting. Wrong predictions count without bound, so it suffers from mislabelled samples.
     ///
     /// ```
-    /// use tove_optim::{Loss, losses::Exponential};
+    /// use tove_optim::losses::{Exponential, Loss};
     /// use tove_tensor::Tensor;
     /// assert_eq!(Exponential.mean(&Tensor::from([0.0]), &Tensor::from([1.0]))?.item::<f64>(), 1.0);
     /// # Ok::<(), tove_tensor::Error>(())
@@ -119,7 +119,7 @@ fn refuse_tracked(loss: &dyn Loss, prediction: &Tensor) -> Result<()> {
 /// Its slope is 0 wherever it is defined, so nothing can be learned from it: a prediction that carries a derivative is refused.
 ///
 /// ```
-/// use tove_optim::{Loss, losses::ZeroOne};
+/// use tove_optim::losses::{ZeroOne, Loss};
 /// use tove_tensor::Tensor;
 /// let y = Tensor::from([1.0, 1.0, -1.0, 1.0]);
 /// assert_eq!(ZeroOne.mean(&Tensor::from([0.3, -2.0, -1.0, 0.0]), &y)?.item::<f64>(), 0.5);
@@ -154,7 +154,7 @@ impl Loss for ZeroOne {
 /// yŷ as a score: higher is better. Minimising it would favour wrong answers, so it is refused for training.
 ///
 /// ```
-/// use tove_optim::{Loss, losses::Margin};
+/// use tove_optim::losses::{Margin, Loss};
 /// use tove_tensor::Tensor;
 /// assert_eq!(Margin.mean(&Tensor::from([2.0]), &Tensor::from([-1.0]))?.item::<f64>(), -2.0);
 /// assert!(Margin.trainable().is_err());

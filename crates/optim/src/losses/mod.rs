@@ -20,7 +20,7 @@
 //! stretch to (n, n) in silence.
 //!
 //! ```
-//! use tove_optim::{Loss, losses::Huber};
+//! use tove_optim::losses::{Huber, Loss};
 //! use tove_tensor::Tensor;
 //! let loss = Huber::default().mean(&Tensor::from([0.5, 2.0]), &Tensor::from([0.0, 0.0]))?;
 //! assert_eq!(loss.item::<f64>(), (0.125 + 1.5) / 2.0);

@@ -8,7 +8,7 @@ use crate::fault;
 /// (ŷ − y)², with gradient 2(ŷ − y). The best constant prediction is the mean. A single far-off target can dominate it.
 ///
 /// ```
-/// use tove_optim::{Loss, losses::Squared};
+/// use tove_optim::losses::{Squared, Loss};
 /// use tove_tensor::Tensor;
 /// assert_eq!(Squared.mean(&Tensor::from([1.0, 3.0]), &Tensor::from([0.0, 0.0]))?.item::<f64>(), 5.0);
 /// # Ok::<(), tove_tensor::Error>(())
@@ -40,7 +40,7 @@ impl Loss for Squared {
 /// prediction is a median.
 ///
 /// ```
-/// use tove_optim::{Loss, losses::Absolute};
+/// use tove_optim::losses::{Absolute, Loss};
 /// use tove_tensor::Tensor;
 /// assert_eq!(Absolute.mean(&Tensor::from([1.0, -3.0]), &Tensor::from([0.0, 0.0]))?.item::<f64>(), 2.0);
 /// # Ok::<(), tove_tensor::Error>(())
@@ -66,7 +66,7 @@ impl Loss for Absolute {
 /// e²/2 for |e| ≤ δ and δ(|e| − δ/2) beyond: quadratic near 0, linear far away, with continuous value and slope.
 ///
 /// ```
-/// use tove_optim::{Loss, losses::Huber};
+/// use tove_optim::losses::{Huber, Loss};
 /// use tove_tensor::Tensor;
 /// let each = Huber::default().each(&Tensor::from([0.5, 2.0]), &Tensor::from([0.0, 0.0]))?;
 /// assert_eq!(each.to_vec::<f64>(), [0.125, 1.5]);

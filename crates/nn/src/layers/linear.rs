@@ -1,0 +1,75 @@
+//! The fully-connected layer: y = x Wᵀ + b with x (…, in), W (out, in), b (out): (in + 1) · out parameters.
+
+use tove_tensor::{Activation, DType, Tensor, TryOps};
+
+use super::{Layer, parameter};
+use crate::{Init, LayerReport, Module, Pass, Result, Rng};
+
+/// A fully-connected layer. First values are PyTorch's: uniform on ±1/√in.
+#[derive(Clone, Debug, Module)]
+pub struct Linear {
+    /// W, (out, in).
+    pub weight: Tensor,
+    /// b, (out).
+    pub bias: Option<Tensor>,
+}
+
+impl Linear {
+    /// A layer with bias.
+    ///
+    /// ```
+    /// use tove_nn::{Linear, ModuleExt, Rng};
+    /// assert_eq!(Linear::new(3, 4, &mut Rng::new(0)).count_parameters(), 16);
+    /// ```
+    pub fn new(inputs: usize, outputs: usize, rng: &mut Rng) -> Linear {
+        let bias = draw(Init::Uniform(1.0 / (inputs.max(1) as f64).sqrt()), &[outputs], rng);
+        Linear { bias: Some(bias), ..Linear::without_bias(inputs, outputs, rng) }
+    }
+
+    /// A layer without bias.
+    pub fn without_bias(inputs: usize, outputs: usize, rng: &mut Rng) -> Linear {
+        Linear { weight: draw(Init::InverseRoot, &[outputs, inputs], rng), bias: None }
+    }
+
+    /// The same layer with weights drawn by another rule and the bias, if any, 0.
+    pub fn init(self, rule: Init, rng: &mut Rng) -> Result<Linear> {
+        let (shape, dtype) = (self.weight.shape().clone(), self.weight.dtype());
+        let bias = self.bias.map(|bias| parameter(bias.detach().zeros_like()));
+        Ok(Linear { weight: parameter(rule.draw(shape, rng.key(), dtype)?), bias })
+    }
+
+    /// Number of features taken.
+    pub fn inputs(&self) -> usize {
+        self.weight.dims()[1]
+    }
+
+    /// Number of features given.
+    pub fn outputs(&self) -> usize {
+        self.weight.dims()[0]
+    }
+
+    fn apply(&self, x: &Tensor, activation: Activation, pass: &Pass) -> Result<Tensor> {
+        let y = x.try_linear(&self.weight, self.bias.as_ref(), activation)?;
+        pass.tell(self, x, &y, || {
+            let per_output = 2 * self.inputs() as u64; // with the bias taken as the last addition
+            LayerReport { flops: y.numel() as u64 * per_output, ..LayerReport::default() }
+        });
+        Ok(y)
+    }
+}
+
+/// A fresh f32 parameter. The rules used here cannot fail for f32.
+pub(super) fn draw(rule: Init, dims: &[usize], rng: &mut Rng) -> Tensor {
+    let value = rule.draw(dims, rng.key(), DType::F32);
+    parameter(value.unwrap_or_else(|_| Tensor::zeros(dims, DType::F32)))
+}
+
+impl Layer for Linear {
+    fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+        self.apply(x, Activation::Identity, pass)
+    }
+
+    fn forward_relu(&self, x: &Tensor, pass: &Pass) -> Option<Result<Tensor>> {
+        Some(self.apply(x, Activation::Relu, pass))
+    }
+}

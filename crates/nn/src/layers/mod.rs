@@ -1,0 +1,58 @@
+//! Layers: modules from one tensor to one tensor.
+
+mod activation;
+mod conv;
+mod dropout;
+mod embedding;
+mod linear;
+mod norm;
+mod pool;
+mod sequential;
+
+use tove_tensor::Tensor;
+
+use crate::{Module, Pass, Result};
+
+pub use activation::{Nonlinearity, PRelu};
+pub use conv::{Conv1d, Conv2d, ConvTranspose2d, output_size};
+pub use dropout::{Dropout, DropoutScaling};
+pub use embedding::Embedding;
+pub use linear::Linear;
+pub use norm::{BatchNorm, LayerNorm};
+pub use pool::{AvgPool2d, Flatten, GlobalAvgPool2d, MaxPool1d, MaxPool2d};
+pub use sequential::{Residual, Sequential};
+
+/// A module from one tensor to one tensor.
+pub trait Layer: Module {
+    /// The result for `x`.
+    fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor>;
+
+    /// The result with a rectifier behind it, if this layer can do both in one pass over memory.
+    fn forward_relu(&self, _x: &Tensor, _pass: &Pass) -> Option<Result<Tensor>> {
+        None
+    }
+
+    /// Whether this layer is a rectifier, so that the one before it may take its work over.
+    fn is_relu(&self) -> bool {
+        false
+    }
+}
+
+impl<L: Layer + ?Sized> Layer for Box<L> {
+    fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+        (**self).forward(x, pass)
+    }
+
+    fn forward_relu(&self, x: &Tensor, pass: &Pass) -> Option<Result<Tensor>> {
+        (**self).forward_relu(x, pass)
+    }
+
+    fn is_relu(&self) -> bool {
+        (**self).is_relu()
+    }
+}
+
+/// A leaf of the tape for a fresh parameter.
+pub(crate) fn parameter(value: Tensor) -> Tensor {
+    value.requires_grad()
+}

@@ -1,0 +1,5 @@
+//! Ready nets.
+
+mod mlp;
+
+pub use mlp::Mlp;
