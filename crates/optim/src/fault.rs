@@ -67,10 +67,12 @@ pub(crate) fn not_negative(op: &'static str, name: &'static str, value: f64) -> 
 
 /// All elements as f64, without a copy where they are that already.
 pub(crate) fn values(x: &Tensor) -> Cow<'_, [f64]> {
-    if x.dtype() == DType::F64 && x.is_contiguous() && !x.is_tracked() {
-        if let Ok(values) = x.as_slice::<f64>() {
-            return Cow::Borrowed(values);
-        }
+    if x.dtype() == DType::F64
+        && x.is_contiguous()
+        && !x.is_tracked()
+        && let Ok(values) = x.as_slice::<f64>()
+    {
+        return Cow::Borrowed(values);
     }
     Cow::Owned(x.detach().to_f64_vec())
 }

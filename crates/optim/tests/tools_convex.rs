@@ -1,5 +1,8 @@
 //! C8 to C12 and C19 to C22: convexity, optimality, subgradients, projections, penalties.
 
+// In helpers, too, an error is to end the test.
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use support::{close, fixture, input, least_squares_data, least_squares_solution, near, output};

@@ -1,5 +1,8 @@
 //! C1 to C3, C5 to C7 and C13 to C18: descent, its guarantees, stochastic steps.
 
+// In helpers, too, an error is to end the test.
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use std::f64::consts::PI;

@@ -1,5 +1,8 @@
 //! D1 to D8, D10, D11, D13 and D15: the losses one by one.
 
+// In helpers, too, an error is to end the test.
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use support::{close, fixture, input, near, output, tensor};

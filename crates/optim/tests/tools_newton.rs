@@ -1,5 +1,8 @@
 //! C36 to C38: Newton's method, steps and scaling, contours.
 
+// In helpers, too, an error is to end the test.
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use support::{close, least_squares_data, least_squares_solution};

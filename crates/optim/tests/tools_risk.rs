@@ -1,5 +1,8 @@
 //! D2, D9, D16 and D17: fitting any model with any loss, outliers, penalties, sparse activations.
 
+// In helpers, too, an error is to end the test.
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use support::{close, fixture, input, least_squares_data, least_squares_solution, near};
