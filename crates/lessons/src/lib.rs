@@ -2,5 +2,7 @@
 //! the statement it demonstrates; costs are counted with [`tove_tensor::meter`], never timed.
 
 pub mod association;
+pub mod log_sum_exp;
+pub mod printed_forms;
 pub mod program;
 pub mod tangent_matrices;

@@ -44,12 +44,15 @@ mod divergence;
 mod fault;
 pub mod landscape;
 mod line_search;
+pub mod losses;
 mod multi_start;
 mod newton;
 pub mod objective;
 mod optimality;
+pub mod penalties;
 mod penalty_method;
 mod projection;
+mod risk;
 mod sampling;
 mod stochastic;
 mod subgradient;
@@ -70,10 +73,12 @@ pub use objective::{Objective, ravel};
 pub use optimality::{
     BallSample, Claim, Classification, FirstOrder, Kind, SecondOrder, classify, first_order, sample_ball, second_order,
 };
+pub use penalties::{Mask, Norm, Penalty, SparseActivations};
 pub use penalty_method::{Indicator, Penalised, PenaltyRun, QuadraticPenalty, Round};
 pub use projection::{
     Affine, BoxSet, ConvexSet, HalfSpace, Intersection, L1Ball, L2Ball, LInfBall, Simplex, projected_gradient,
 };
+pub use risk::{EmpiricalRisk, Fit, Fitted, Method, compare};
 pub use sampling::Region;
 pub use stochastic::{FiniteSum, StochasticRun, stochastic_gradient};
 pub use subgradient::{
