@@ -20,7 +20,7 @@ use crate::{MetricError, Result, Score};
 /// ```
 ///
 /// # Errors
-/// If there are no samples, shapes do not fit, a target is out of range, or a logit is NaN.
+/// If there are no samples, shapes do not fit, a target is out of range, or a logit is NaN or +∞.
 pub fn negative_log_likelihood(targets: &Tensor, logits: &Tensor, weights: Option<&Tensor>) -> Result<Score> {
     const WHAT: &str = "negative_log_likelihood";
     let (n, classes) = check_scores(WHAT, targets, logits, false)?;
@@ -34,6 +34,10 @@ pub fn negative_log_likelihood(targets: &Tensor, logits: &Tensor, weights: Optio
         let sum: f64 = (0..classes).map(|class| (logit(class) - largest).exp()).sum();
         sum.ln() + largest - logit(targets.whole(i) as usize)
     })?;
+    if value.is_nan() {
+        let problem = "a row of logits has no softmax: it is infinite; mask with large negative numbers instead";
+        return Err(MetricError::parameter(WHAT, problem));
+    }
     Ok(Score::plain(value, n))
 }
 
