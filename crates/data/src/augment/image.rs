@@ -89,7 +89,7 @@ pub(super) fn run(images: &Tensor, size: Size, change: &impl Change) -> Result<T
     match images.dtype() {
         DType::F64 => run_typed::<f64, f64>(images, size, change, |x| x),
         DType::F32 => run_typed::<f32, f32>(images, size, change, |x| x),
-        _ => run_typed::<u8, f32>(images, size, change, |x| f32::from(x) * (1.0 / 255.0)),
+        _ => run_typed::<u8, f32>(images, size, change, |x| f32::from(x) / 255.0),
     }
 }
 

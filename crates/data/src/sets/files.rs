@@ -63,7 +63,7 @@ fn find(set: &'static str, dir: Option<&Path>, file: &str, advice: &'static str)
 
 /// Bytes as f32 in [0, 1].
 fn scaled(images: &Tensor) -> Result<Tensor> {
-    Ok(images.try_to_dtype(DType::F32)? * (1.0 / 255.0))
+    Ok(images.try_to_dtype(DType::F32)? / 255.0)
 }
 
 /// Fashion-MNIST: 60,000 and 10,000 grey images (1, 28, 28) of clothing in [0, 1], classes 0 … 9.
