@@ -25,7 +25,7 @@ pub mod prelude {
         Module, ModuleExt, Nonlinearity, Pass, Progress, Regression, Residual, Rng, Sequential, Trainer, evaluate,
         summary,
     };
-    pub use tove_optim::{Adagrad, Adam, AdamW, Optimizer, RmsProp, Schedule, Sgd};
+    pub use tove_optim::{Adagrad, Adam, AdamW, Lbfgs, Optimizer, RmsProp, Schedule, Sgd, clip_norm};
     pub use tove_tensor::{
         Activation, ConvOptions, CrossEntropy, DType, Error, GradCheck, Key, PoolOptions, Reduction, Result, Shape,
         Tensor, TryOps, TryUnary, checkpoint, grad, grad_of, gradcheck, hessian, hvp, jacobian, jvp, linearize,
