@@ -35,7 +35,7 @@ fn files_and_refusals() {
     assert!(matches!(Bpe::train("", 300), Err(DataError::EmptyText(_))));
     assert!(matches!(bpe.encode(""), Err(DataError::EmptyText(_))));
     assert!(Bpe::train(TEXT, 255).is_err());
-    for token in [-1, 1_000_000] {
+    for token in [-1i64, 1_000_000] {
         assert!(matches!(bpe.decode(&Tensor::from([0, token])), Err(DataError::Token { position: 1, .. })));
     }
 }

@@ -10,11 +10,11 @@ const KEY: Key = Key::new(0);
 /// Row i is (10 i, 10 i + 1), its target i.
 fn numbered(n: usize) -> TensorDataset {
     let x = (0..n).flat_map(|i| [10.0 * i as f32, 10.0 * i as f32 + 1.0]).collect::<Vec<_>>();
-    TensorDataset::new(Tensor::from_vec(x, [n, 2]), Tensor::arange(0, n as i64)).unwrap()
+    TensorDataset::new(Tensor::from_vec(x, [n, 2]), Tensor::arange(0, n as i64)).expect("equal lengths")
 }
 
 fn paired(data: &dyn Dataset) -> Vec<i64> {
-    let batch = data.all(KEY).unwrap();
+    let batch = data.all(KEY).expect("a batch");
     let (x, y) = (batch.x.to_vec::<f32>(), batch.y.to_vec::<i64>());
     assert!(x.chunks_exact(2).zip(&y).all(|(x, &y)| x == [10.0 * y as f32, 10.0 * y as f32 + 1.0]));
     y
