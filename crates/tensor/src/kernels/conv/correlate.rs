@@ -133,7 +133,7 @@ impl<T: ConvScalar> Correlation<T> {
     /// Pointers and sizes describe tensors as `convolve` says.
     pub unsafe fn run(&self) {
         let by_channels = 2 * self.outputs >= self.routines.lanes;
-        let blocks = if by_channels { channel_blocks(self.outputs, self.routines.lanes) } else { self.few_channels() };
+        let blocks = if by_channels { channel_blocks(self.outputs, self.routines.lanes, 2) } else { self.few_channels() };
         let width = blocks.last().map_or(0, |block| block.before + block.width);
         let (mut parts, mut packed) = (Vec::new(), 0);
         for rows in &self.axes[0].classes {

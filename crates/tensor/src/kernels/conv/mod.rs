@@ -16,6 +16,7 @@ pub(crate) mod pool;
 mod table;
 mod tiles;
 pub(crate) mod unfold;
+mod winograd;
 
 use correlate::{Correlation, Filters};
 use gradient::FilterGradient;
@@ -87,6 +88,23 @@ pub(crate) unsafe fn convolve<T: ConvScalar>(
     y: *mut T,
 ) {
     let taps = s.taps();
+    if T::SINGLE && winograd::pays(s) {
+        let job = winograd::Convolution {
+            images: s.images,
+            inputs: s.inputs,
+            outputs: s.outputs,
+            source: x.cast(),
+            source_size: s.image,
+            padding: s.padding,
+            gate: std::ptr::null(),
+            taps: winograd::Taps { pointer: w.cast(), output: s.inputs * taps, input: taps, flipped: false },
+            finish: Finish { bias: bias.cast(), relu },
+            result: Shared(y.cast()),
+            result_size: s.result,
+        };
+        // SAFETY: by the caller's promise, and `T` is `f32`.
+        return unsafe { job.run() };
+    }
     let filters = Filters {
         pointer: w,
         group: s.outputs * s.inputs * taps,
@@ -126,6 +144,24 @@ pub(crate) unsafe fn convolve_transposed<T: ConvScalar>(
     x: *mut T,
 ) {
     let taps = s.taps();
+    if T::SINGLE && winograd::pays(s) {
+        let job = winograd::Convolution {
+            images: s.images,
+            inputs: s.outputs,
+            outputs: s.inputs,
+            source: g.cast(),
+            source_size: s.result,
+            // The filter of three taps, turned round, begins that much further in front.
+            padding: s.padding.map(|padding| 2 - padding),
+            gate: gate.cast(),
+            taps: winograd::Taps { pointer: w.cast(), output: taps, input: s.inputs * taps, flipped: true },
+            finish: Finish { bias: std::ptr::null(), relu: false },
+            result: Shared(x.cast()),
+            result_size: s.image,
+        };
+        // SAFETY: by the caller's promise, and `T` is `f32`.
+        return unsafe { job.run() };
+    }
     let filters = Filters {
         pointer: w,
         group: s.outputs * s.inputs * taps,
@@ -165,6 +201,12 @@ pub(crate) unsafe fn filter_gradient<T: ConvScalar>(
     w: *mut T,
     bias: *mut T,
 ) {
+    if T::SINGLE && winograd::pays(s) {
+        let (w, bias) = (Shared(w.cast()), Shared(bias.cast()));
+        let job = winograd::FilterGradient { sizes: s, x: x.cast(), g: g.cast(), gate: gate.cast(), w, bias };
+        // SAFETY: by the caller's promise, and `T` is `f32`.
+        return unsafe { job.run() };
+    }
     let job = FilterGradient {
         routines: T::routines(isa()),
         sizes: s,
@@ -210,12 +252,12 @@ struct ChannelBlock {
     before: usize,
 }
 
-/// Cuts channels into blocks of two registers, the last of one if that is enough.
-fn channel_blocks(channels: usize, lanes: usize) -> Vec<ChannelBlock> {
-    let starts = (0..channels).step_by(2 * lanes);
+/// Cuts channels into blocks of so many registers, the last of fewer if that is enough.
+fn channel_blocks(channels: usize, lanes: usize, registers: usize) -> Vec<ChannelBlock> {
+    let starts = (0..channels).step_by(registers * lanes);
     starts
         .map(|first| {
-            let used = (channels - first).min(2 * lanes);
+            let used = (channels - first).min(registers * lanes);
             ChannelBlock { first, used, width: used.next_multiple_of(lanes), before: first }
         })
         .collect()

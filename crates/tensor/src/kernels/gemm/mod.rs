@@ -9,12 +9,12 @@
 
 mod driver;
 mod matrix;
-mod micro;
+pub(in crate::kernels) mod micro;
 mod outer;
 mod pack;
 mod panels;
 pub(in crate::kernels) mod scratch;
-mod table;
+pub(in crate::kernels) mod table;
 #[cfg(test)]
 mod tests;
 mod vecmat;
