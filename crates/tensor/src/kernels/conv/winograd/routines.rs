@@ -1,6 +1,6 @@
 //! What runs on registers between memory and the matrix products.
 
-use super::transforms::{both, filter, filter_gradient, gradient, image, result};
+use super::transforms::{Filter, FilterGradient, Gradient, Image, Result, Square, both};
 use super::{POINTS, SIDE};
 use crate::kernels::gemm::vector::{Routine, Vector};
 
@@ -61,6 +61,20 @@ pub(super) struct Strip {
     pub position: usize,
 }
 
+impl Strip {
+    /// The pixels of a tile.
+    #[inline(always)]
+    fn pixels<P>(&self, start: P) -> Square<P> {
+        Square { start, row: self.pitch * self.width, column: self.width }
+    }
+
+    /// The positions of a tile.
+    #[inline(always)]
+    fn points<P>(&self, start: P) -> Square<P> {
+        Square { start, row: POINTS * self.position, column: self.position }
+    }
+}
+
 /// Bᵀ d B for every tile: six by six pixels, four apart.
 pub(super) struct Images {
     pub strip: Strip,
@@ -79,11 +93,7 @@ impl Routine for Images {
                 for lane in (0..s.width).step_by(V::LANES) {
                     let from = self.pixels.add(SIDE * (i * s.pitch + j) * s.width + lane);
                     let to = self.out.add(tile * s.width + lane);
-                    both(
-                        |row, column| V::load(from.add((row * s.pitch + column) * s.width)),
-                        |d| image::<V>(d),
-                        |row, column, value| value.store(to.add((row * POINTS + column) * s.position)),
-                    );
+                    both::<V, Image, 6, 6>(s.pixels(from), s.points(to));
                 }
             }
         }
@@ -108,11 +118,7 @@ impl Routine for Gradients {
                 for lane in (0..s.width).step_by(V::LANES) {
                     let from = self.pixels.add(SIDE * (i * s.pitch + j) * s.width + lane);
                     let to = self.out.add(tile * s.width + lane);
-                    both(
-                        |row, column| V::load(from.add((row * s.pitch + column) * s.width)),
-                        |y| gradient::<V>(y),
-                        |row, column, value| value.store(to.add((row * POINTS + column) * s.position)),
-                    );
+                    both::<V, Gradient, 4, 6>(s.pixels(from), s.points(to));
                 }
             }
         }
@@ -138,11 +144,7 @@ impl Routine for Results {
                     for lane in (0..s.width).step_by(V::LANES) {
                         let from = self.products.add((i * s.columns + j) * s.width + lane);
                         let to = self.pixels.add(SIDE * (i * s.pitch + j) * s.width + lane);
-                        both(
-                            |row, column| V::load(from.add((row * POINTS + column) * s.position)),
-                            |m| result::<V>(m),
-                            |row, column, value| value.store(to.add((row * s.pitch + column) * s.width)),
-                        );
+                        both::<V, Result, 6, 4>(s.points(from), s.pixels(to));
                     }
                 }
             }
@@ -180,12 +182,9 @@ impl Routine for Filters {
                         *numbers.add(tap * V::LANES + l) = if inside { *from } else { 0.0 };
                     }
                 }
-                let to = self.out.add(lane);
-                both(
-                    |row, column| taps[3 * row + column],
-                    |g| filter::<V>(g),
-                    |row, column, value| value.store(to.add((row * POINTS + column) * self.position)),
-                );
+                let from = Square { start: numbers.cast_const(), row: 3 * V::LANES, column: V::LANES };
+                let to = Square { start: self.out.add(lane), row: POINTS * self.position, column: self.position };
+                both::<V, Filter, 3, 6>(from, to);
             }
         }
     }
@@ -209,11 +208,8 @@ impl Routine for FilterGradients {
                 for lane in (0..self.width).step_by(V::LANES) {
                     let from = self.sums.add(channel * self.width + lane);
                     let to = self.out.add(9 * channel * self.width + lane);
-                    both(
-                        |row, column| V::load(from.add((row * POINTS + column) * self.position)),
-                        |m| filter_gradient::<V>(m),
-                        |row, column, value| value.store(to.add((3 * row + column) * self.width)),
-                    );
+                    let from = Square { start: from, row: POINTS * self.position, column: self.position };
+                    both::<V, FilterGradient, 6, 3>(from, Square { start: to, row: 3 * self.width, column: self.width });
                 }
             }
         }

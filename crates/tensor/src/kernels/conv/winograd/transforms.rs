@@ -1,6 +1,7 @@
 //! The transforms of F(4×4, 3×3) along one axis; see the module above for the formulae.
 //!
-//! Each is written for registers, a channel per lane, and applied along columns and then along rows.
+//! Each is written for registers, a channel per lane, and applied along columns and then along rows. Types rather than
+//! closures name them: a closure would be compiled without the instruction set of its surroundings.
 
 use crate::kernels::gemm::vector::Vector;
 
@@ -36,7 +37,7 @@ unsafe fn butterfly<V: Vector<Scalar = f32>>(x: V, y: V) -> (V, V) {
 
 /// Bᵀ d: six neighbours of an image.
 #[inline(always)]
-pub(super) unsafe fn image<V: Vector<Scalar = f32>>(d: [V; 6]) -> [V; 6] {
+unsafe fn image<V: Vector<Scalar = f32>>(d: [V; 6]) -> [V; 6] {
     // SAFETY: the caller runs on the instruction set of `V`.
     unsafe {
         let first = fma(d[0], A2B2, fma(d[2], MINUS_A2_B2, d[4]));
@@ -56,7 +57,7 @@ pub(super) unsafe fn image<V: Vector<Scalar = f32>>(d: [V; 6]) -> [V; 6] {
 
 /// Aᵀ m: products at six points into four results.
 #[inline(always)]
-pub(super) unsafe fn result<V: Vector<Scalar = f32>>(m: [V; 6]) -> [V; 4] {
+unsafe fn result<V: Vector<Scalar = f32>>(m: [V; 6]) -> [V; 4] {
     // SAFETY: the caller runs on the instruction set of `V`.
     unsafe {
         let ((even_a, odd_a), (even_b, odd_b)) = (butterfly(m[1], m[2]), butterfly(m[3], m[4]));
@@ -71,7 +72,7 @@ pub(super) unsafe fn result<V: Vector<Scalar = f32>>(m: [V; 6]) -> [V; 4] {
 
 /// A y: the transpose of [`result`].
 #[inline(always)]
-pub(super) unsafe fn gradient<V: Vector<Scalar = f32>>(y: [V; 4]) -> [V; 6] {
+unsafe fn gradient<V: Vector<Scalar = f32>>(y: [V; 4]) -> [V; 6] {
     // SAFETY: the caller runs on the instruction set of `V`.
     unsafe {
         let (even_a, odd_a) = (fma(y[2], A2, y[0]), fma(y[3], A3, y[1].mul(V::splat(A))));
@@ -83,7 +84,7 @@ pub(super) unsafe fn gradient<V: Vector<Scalar = f32>>(y: [V; 4]) -> [V; 6] {
 
 /// G g: three values of a filter at six points.
 #[inline(always)]
-pub(super) unsafe fn filter<V: Vector<Scalar = f32>>(g: [V; 3]) -> [V; 6] {
+unsafe fn filter<V: Vector<Scalar = f32>>(g: [V; 3]) -> [V; 6] {
     // SAFETY: the caller runs on the instruction set of `V`.
     unsafe {
         let (even_a, odd_a) = (fma(g[2], NA * A2, g[0].mul(V::splat(NA))), g[1].mul(V::splat(NA * A)));
@@ -95,7 +96,7 @@ pub(super) unsafe fn filter<V: Vector<Scalar = f32>>(g: [V; 3]) -> [V; 6] {
 
 /// Gᵀ m: the transpose of [`filter`].
 #[inline(always)]
-pub(super) unsafe fn filter_gradient<V: Vector<Scalar = f32>>(m: [V; 6]) -> [V; 3] {
+unsafe fn filter_gradient<V: Vector<Scalar = f32>>(m: [V; 6]) -> [V; 3] {
     // SAFETY: the caller runs on the instruction set of `V`.
     unsafe {
         let ((even_a, odd_a), (even_b, odd_b)) = (butterfly(m[1], m[2]), butterfly(m[3], m[4]));
@@ -107,24 +108,65 @@ pub(super) unsafe fn filter_gradient<V: Vector<Scalar = f32>>(m: [V; 6]) -> [V; 
     }
 }
 
-/// Applies a transform to the columns and then to the rows of what `load(row, column)` gives.
-#[inline(always)]
-pub(super) unsafe fn both<V: Vector, const N: usize, const M: usize>(
-    load: impl Fn(usize, usize) -> V,
-    transform: impl Fn([V; N]) -> [V; M],
-    mut store: impl FnMut(usize, usize, V),
-) {
-    // SAFETY: the caller runs on the instruction set of `V`.
-    let mut half = unsafe { [[V::zero(); N]; M] };
-    for column in 0..N {
-        let turned = transform(std::array::from_fn(|row| load(row, column)));
-        for row in 0..M {
-            half[row][column] = turned[row];
+/// A transform of `N` numbers into `M`.
+pub(super) trait Transform<const N: usize, const M: usize> {
+    /// # Safety
+    /// Must be called from code compiled for the instruction set of `V`.
+    unsafe fn apply<V: Vector<Scalar = f32>>(x: [V; N]) -> [V; M];
+}
+
+macro_rules! transform {
+    ($name:ident, $function:ident, $n:literal, $m:literal) => {
+        pub(super) struct $name;
+
+        impl Transform<$n, $m> for $name {
+            #[inline(always)]
+            unsafe fn apply<V: Vector<Scalar = f32>>(x: [V; $n]) -> [V; $m] {
+                // SAFETY: passed on to the caller.
+                unsafe { $function(x) }
+            }
         }
-    }
-    for (row, half) in half.into_iter().enumerate() {
-        for (column, value) in transform(half).into_iter().enumerate() {
-            store(row, column, value);
+    };
+}
+transform!(Image, image, 6, 6);
+transform!(Result, result, 6, 4);
+transform!(Gradient, gradient, 4, 6);
+transform!(Filter, filter, 3, 6);
+transform!(FilterGradient, filter_gradient, 6, 3);
+
+/// Registers in memory: distances between rows and between columns.
+#[derive(Clone, Copy)]
+pub(super) struct Square<P> {
+    pub start: P,
+    pub row: usize,
+    pub column: usize,
+}
+
+/// Applies a transform to the columns and then to the rows of a square.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)]
+pub(super) unsafe fn both<V: Vector<Scalar = f32>, T: Transform<N, M>, const N: usize, const M: usize>(
+    from: Square<*const f32>,
+    to: Square<*mut f32>,
+) {
+    // SAFETY: the caller guarantees both squares and the instruction set of `V`.
+    unsafe {
+        let mut half = [[V::zero(); N]; M];
+        for column in 0..N {
+            let mut x = [V::zero(); N];
+            for row in 0..N {
+                x[row] = V::load(from.start.add(row * from.row + column * from.column));
+            }
+            let turned = T::apply(x);
+            for row in 0..M {
+                half[row][column] = turned[row];
+            }
+        }
+        for row in 0..M {
+            let values = T::apply(half[row]);
+            for column in 0..M {
+                values[column].store(to.start.add(row * to.row + column * to.column));
+            }
         }
     }
 }
