@@ -10,6 +10,7 @@
 
 mod correlate;
 mod gradient;
+mod halves;
 mod layout;
 mod plan;
 pub(crate) mod pool;
