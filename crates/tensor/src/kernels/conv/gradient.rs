@@ -169,14 +169,8 @@ pub(super) unsafe fn write_filters<T: ConvScalar>(
         for run in 1..runs {
             (r.add_rows)(sums.add(run * run_size), 0, 1, block.width * (k + 1), sums);
         }
-        let target = Target {
-            out: w.get().add(block.first * k),
-            plane: k,
-            rows: 1,
-            columns: k,
-            row_step: k,
-            column_step: 1,
-        };
+        let target =
+            Target { out: w.get().add(block.first * k), plane: k, rows: 1, columns: k, row_step: k, column_step: 1 };
         let finish = Finish { bias: std::ptr::null(), relu: false };
         (r.emit_pixel_major)(sums, block.width, block.used, &finish, &target);
         if !bias.get().is_null() {

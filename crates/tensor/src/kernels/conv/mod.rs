@@ -3,7 +3,8 @@
 //! y[n, o, i, j] = Σ_{c, s, t} w[o, c, s, t] · x[n, c, i·stride + s·dilation − padding, …] and the two maps that belong to
 //! the same trilinear form ⟨g, y⟩: its gradient by x (the transposed convolution) and by w. Every image is copied once
 //! into a padded scratch area in which the taps of a filter become fixed distances (`plan`); register tiles then run over
-//! output channels and pixels (`tiles`, compiled per instruction set in `table`).
+//! output channels and pixels (`tiles`, compiled per instruction set in `table`). Filters of 3×3 in single precision
+//! take a third of the multiplications by another method where that pays (`winograd`).
 //!
 //! Tasks are images, or fixed runs of images whose partial sums are added up in order, so that results are bit-identical
 //! for any number of threads.
@@ -88,24 +89,64 @@ pub(crate) unsafe fn convolve<T: ConvScalar>(
     relu: bool,
     y: *mut T,
 ) {
-    let taps = s.taps();
-    if T::SINGLE && winograd::pays(s) {
-        let job = winograd::Convolution {
-            images: s.images,
-            inputs: s.inputs,
-            outputs: s.outputs,
-            source: x.cast(),
-            source_size: s.image,
-            padding: s.padding,
-            gate: std::ptr::null(),
-            taps: winograd::Taps { pointer: w.cast(), output: s.inputs * taps, input: taps, flipped: false },
-            finish: Finish { bias: bias.cast(), relu },
-            result: Shared(y.cast()),
-            result_size: s.result,
-        };
-        // SAFETY: by the caller's promise, and `T` is `f32`.
-        return unsafe { job.run() };
+    // SAFETY: by the caller's promise, and `T` is `f32` where it is taken for that.
+    unsafe {
+        if T::SINGLE && winograd::pays(s) {
+            winograd::convolve(s, x.cast(), w.cast(), bias.cast(), relu, y.cast());
+        } else {
+            direct(s, x, w, bias, relu, y);
+        }
     }
+}
+
+/// The transposed convolution: `x` collects what `g` (images, groups · outputs, result) sends back through `w`.
+/// Where `gate` (null for none, else of the size of `g`) is not positive, `g` counts as zero.
+///
+/// # Safety
+/// As for [`convolve`], with `x` written.
+pub(crate) unsafe fn convolve_transposed<T: ConvScalar>(
+    s: &Sizes,
+    g: *const T,
+    gate: *const T,
+    w: *const T,
+    x: *mut T,
+) {
+    // SAFETY: as above.
+    unsafe {
+        if T::SINGLE && winograd::pays(s) {
+            winograd::convolve_transposed(s, g.cast(), gate.cast(), w.cast(), x.cast());
+        } else {
+            direct_transposed(s, g, gate, w, x);
+        }
+    }
+}
+
+/// The gradient by the filters, `w`[o, c, s, t] = Σ g[n, o, i, j] · x[n, c, …], and by the bias (null for none), the sum of
+/// `g` per channel; `gate` as for [`convolve_transposed`].
+///
+/// # Safety
+/// As for [`convolve`], with `w` and `bias` written.
+pub(crate) unsafe fn filter_gradient<T: ConvScalar>(
+    s: &Sizes,
+    x: *const T,
+    g: *const T,
+    gate: *const T,
+    w: *mut T,
+    bias: *mut T,
+) {
+    // SAFETY: as above.
+    unsafe {
+        if T::SINGLE && winograd::pays(s) {
+            winograd::filter_gradient(s, x.cast(), g.cast(), gate.cast(), w.cast(), bias.cast());
+        } else {
+            direct_filter_gradient(s, x, g, gate, w, bias);
+        }
+    }
+}
+
+/// [`convolve`] by tiles of the padded image.
+unsafe fn direct<T: ConvScalar>(s: &Sizes, x: *const T, w: *const T, bias: *const T, relu: bool, y: *mut T) {
+    let taps = s.taps();
     let filters = Filters {
         pointer: w,
         group: s.outputs * s.inputs * taps,
@@ -132,37 +173,9 @@ pub(crate) unsafe fn convolve<T: ConvScalar>(
     unsafe { job.run() }
 }
 
-/// The transposed convolution: `x` collects what `g` (images, groups · outputs, result) sends back through `w`.
-/// Where `gate` (null for none, else of the size of `g`) is not positive, `g` counts as zero.
-///
-/// # Safety
-/// As for [`convolve`], with `x` written.
-pub(crate) unsafe fn convolve_transposed<T: ConvScalar>(
-    s: &Sizes,
-    g: *const T,
-    gate: *const T,
-    w: *const T,
-    x: *mut T,
-) {
+/// [`convolve_transposed`] by tiles of the padded gradient.
+unsafe fn direct_transposed<T: ConvScalar>(s: &Sizes, g: *const T, gate: *const T, w: *const T, x: *mut T) {
     let taps = s.taps();
-    if T::SINGLE && winograd::pays(s) {
-        let job = winograd::Convolution {
-            images: s.images,
-            inputs: s.outputs,
-            outputs: s.inputs,
-            source: g.cast(),
-            source_size: s.result,
-            // The filter of three taps, turned round, begins that much further in front.
-            padding: s.padding.map(|padding| 2 - padding),
-            gate: gate.cast(),
-            taps: winograd::Taps { pointer: w.cast(), output: taps, input: s.inputs * taps, flipped: true },
-            finish: Finish { bias: std::ptr::null(), relu: false },
-            result: Shared(x.cast()),
-            result_size: s.image,
-        };
-        // SAFETY: by the caller's promise, and `T` is `f32`.
-        return unsafe { job.run() };
-    }
     let filters = Filters {
         pointer: w,
         group: s.outputs * s.inputs * taps,
@@ -189,12 +202,8 @@ pub(crate) unsafe fn convolve_transposed<T: ConvScalar>(
     unsafe { job.run() }
 }
 
-/// The gradient by the filters, `w`[o, c, s, t] = Σ g[n, o, i, j] · x[n, c, …], and by the bias (null for none), the sum of
-/// `g` per channel; `gate` as for [`convolve_transposed`].
-///
-/// # Safety
-/// As for [`convolve`], with `w` and `bias` written.
-pub(crate) unsafe fn filter_gradient<T: ConvScalar>(
+/// [`filter_gradient`] by tiles of (channel, tap) pairs.
+unsafe fn direct_filter_gradient<T: ConvScalar>(
     s: &Sizes,
     x: *const T,
     g: *const T,
@@ -202,12 +211,6 @@ pub(crate) unsafe fn filter_gradient<T: ConvScalar>(
     w: *mut T,
     bias: *mut T,
 ) {
-    if T::SINGLE && winograd::pays(s) {
-        let (w, bias) = (Shared(w.cast()), Shared(bias.cast()));
-        let job = winograd::FilterGradient { sizes: s, x: x.cast(), g: g.cast(), gate: gate.cast(), w, bias };
-        // SAFETY: by the caller's promise, and `T` is `f32`.
-        return unsafe { job.run() };
-    }
     let job = FilterGradient {
         routines: T::routines(isa()),
         sizes: s,

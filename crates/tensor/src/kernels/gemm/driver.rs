@@ -49,17 +49,17 @@ pub(super) struct Product<'a, T: 'static, B> {
 
 /// A block of the product; rows, columns and inner range are `(first, count)`.
 #[derive(Clone, Copy)]
-struct Block {
-    rows: (usize, usize),
-    columns: (usize, usize),
-    inner: (usize, usize),
+pub(super) struct Block {
+    pub rows: (usize, usize),
+    pub columns: (usize, usize),
+    pub inner: (usize, usize),
     /// First and last block of the inner dimension.
-    first: bool,
-    last: bool,
+    pub first: bool,
+    pub last: bool,
 }
 
 /// Operands of a block: packed, or where they are.
-struct Operands<T> {
+pub(super) struct Operands<T> {
     /// Packed panels of `a`, or null.
     left: *mut T,
     /// Packed panels of `b`, or null.
@@ -75,7 +75,7 @@ unsafe impl<T> Sync for Operands<T> {}
 
 /// The `index`-th of `parts` even parts of `0..total`, as `(first, count)`.
 #[inline]
-fn part(total: usize, parts: usize, index: usize) -> (usize, usize) {
+pub(super) fn part(total: usize, parts: usize, index: usize) -> (usize, usize) {
     let (size, extra) = (total / parts, total % parts);
     (index * size + index.min(extra), size + usize::from(index < extra))
 }
@@ -188,6 +188,7 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
         let (row_parts, column_parts) = if pack_in_task { (1, panels.min(wanted)) } else { cut(tiles, panels, wanted) };
         let left_size = if pack_left { tiles * k * self.kernels.padded_rows() } else { 0 };
         let right_size = if pack_right && !pack_in_task { panels * k * self.kernels.columns() } else { 0 };
+        let strips = self.strips(block);
         with_scratch(Slot::Left, left_size, |left: *mut T| {
             with_scratch(Slot::Right, right_size, |right: *mut T| {
                 let operands = Operands { left, right, pack_in_task };
@@ -197,7 +198,13 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
                     let tile_range = part(tiles, row_parts, task / column_parts);
                     let panel_range = part(panels, column_parts, task % column_parts);
                     // SAFETY: the ranges of different tasks are disjoint parts of the result.
-                    unsafe { self.task(&operands, block, tile_range, panel_range) };
+                    unsafe {
+                        if strips {
+                            self.task_by_strips(&operands, block, tile_range, panel_range);
+                        } else {
+                            self.task(&operands, block, tile_range, panel_range);
+                        }
+                    }
                 });
             });
         });
@@ -267,7 +274,13 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
     }
 
     /// Multiplies the tiles and panels of a task.
-    unsafe fn task(&self, operands: &Operands<T>, block: Block, tiles: (usize, usize), panels: (usize, usize)) {
+    pub(super) unsafe fn task(
+        &self,
+        operands: &Operands<T>,
+        block: Block,
+        tiles: (usize, usize),
+        panels: (usize, usize),
+    ) {
         let width = self.kernels.columns();
         let k = block.inner.1;
         let scratch = if operands.pack_in_task { k * width } else { 0 };

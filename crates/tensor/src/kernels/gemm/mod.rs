@@ -14,6 +14,7 @@ mod outer;
 mod pack;
 mod panels;
 pub(in crate::kernels) mod scratch;
+mod strips;
 pub(in crate::kernels) mod table;
 #[cfg(test)]
 mod tests;

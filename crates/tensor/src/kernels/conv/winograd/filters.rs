@@ -19,7 +19,7 @@ use crate::pool::parallel_for;
 const RUNS: usize = 16;
 
 /// The gradient of one convolution with 3×3 filters.
-pub(in crate::kernels::conv) struct FilterGradient<'a> {
+pub(super) struct FilterGradient<'a> {
     pub sizes: &'a Sizes,
     pub x: *const f32,
     pub g: *const f32,
@@ -89,7 +89,11 @@ impl FilterGradient<'_> {
         let (tile_position, gradient_position) = plan.positions();
         let position = position_stride(s.inputs * block.width);
         let first = groups.start;
-        let bias = if self.bias.get().is_null() { std::ptr::null_mut() } else { sums.wrapping_add(9 * s.inputs * block.width) };
+        let bias = if self.bias.get().is_null() {
+            std::ptr::null_mut()
+        } else {
+            sums.wrapping_add(9 * s.inputs * block.width)
+        };
         // SAFETY: scratch areas have the room asked for; the rest is the caller's.
         unsafe {
             if !bias.is_null() {

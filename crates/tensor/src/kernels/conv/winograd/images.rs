@@ -17,7 +17,7 @@ use crate::pool::parallel_for;
 /// Filters in memory: distances between results' channels and between sources' channels, and whether they are turned
 /// round.
 #[derive(Clone, Copy)]
-pub(in crate::kernels::conv) struct Taps {
+pub(super) struct Taps {
     pub pointer: *const f32,
     pub output: usize,
     pub input: usize,
@@ -25,7 +25,7 @@ pub(in crate::kernels::conv) struct Taps {
 }
 
 /// One convolution with 3×3 filters.
-pub(in crate::kernels::conv) struct Convolution {
+pub(super) struct Convolution {
     pub images: usize,
     pub inputs: usize,
     pub outputs: usize,
@@ -105,8 +105,7 @@ impl Plan {
                 },
             );
             let position = self.positions().0;
-            let strip =
-                Strip { rows: unit.rows, columns: self.grid.columns, width: self.width, pitch, position };
+            let strip = Strip { rows: unit.rows, columns: self.grid.columns, width: self.width, pitch, position };
             on(self.isa, Images { strip, pixels: window, out });
         }
     }

@@ -37,10 +37,10 @@ mod routines;
 mod tests;
 mod transforms;
 
-pub(super) use filters::FilterGradient;
-pub(super) use images::{Convolution, Taps};
-
-use super::Sizes;
+use super::layout::Finish;
+use super::{Shared, Sizes};
+use filters::FilterGradient;
+use images::{Convolution, Taps};
 
 /// Results of a tile along an axis.
 const SIDE: usize = 4;
@@ -65,4 +65,66 @@ pub(super) fn pays(s: &Sizes) -> bool {
     let transformed = tiles * (POSITIONS * pairs + 400 * (s.inputs + s.outputs)) + 200 * pairs;
     let direct = s.images * s.result[0] * s.result[1] * (9 * pairs + 20 * (s.inputs + s.outputs));
     10 * transformed < 9 * direct
+}
+
+/// [`convolve`](super::convolve) by this method.
+///
+/// # Safety
+/// As there, for filters of 3×3, stride and dilation 1, one group and a padding of at most 2.
+pub(super) unsafe fn convolve(s: &Sizes, x: *const f32, w: *const f32, bias: *const f32, relu: bool, y: *mut f32) {
+    let job = Convolution {
+        images: s.images,
+        inputs: s.inputs,
+        outputs: s.outputs,
+        source: x,
+        source_size: s.image,
+        padding: s.padding,
+        gate: std::ptr::null(),
+        taps: Taps { pointer: w, output: 9 * s.inputs, input: 9, flipped: false },
+        finish: Finish { bias, relu },
+        result: Shared(y),
+        result_size: s.result,
+    };
+    // SAFETY: by the caller's promise.
+    unsafe { job.run() }
+}
+
+/// [`convolve_transposed`](super::convolve_transposed) by this method.
+///
+/// # Safety
+/// As for [`convolve`].
+pub(super) unsafe fn convolve_transposed(s: &Sizes, g: *const f32, gate: *const f32, w: *const f32, x: *mut f32) {
+    let job = Convolution {
+        images: s.images,
+        inputs: s.outputs,
+        outputs: s.inputs,
+        source: g,
+        source_size: s.result,
+        // A filter of three taps that is turned round begins that much further in front.
+        padding: s.padding.map(|padding| 2 - padding),
+        gate,
+        taps: Taps { pointer: w, output: 9, input: 9 * s.inputs, flipped: true },
+        finish: Finish { bias: std::ptr::null(), relu: false },
+        result: Shared(x),
+        result_size: s.image,
+    };
+    // SAFETY: by the caller's promise.
+    unsafe { job.run() }
+}
+
+/// [`filter_gradient`](super::filter_gradient) by this method.
+///
+/// # Safety
+/// As for [`convolve`].
+pub(super) unsafe fn filter_gradient(
+    s: &Sizes,
+    x: *const f32,
+    g: *const f32,
+    gate: *const f32,
+    w: *mut f32,
+    bias: *mut f32,
+) {
+    let job = FilterGradient { sizes: s, x, g, gate, w: Shared(w), bias: Shared(bias) };
+    // SAFETY: by the caller's promise.
+    unsafe { job.run() }
 }

@@ -209,7 +209,10 @@ impl Routine for FilterGradients {
                     let from = self.sums.add(channel * self.width + lane);
                     let to = self.out.add(9 * channel * self.width + lane);
                     let from = Square { start: from, row: POINTS * self.position, column: self.position };
-                    both::<V, FilterGradient, 6, 3>(from, Square { start: to, row: 3 * self.width, column: self.width });
+                    both::<V, FilterGradient, 6, 3>(
+                        from,
+                        Square { start: to, row: 3 * self.width, column: self.width },
+                    );
                 }
             }
         }

@@ -44,14 +44,7 @@ unsafe fn image<V: Vector<Scalar = f32>>(d: [V; 6]) -> [V; 6] {
         let last = fma(d[1], A2B2, fma(d[3], MINUS_A2_B2, d[5]));
         let (even_a, odd_a) = (fma(d[2], -B2, d[4]), fma(d[1], -B2, d[3]));
         let (even_b, odd_b) = (fma(d[2], -A2, d[4]), fma(d[1], -A2, d[3]));
-        [
-            first,
-            fma(odd_a, A, even_a),
-            fma(odd_a, -A, even_a),
-            fma(odd_b, B, even_b),
-            fma(odd_b, -B, even_b),
-            last,
-        ]
+        [first, fma(odd_a, A, even_a), fma(odd_a, -A, even_a), fma(odd_b, B, even_b), fma(odd_b, -B, even_b), last]
     }
 }
 
