@@ -47,7 +47,9 @@ def make_net(parameters):
     """The net and its batch of inputs."""
     batch = parameters["batch"]
     if parameters.get("net") == "cnn":
-        return make_cnn(), torch.from_numpy(fill(1, (batch, 1, 28, 28)))
+        layout = torch.channels_last if parameters.get("channels_last") else torch.contiguous_format
+        x = torch.from_numpy(fill(1, (batch, 1, 28, 28)))
+        return make_cnn().to(memory_format=layout), x.to(memory_format=layout)
     sizes = parameters["sizes"]
     return make_mlp(sizes), torch.from_numpy(fill(1, (batch, sizes[0])))
 

@@ -22,8 +22,7 @@ const PARALLEL: usize = 250_000;
 const TASK: usize = 250_000;
 /// Products up to this many multiply-adds take the shortest way.
 const SMALL: usize = 1 << 15;
-/// Bytes of a cache line.
-const LINE: usize = 64;
+const LINE: usize = 64; // Bytes of a cache line.
 /// Numbers that make a packing task.
 const PACK_TASK: usize = 1 << 15;
 /// Most tasks of a block.
@@ -188,7 +187,6 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
         let (row_parts, column_parts) = if pack_in_task { (1, panels.min(wanted)) } else { cut(tiles, panels, wanted) };
         let left_size = if pack_left { tiles * k * self.kernels.padded_rows() } else { 0 };
         let right_size = if pack_right && !pack_in_task { panels * k * self.kernels.columns() } else { 0 };
-        let strips = self.strips(block);
         with_scratch(Slot::Left, left_size, |left: *mut T| {
             with_scratch(Slot::Right, right_size, |right: *mut T| {
                 let operands = Operands { left, right, pack_in_task };
@@ -198,13 +196,7 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
                     let tile_range = part(tiles, row_parts, task / column_parts);
                     let panel_range = part(panels, column_parts, task % column_parts);
                     // SAFETY: the ranges of different tasks are disjoint parts of the result.
-                    unsafe {
-                        if strips {
-                            self.task_by_strips(&operands, block, tile_range, panel_range);
-                        } else {
-                            self.task(&operands, block, tile_range, panel_range);
-                        }
-                    }
+                    unsafe { self.task(&operands, block, tile_range, panel_range) };
                 });
             });
         });
@@ -274,7 +266,7 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
     }
 
     /// Multiplies the tiles and panels of a task.
-    pub(super) unsafe fn task(
+    pub(super) unsafe fn tiles_of_task(
         &self,
         operands: &Operands<T>,
         block: Block,

@@ -24,7 +24,7 @@ const SHORT: usize = 64;
 
 impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
     /// Whether the block goes by way of strips.
-    pub(super) fn strips(&self, block: Block) -> bool {
+    fn strips(&self, block: Block) -> bool {
         let (m, k) = (block.rows.1, block.inner.1);
         let whole = block.first && block.last && !self.accumulate && self.c.col_stride == 1;
         let clash = (self.c.row_stride.unsigned_abs() * size_of::<T>()).is_multiple_of(PAGE);
@@ -32,17 +32,21 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
         whole && k <= SHORT && m >= 8 && (bytes > HUGE || (clash && bytes > LARGE))
     }
 
-    /// Multiplies the tiles and panels of a task.
+    /// Multiplies the tiles and panels of a task, straight into the result or by way of strips.
     ///
     /// # Safety
     /// As for [`Product::run`].
-    pub(super) unsafe fn task_by_strips(
+    pub(super) unsafe fn task(
         &self,
         operands: &Operands<T>,
         block: Block,
         tiles: (usize, usize),
         panels: (usize, usize),
     ) {
+        if !self.strips(block) {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.tiles_of_task(operands, block, tiles, panels) };
+        }
         let width = self.kernels.columns();
         let tile_count = block.rows.1.div_ceil(self.kernels.rows);
         let first_row = part(block.rows.1, tile_count, tiles.0).0;
@@ -60,7 +64,7 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
                 let near = Product { c: MatMut { ptr, row_stride: stride as isize, ..self.c }, ..*self };
                 // SAFETY: the strip has room for these rows and columns, which lie inside the result.
                 unsafe {
-                    near.task(operands, block, tiles, (first, count));
+                    near.tiles_of_task(operands, block, tiles, (first, count));
                     for i in 0..rows {
                         let to = self.c.at(row + i, column);
                         std::ptr::copy_nonoverlapping(buffer.add(i * stride), to, columns);

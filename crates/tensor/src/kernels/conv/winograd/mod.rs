@@ -52,7 +52,8 @@ const POSITIONS: usize = POINTS * POINTS;
 const BLOCK: usize = 64;
 
 /// Whether the method serves these sizes and saves time: a rough count of multiply-adds of both ways, in which a number
-/// that is transformed or copied counts as several.
+/// that is transformed or copied counts as several. Transforming the filters, whose 36 positions may well go to memory
+/// and back, weighs most when there are few tiles.
 pub(super) fn pays(s: &Sizes) -> bool {
     if s.kernel != [3, 3] || s.stride != [1, 1] || s.dilation != [1, 1] || s.groups != 1 {
         return false;
@@ -62,7 +63,7 @@ pub(super) fn pays(s: &Sizes) -> bool {
     }
     let tiles = s.images * s.result[0].div_ceil(SIDE) * s.result[1].div_ceil(SIDE);
     let pairs = s.inputs * s.outputs;
-    let transformed = tiles * (POSITIONS * pairs + 400 * (s.inputs + s.outputs)) + 200 * pairs;
+    let transformed = tiles * (POSITIONS * pairs + 400 * (s.inputs + s.outputs)) + 800 * pairs;
     let direct = s.images * s.result[0] * s.result[1] * (9 * pairs + 20 * (s.inputs + s.outputs));
     10 * transformed < 9 * direct
 }
