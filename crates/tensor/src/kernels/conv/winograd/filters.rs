@@ -3,11 +3,10 @@
 //! Tasks are runs of groups of tiles, cut by their number alone, times blocks of output channels. Each adds up the
 //! products of its groups in order and turns the sums into filters; the filters of the runs are then added in order.
 
-use super::images::{Plan, Source, places};
+use super::images::{Plan, Source, gated_pixels, places};
 use super::products::{Products, Stack, position_stride};
 use super::routines::{FilterGradients, Gradients, Strip, ToPixels};
 use super::{POSITIONS, SIDE};
-use crate::kernels::conv::correlate::gated;
 use crate::kernels::conv::gradient::write_filters;
 use crate::kernels::conv::{ChannelBlock, Shared, Sizes, piece};
 use crate::kernels::gemm::GemmScalar;
@@ -137,7 +136,8 @@ impl FilterGradient<'_> {
                 unsafe {
                     let start = self.x.add(unit.image * s.inputs * s.image[0] * s.image[1]);
                     let (channels, size, padding) = (s.inputs, s.image, s.padding);
-                    let source = Source { start, channels, size, padding, places: &places.image };
+                    let source =
+                        Source { start, gate: std::ptr::null(), channels, size, padding, places: &places.image };
                     plan.transform_image(&unit, &source, window, tiles.add(count * plan.width));
                 }
                 count += unit.rows * plan.grid.columns;
@@ -156,7 +156,7 @@ impl FilterGradient<'_> {
     ) {
         let [height, length] = self.sizes.result;
         let (plane, pitch) = (height * length, SIDE * plan.grid.columns);
-        let (area, count) = (SIDE * plan.grid.strip * pitch, block.used * plane);
+        let area = SIDE * plan.grid.strip * pitch;
         // Places are counted for the widest block.
         let scaled: Vec<usize>;
         let gradient_places = if block.width == plan.widest {
@@ -175,9 +175,9 @@ impl FilterGradient<'_> {
                 unsafe {
                     (plan.routines.zero)(pixels, area * block.width);
                     let gate = if self.gate.is_null() { self.gate } else { self.gate.add(place) };
-                    gated(self.g.add(place), gate, count, |g| {
-                        let (from, channels, count) = (g.add(first * length), block.used, rows * length);
-                        on(plan.isa, ToPixels { from, plane, channels, count, places: gradient_places, to: pixels });
+                    let (channels, count, places) = (block.used, rows * length, gradient_places);
+                    gated_pixels(self.g.add(place), gate, channels, plane, first * length, count, |from, plane| {
+                        on(plan.isa, ToPixels { from, plane, channels, count, places, to: pixels });
                     });
                     if !bias.is_null() {
                         (plan.routines.add_rows)(pixels, block.width, rows * pitch, block.width, bias);

@@ -7,11 +7,11 @@ use super::{BLOCK, POINTS, POSITIONS, SIDE};
 use crate::kernels::conv::correlate::gated;
 use crate::kernels::conv::layout::{Finish, Target};
 use crate::kernels::conv::table::{ConvScalar, Routines};
-use crate::kernels::conv::{ChannelBlock, Shared, channel_blocks, piece};
+use crate::kernels::conv::{ChannelBlock, Gate, Shared, channel_blocks, piece};
 use crate::kernels::gemm::GemmScalar;
 use crate::kernels::gemm::scratch::{Slot, with_scratch};
 use crate::kernels::gemm::vector::on;
-use crate::kernels::simd::{Isa, isa};
+use crate::kernels::simd::{Isa, dispatch, isa};
 use crate::pool::parallel_for;
 
 /// Filters in memory: distances between results' channels and between sources' channels, and whether they are turned
@@ -93,17 +93,11 @@ impl Plan {
         unsafe {
             (self.routines.zero)(window, rows * pitch * self.width);
             let lead = (first + above - top) * pitch + before;
-            on(
-                self.isa,
-                ToPixels {
-                    from: from.start.add(first * length),
-                    plane: height * length,
-                    channels: from.channels,
-                    count: (end - first) * length,
-                    places: from.places,
-                    to: window.add(lead * self.width),
-                },
-            );
+            let to = window.add(lead * self.width);
+            let (count, channels, places) = ((end - first) * length, from.channels, from.places);
+            gated_pixels(from.start, from.gate, channels, height * length, first * length, count, |from, plane| {
+                on(self.isa, ToPixels { from, plane, channels, count, places, to });
+            });
             let position = self.positions().0;
             let strip = Strip { rows: unit.rows, columns: self.grid.columns, width: self.width, pitch, position };
             on(self.isa, Images { strip, pixels: window, out });
@@ -114,6 +108,8 @@ impl Plan {
 /// An image to be transformed.
 pub(super) struct Source<'a> {
     pub start: *const f32,
+    /// Where not positive, the image counts as zero; null for none.
+    pub gate: *const f32,
     pub channels: usize,
     pub size: [usize; 2],
     pub padding: [usize; 2],
@@ -124,6 +120,38 @@ pub(super) struct Source<'a> {
 /// Places of the first `rows` rows of `length` pixels in an area whose rows are `pitch` pixels of `width` numbers.
 pub(super) fn places(rows: usize, length: usize, pitch: usize, width: usize) -> Vec<usize> {
     (0..rows * length).map(|pixel| (pixel / length * pitch + pixel % length) * width).collect()
+}
+
+/// Calls `body` with pixels `first..first + count` of every channel, gated if there is a gate, and the distance between
+/// channels.
+///
+/// # Safety
+/// `from` and `gate` (unless null) have `channels` planes of `plane` numbers.
+pub(super) unsafe fn gated_pixels(
+    from: *const f32,
+    gate: *const f32,
+    channels: usize,
+    plane: usize,
+    first: usize,
+    count: usize,
+    body: impl FnOnce(*const f32, usize),
+) {
+    // SAFETY: by the caller's promise; the scratch area has the room asked for.
+    unsafe {
+        if gate.is_null() {
+            body(from.add(first), plane);
+        } else if count == plane {
+            gated(from, gate, channels * plane, |from| body(from, plane));
+        } else {
+            with_scratch(Slot::Gated, channels * count, |to: *mut f32| {
+                for channel in 0..channels {
+                    let place = channel * plane + first;
+                    dispatch(Gate { g: from.add(place), gate: gate.add(place), to: to.add(channel * count), count });
+                }
+                body(to, count);
+            });
+        }
+    }
 }
 
 impl Convolution {
@@ -216,11 +244,10 @@ impl Convolution {
         let count = self.inputs * self.source_size[0] * self.source_size[1];
         // SAFETY: the image and its gate, as the caller guarantees.
         unsafe {
+            let start = self.source.add(unit.image * count);
             let gate = if self.gate.is_null() { self.gate } else { self.gate.add(unit.image * count) };
-            gated(self.source.add(unit.image * count), gate, count, |start| {
-                let (channels, size, padding) = (self.inputs, self.source_size, self.padding);
-                plan.transform_image(unit, &Source { start, channels, size, padding, places }, window, out);
-            });
+            let (channels, size, padding) = (self.inputs, self.source_size, self.padding);
+            plan.transform_image(unit, &Source { start, gate, channels, size, padding, places }, window, out);
         }
     }
 
