@@ -1,4 +1,4 @@
-"""PyTorch: W1 and W2 (training steps with fused Adam), W6 (one-row prediction under inference_mode)."""
+"""PyTorch: W1, W2 and W4 (training steps with fused Adam), W4 and W6 (prediction under inference_mode)."""
 
 import torch
 from torch import nn
@@ -21,14 +21,46 @@ def make_mlp(sizes):
     return net
 
 
+def make_cnn():
+    """The net of W4; parameters in [-1/sqrt(fan in), 1/sqrt(fan in)), seeds 10, 11, 12, ..."""
+    net = nn.Sequential(
+        nn.Conv2d(1, 32, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(3136, 128),
+        nn.ReLU(),
+        nn.Linear(128, 10),
+    )
+    with torch.no_grad():
+        for index, parameter in enumerate(net.parameters()):
+            if parameter.dim() > 1:
+                scale = parameter[0].numel() ** -0.5
+            parameter.copy_(torch.from_numpy(fill(10 + index, tuple(parameter.shape), scale)))
+    return net
+
+
+def make_net(parameters):
+    """The net and its batch of inputs."""
+    batch = parameters["batch"]
+    if parameters.get("net") == "cnn":
+        layout = torch.channels_last if parameters.get("channels_last") else torch.contiguous_format
+        x = torch.from_numpy(fill(1, (batch, 1, 28, 28)))
+        return make_cnn().to(memory_format=layout), x.to(memory_format=layout)
+    sizes = parameters["sizes"]
+    return make_mlp(sizes), torch.from_numpy(fill(1, (batch, sizes[0])))
+
+
 class Training:
     """Forward, backward and a fused Adam update on one fixed batch."""
 
     def __init__(self, parameters):
-        sizes, batch = parameters["sizes"], parameters["batch"]
-        self.net = make_mlp(sizes)
-        self.x = torch.from_numpy(fill(1, (batch, sizes[0])))
-        if parameters["loss"] == "mse":
+        self.net, self.x = make_net(parameters)
+        batch, sizes = parameters["batch"], parameters.get("sizes", [10])
+        if parameters.get("loss") == "mse":
             self.y = torch.from_numpy(fill(2, (batch, sizes[-1])))
             self.loss = nn.MSELoss()
         else:
@@ -57,9 +89,8 @@ class Training:
 
 class Prediction:
     def __init__(self, parameters):
-        sizes, batch = parameters["sizes"], parameters["batch"]
-        self.net = make_mlp(sizes).eval()
-        self.x = torch.from_numpy(fill(1, (batch, sizes[0])))
+        self.net, self.x = make_net(parameters)
+        self.net.eval()
 
     def run(self, count):
         net, x = self.net, self.x
@@ -74,4 +105,5 @@ class Prediction:
 
 def make(workload, parameters, threads):
     torch.set_num_threads(threads)
-    return Prediction(parameters) if workload == "W6" else Training(parameters)
+    predicts = workload == "W6" or parameters.get("task") == "forward"
+    return Prediction(parameters) if predicts else Training(parameters)

@@ -5,6 +5,7 @@
 //! quality means.
 
 mod attention;
+mod cnn;
 mod convolution;
 mod data;
 mod derivatives;

@@ -132,8 +132,12 @@ impl<T: ConvScalar> Correlation<T> {
     /// # Safety
     /// Pointers and sizes describe tensors as `convolve` says.
     pub unsafe fn run(&self) {
-        let by_channels = 2 * self.outputs >= self.routines.lanes;
-        let blocks = if by_channels { channel_blocks(self.outputs, self.routines.lanes) } else { self.few_channels() };
+        // Sums over few pairs are not worth the turn from pixels to planes that tiles of channels end with.
+        let pairs = self.axes.iter().map(|axis| axis.classes.iter().map(|class| class.taps.len()).max().unwrap_or(0));
+        let few = self.inputs * pairs.product::<usize>() < 32 && self.result_size.iter().product::<usize>() >= 64;
+        let by_channels = 2 * self.outputs >= self.routines.lanes && !few;
+        let blocks =
+            if by_channels { channel_blocks(self.outputs, self.routines.lanes, 2) } else { self.few_channels() };
         let width = blocks.last().map_or(0, |block| block.before + block.width);
         let (mut parts, mut packed) = (Vec::new(), 0);
         for rows in &self.axes[0].classes {

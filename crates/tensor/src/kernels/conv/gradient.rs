@@ -36,7 +36,7 @@ impl<T: ConvScalar> FilterGradient<'_, T> {
     /// Pointers and sizes describe tensors as `filter_gradient` says.
     pub unsafe fn run(&self) {
         let s = self.sizes;
-        let blocks = channel_blocks(s.outputs, self.routines.lanes);
+        let blocks = channel_blocks(s.outputs, self.routines.lanes, 2);
         let width = blocks.last().map_or(0, |block| block.before + block.width);
         let distances = distances(&self.axes, s.inputs, &self.axes[0].classes[0], &self.axes[1].classes[0]);
         // One row more than pairs, for the bias.
@@ -70,7 +70,12 @@ impl<T: ConvScalar> FilterGradient<'_, T> {
                 let (group, block) = (task / blocks.len(), &blocks[task % blocks.len()]);
                 let place = (group * width + block.before) * rows;
                 // SAFETY: each task has its own block of the sums and of the results.
-                unsafe { self.combine(group, block, k, runs, run_size, sums.get().add(place)) };
+                unsafe {
+                    let w = Shared(self.w.get().add(group * s.outputs * k));
+                    let bias = Shared(self.bias.get().wrapping_add(group * s.outputs));
+                    let bias = if self.bias.get().is_null() { self.bias } else { bias };
+                    write_filters(self.routines, (w, bias), block, k, (runs, run_size), sums.get().add(place));
+                }
             };
             let tasks = s.groups * blocks.len();
             if work < 100_000 { (0..tasks).for_each(combine) } else { parallel_for(tasks, &combine) }
@@ -144,30 +149,33 @@ impl<T: ConvScalar> FilterGradient<'_, T> {
             }
         }
     }
+}
 
-    /// Adds up the runs in order and writes the gradient of a block.
-    unsafe fn combine(&self, group: usize, block: &ChannelBlock, k: usize, runs: usize, run_size: usize, sums: *mut T) {
-        let (s, r) = (self.sizes, self.routines);
-        let channel = group * s.outputs + block.first;
-        // SAFETY: the block's sums of every run, and its filters and bias.
-        unsafe {
-            for run in 1..runs {
-                (r.add_rows)(sums.add(run * run_size), 0, 1, block.width * (k + 1), sums);
-            }
-            let target = Target {
-                out: self.w.get().add(channel * k),
-                plane: k,
-                rows: 1,
-                columns: k,
-                row_step: k,
-                column_step: 1,
-            };
-            let finish = Finish { bias: std::ptr::null(), relu: false };
-            (r.emit_pixel_major)(sums, block.width, block.used, &finish, &target);
-            if !self.bias.get().is_null() {
-                let bias = self.bias.get().add(channel);
-                std::ptr::copy_nonoverlapping(sums.add(k * block.width), bias, block.used);
-            }
+/// Adds up the runs' sums of a block, `run_size` numbers apart, in order, and writes its filters, `k` numbers each, and
+/// bias (unless null). The results begin at the first filter of the group.
+///
+/// # Safety
+/// `sums` are those of the block in the first run: `k + 1` rows of its width.
+pub(super) unsafe fn write_filters<T: ConvScalar>(
+    r: &Routines<T>,
+    (w, bias): (Shared<T>, Shared<T>),
+    block: &ChannelBlock,
+    k: usize,
+    (runs, run_size): (usize, usize),
+    sums: *mut T,
+) {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        for run in 1..runs {
+            (r.add_rows)(sums.add(run * run_size), 0, 1, block.width * (k + 1), sums);
+        }
+        let target =
+            Target { out: w.get().add(block.first * k), plane: k, rows: 1, columns: k, row_step: k, column_step: 1 };
+        let finish = Finish { bias: std::ptr::null(), relu: false };
+        (r.emit_pixel_major)(sums, block.width, block.used, &finish, &target);
+        if !bias.get().is_null() {
+            let bias = bias.get().add(block.first);
+            std::ptr::copy_nonoverlapping(sums.add(k * block.width), bias, block.used);
         }
     }
 }

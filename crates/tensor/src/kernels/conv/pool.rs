@@ -5,6 +5,7 @@
 //! that the compiler vectorises.
 
 use super::Shared;
+use super::halves::Room;
 use crate::kernels::elementwise::GRAIN;
 use crate::kernels::simd::{Kernel, dispatch};
 use crate::pool::parallel_for;
@@ -46,7 +47,7 @@ pool_scalar!(f32, f64);
 /// Whether `candidate` takes the place of `best`.
 #[inline(always)]
 #[allow(clippy::eq_op)]
-fn beats<T: PoolScalar>(candidate: T, best: T) -> bool {
+pub(super) fn beats<T: PoolScalar>(candidate: T, best: T) -> bool {
     (candidate > best) | (candidate != candidate)
 }
 
@@ -80,7 +81,7 @@ impl Windows {
     }
 
     /// Two by two windows that tile the image (but for a last odd row or column).
-    fn is_halving(&self) -> bool {
+    pub(super) fn is_halving(&self) -> bool {
         self.kernel == [2, 2] && self.stride == [2, 2] && self.padding == [0, 0]
     }
 
@@ -131,13 +132,19 @@ impl<T: PoolScalar> Kernel for Planes<'_, T> {
     #[inline(always)]
     fn run(self) {
         let w = self.windows;
+        let halves = Room::<T>::serves(w);
+        let mut room = Room::new();
         for plane in 0..self.planes {
             // SAFETY: whoever makes the kernel guarantees `planes` planes of these sizes.
             unsafe {
                 let (image, result) = (plane * w.pixels(), plane * w.outputs());
                 match self.task {
+                    Task::Largest if halves => room.largest(w, self.x.add(image), self.out.add(result)),
                     Task::Largest if w.is_halving() => halve(w, self.x.add(image), self.out.add(result)),
                     Task::Largest => largest(w, self.x.add(image), self.out.add(result)),
+                    Task::LargestTransposed if halves => {
+                        room.send_back(w, self.x.add(image), self.g.add(result), self.out.add(image));
+                    }
                     Task::LargestTransposed if w.is_halving() => {
                         unhalve(w, self.x.add(image), self.g.add(result), self.out.add(image));
                     }
@@ -165,7 +172,7 @@ unsafe fn largest<T: PoolScalar>(w: &Windows, x: *const T, out: *mut T) {
 }
 
 #[inline(always)]
-fn winner_of<T: PoolScalar>(a: T, b: T) -> T {
+pub(super) fn winner_of<T: PoolScalar>(a: T, b: T) -> T {
     if beats(b, a) { b } else { a }
 }
 

@@ -150,6 +150,9 @@ routines!(
 
 /// A scalar type that images can be convolved in.
 pub(crate) trait ConvScalar: GemmScalar {
+    /// Whether this is `f32`.
+    const SINGLE: bool;
+
     /// The routines for an instruction set, which the processor must have.
     fn routines(isa: Isa) -> &'static Routines<Self>;
 }
@@ -157,6 +160,8 @@ pub(crate) trait ConvScalar: GemmScalar {
 macro_rules! scalar {
     ($type:ty, $name:ident) => {
         impl ConvScalar for $type {
+            const SINGLE: bool = size_of::<$type>() == size_of::<f32>();
+
             #[inline]
             fn routines(isa: Isa) -> &'static Routines<Self> {
                 match isa {

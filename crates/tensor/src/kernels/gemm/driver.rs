@@ -22,8 +22,7 @@ const PARALLEL: usize = 250_000;
 const TASK: usize = 250_000;
 /// Products up to this many multiply-adds take the shortest way.
 const SMALL: usize = 1 << 15;
-/// Bytes of a cache line.
-const LINE: usize = 64;
+const LINE: usize = 64; // Bytes of a cache line.
 /// Numbers that make a packing task.
 const PACK_TASK: usize = 1 << 15;
 /// Most tasks of a block.
@@ -49,17 +48,17 @@ pub(super) struct Product<'a, T: 'static, B> {
 
 /// A block of the product; rows, columns and inner range are `(first, count)`.
 #[derive(Clone, Copy)]
-struct Block {
-    rows: (usize, usize),
-    columns: (usize, usize),
-    inner: (usize, usize),
+pub(super) struct Block {
+    pub rows: (usize, usize),
+    pub columns: (usize, usize),
+    pub inner: (usize, usize),
     /// First and last block of the inner dimension.
-    first: bool,
-    last: bool,
+    pub first: bool,
+    pub last: bool,
 }
 
 /// Operands of a block: packed, or where they are.
-struct Operands<T> {
+pub(super) struct Operands<T> {
     /// Packed panels of `a`, or null.
     left: *mut T,
     /// Packed panels of `b`, or null.
@@ -75,7 +74,7 @@ unsafe impl<T> Sync for Operands<T> {}
 
 /// The `index`-th of `parts` even parts of `0..total`, as `(first, count)`.
 #[inline]
-fn part(total: usize, parts: usize, index: usize) -> (usize, usize) {
+pub(super) fn part(total: usize, parts: usize, index: usize) -> (usize, usize) {
     let (size, extra) = (total / parts, total % parts);
     (index * size + index.min(extra), size + usize::from(index < extra))
 }
@@ -267,7 +266,13 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
     }
 
     /// Multiplies the tiles and panels of a task.
-    unsafe fn task(&self, operands: &Operands<T>, block: Block, tiles: (usize, usize), panels: (usize, usize)) {
+    pub(super) unsafe fn tiles_of_task(
+        &self,
+        operands: &Operands<T>,
+        block: Block,
+        tiles: (usize, usize),
+        panels: (usize, usize),
+    ) {
         let width = self.kernels.columns();
         let k = block.inner.1;
         let scratch = if operands.pack_in_task { k * width } else { 0 };

@@ -95,11 +95,10 @@ impl<T: Copy> MatMut<T> {
         Self { ptr: unsafe { self.ptr.offset(distance) }, ..*self }
     }
 
-    /// The place of an element.
+    /// The place of an element, which need not exist.
     #[inline]
-    pub(super) unsafe fn at(&self, i: usize, j: usize) -> *mut T {
-        // SAFETY: the caller guarantees that the element exists.
-        unsafe { self.ptr.offset(i as isize * self.row_stride + j as isize * self.col_stride) }
+    pub(super) fn at(&self, i: usize, j: usize) -> *mut T {
+        self.ptr.wrapping_offset(i as isize * self.row_stride + j as isize * self.col_stride)
     }
 }
 

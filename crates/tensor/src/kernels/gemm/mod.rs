@@ -9,12 +9,13 @@
 
 mod driver;
 mod matrix;
-mod micro;
+pub(in crate::kernels) mod micro;
 mod outer;
 mod pack;
 mod panels;
 pub(in crate::kernels) mod scratch;
-mod table;
+mod strips;
+pub(in crate::kernels) mod table;
 #[cfg(test)]
 mod tests;
 mod vecmat;

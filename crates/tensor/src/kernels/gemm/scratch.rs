@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 const ALIGNMENT: usize = 64;
 /// Slots are as many as can be in use at once on one thread.
-const SLOTS: usize = 9;
+const SLOTS: usize = 13;
 
 struct Buffer {
     start: *mut u8,
@@ -65,6 +65,14 @@ pub(in crate::kernels) enum Slot {
     Sums = 7,
     /// A gradient that has passed the rectifier.
     Gated = 8,
+    /// Transformed tiles of images.
+    Tiles = 9,
+    /// Products or transformed gradients, position by position.
+    Products = 10,
+    /// A gradient by transformed filters.
+    Positions = 11,
+    /// Some columns of a product on their way into the result.
+    Strip = 12,
 }
 
 /// Calls `body` with uninitialised room for `count` numbers, aligned to a cache line.

@@ -277,6 +277,15 @@ fn spans_of_more_than_one_block() {
 }
 
 #[test]
+fn large_results_of_short_sums() {
+    // Rows a multiple of a page apart, then more than the caches hold.
+    for isa in instruction_sets() {
+        both(Case { isa, shape: (35, 16_384, 9), epilogue: 2, ..PLAIN });
+        both(Case { isa, shape: (17, 132_005, 3), ..PLAIN });
+    }
+}
+
+#[test]
 fn batches_agree_with_single_products() {
     for (batch, (m, n, k)) in
         [(0, (3, 4, 5)), (1, (9, 8, 7)), (48, (64, 64, 32)), (3, (200, 210, 220)), (7, (33, 1, 65))]
@@ -312,6 +321,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
         (7, 1, 100_000),
         (1, 1, 300_000),
         (54, 54, 50_001),
+        (35, 16_384, 9),
     ];
     for (m, n, k) in shapes {
         for layout in [Layout::Rows, Layout::Columns] {

@@ -1,5 +1,7 @@
 //! The vector registers that the micro-kernels are written in, and their portable form.
 
+use crate::kernels::simd::Isa;
+
 /// A register of `LANES` numbers. All methods must be called from code compiled for the instruction set in question,
 /// so every implementation is `#[inline(always)]`.
 pub(in crate::kernels) trait Vector: Copy {
@@ -40,6 +42,49 @@ pub(in crate::kernels) trait Vector: Copy {
     /// `to[p * to_stride + r] = from[r * stride + p]` for `r`, `p` below `LANES`; rows from `rows` (at least 1) on
     /// repeat the last one, so that only memory of the source is read.
     unsafe fn transpose(from: *const Self::Scalar, stride: isize, rows: usize, to: *mut Self::Scalar, to_stride: usize);
+}
+
+/// A computation on single-precision registers, compiled once per instruction set by [`on`]. `run` must be
+/// `#[inline(always)]`, and so must everything hot that it calls.
+pub(in crate::kernels) trait Routine {
+    /// The computation itself.
+    ///
+    /// # Safety
+    /// Must be called from code compiled for the instruction set of `V`; whoever makes the routine answers for its
+    /// pointers.
+    unsafe fn run<V: Vector<Scalar = f32>>(self);
+}
+
+/// Runs the routine in the copy compiled for an instruction set.
+///
+/// # Safety
+/// The processor must have the instruction set; the rest is the routine's.
+#[inline]
+pub(in crate::kernels) unsafe fn on<R: Routine>(isa: Isa, routine: R) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => on_avx512(routine),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => on_avx2(routine),
+            _ => routine.run::<Lanes<f32, 4>>(),
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+unsafe fn on_avx512<R: Routine>(routine: R) {
+    // SAFETY: passed on to the caller.
+    unsafe { routine.run::<std::arch::x86_64::__m512>() }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+unsafe fn on_avx2<R: Routine>(routine: R) {
+    // SAFETY: passed on to the caller.
+    unsafe { routine.run::<std::arch::x86_64::__m256>() }
 }
 
 /// An array that the compiler puts into whatever registers the target has.
