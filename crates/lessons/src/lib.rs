@@ -2,5 +2,9 @@
 //! the statement it demonstrates; costs are counted with [`tove_tensor::meter`], never timed.
 
 pub mod association;
+pub mod batch_norm;
+pub mod collapse;
+pub mod convolution;
+pub mod depth;
 pub mod program;
 pub mod tangent_matrices;

@@ -83,7 +83,8 @@ impl Summary {
             sees_all |= entry.report.sees_all || entry.report.resamples;
             if entry.report.unreached != [0, 0] {
                 let [rows, columns] = entry.report.unreached;
-                notes.push(format!("{name}: no window reaches the last {rows} rows and {columns} columns"));
+                let label = if name.is_empty() { entry.module.kind() } else { &name };
+                notes.push(format!("{label}: no window reaches the last {rows} rows and {columns} columns"));
             }
             let dims = entry.output.dims();
             spatial &= dims.len() > 2;
