@@ -1,4 +1,4 @@
-//! W1 and W2: a training step of a small net with Adam. W6: its prediction for one row.
+//! W1, W2 and W3: a training step of a small net with Adam. W6: its prediction for one row.
 
 use std::hint::black_box;
 
@@ -8,36 +8,20 @@ use tove::prelude::*;
 use crate::data;
 use crate::workload::{Workload, number};
 
-/// Weights (out, in) and biases (out) of a net with rectifiers between the layers.
-struct Mlp {
-    layers: Vec<(Tensor, Tensor)>,
-}
-
-impl Mlp {
-    fn new(sizes: &[usize]) -> Mlp {
-        let shaped = |((weight, bias), pair): ((Vec<f32>, Vec<f32>), &[usize])| {
-            (Tensor::from_vec(weight, [pair[1], pair[0]]), Tensor::from_vec(bias, [pair[1]]))
-        };
-        let layers = data::mlp_parameters(sizes).into_iter().zip(sizes.windows(2)).map(shaped).collect();
-        Mlp { layers }
-    }
-
-    fn trainable(mut self) -> Mlp {
-        for (weight, bias) in &mut self.layers {
-            (*weight, *bias) = (weight.requires_grad(), bias.requires_grad());
-        }
-        self
-    }
-
-    fn forward(&self, x: &Tensor) -> Tensor {
-        let last = self.layers.len() - 1;
-        let mut x = x.clone();
-        for (index, (weight, bias)) in self.layers.iter().enumerate() {
-            let activation = if index < last { Activation::Relu } else { Activation::Identity };
-            x = x.linear(weight, Some(bias), activation);
-        }
-        x
-    }
+/// The net with the weights both sides agree on.
+fn net(sizes: &[usize]) -> Result<Mlp, String> {
+    let mut net = Mlp::new(sizes, &mut Rng::new(0));
+    let layers = data::mlp_parameters(sizes).into_iter().zip(sizes.windows(2)).enumerate();
+    let state: Vec<(String, Tensor)> = layers
+        .flat_map(|(index, ((weight, bias), pair))| {
+            [
+                (format!("layers.{index}.weight"), Tensor::from_vec(weight, [pair[1], pair[0]])),
+                (format!("layers.{index}.bias"), Tensor::from_vec(bias, [pair[1]])),
+            ]
+        })
+        .collect();
+    net.load_state(&state).map_err(|error| error.to_string())?;
+    Ok(net)
 }
 
 /// The widths of a net's layers.
@@ -57,18 +41,14 @@ struct Training {
 
 impl Training {
     fn train(&mut self) -> f32 {
-        let output = self.net.forward(&self.x);
+        let output = self.net.forward(&self.x, &Pass::train(Key::new(0))).expect("the shapes fit");
         let loss = if self.cross_entropy {
             output.cross_entropy(&self.y, &CrossEntropy::default())
         } else {
             output.mse_loss(&self.y, Reduction::Mean)
         };
         loss.backward();
-        let mut parameters: Vec<&mut Tensor> = Vec::new();
-        for (weight, bias) in &mut self.net.layers {
-            parameters.extend([weight, bias]);
-        }
-        self.adam.step(&mut parameters).expect("the parameters stay the same");
+        self.adam.step(&mut self.net.parameters_mut()).expect("the parameters stay the same");
         loss.item()
     }
 }
@@ -84,7 +64,7 @@ impl Workload for Training {
     }
 }
 
-/// W1 and W2.
+/// W1, W2 and W3.
 pub fn make_training(parameters: &Value) -> Result<Box<dyn Workload>, String> {
     let (sizes, batch) = (sizes(parameters)?, number(parameters, "batch")?);
     let (inputs, outputs) = (sizes[0], sizes[sizes.len() - 1]);
@@ -95,7 +75,7 @@ pub fn make_training(parameters: &Value) -> Result<Box<dyn Workload>, String> {
         Tensor::from_vec(data::fill_f32(2, batch * outputs, 1.0), [batch, outputs])
     };
     Ok(Box::new(Training {
-        net: Mlp::new(&sizes).trainable(),
+        net: net(&sizes)?,
         x: Tensor::from_vec(data::fill_f32(1, batch * inputs, 1.0), [batch, inputs]),
         y,
         cross_entropy,
@@ -109,13 +89,19 @@ struct Prediction {
     x: Tensor,
 }
 
+impl Prediction {
+    fn predict(&self) -> Tensor {
+        self.net.forward(black_box(&self.x), &Pass::eval()).expect("the shapes fit")
+    }
+}
+
 impl Workload for Prediction {
     fn step(&mut self) {
-        black_box(self.net.forward(black_box(&self.x)));
+        black_box(self.predict());
     }
 
     fn quality(&mut self) -> f64 {
-        data::root_mean_square(&self.net.forward(&self.x).to_f64_vec())
+        data::root_mean_square(&self.predict().to_f64_vec())
     }
 }
 
@@ -123,5 +109,7 @@ impl Workload for Prediction {
 pub fn make_prediction(parameters: &Value) -> Result<Box<dyn Workload>, String> {
     let (sizes, batch) = (sizes(parameters)?, number(parameters, "batch")?);
     let x = Tensor::from_vec(data::fill_f32(1, batch * sizes[0], 1.0), [batch, sizes[0]]);
-    Ok(Box::new(Prediction { net: Mlp::new(&sizes), x }))
+    let mut net = net(&sizes)?;
+    net.freeze("").map_err(|error| error.to_string())?;
+    Ok(Box::new(Prediction { net, x }))
 }

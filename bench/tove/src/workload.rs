@@ -17,7 +17,7 @@ pub trait Workload {
 pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, String> {
     match id {
         "selftest" => crate::selftest::make(parameters).map(Some),
-        "W1" | "W2" => crate::nets::make_training(parameters).map(Some),
+        "W1" | "W2" | "W3" => crate::nets::make_training(parameters).map(Some),
         "W6" => crate::nets::make_prediction(parameters).map(Some),
         "W7" => crate::derivatives::make(parameters).map(Some),
         "W11" => crate::products::make_sum(parameters).map(Some),

@@ -6,5 +6,7 @@ pub mod batch_norm;
 pub mod collapse;
 pub mod convolution;
 pub mod depth;
+pub mod log_sum_exp;
+pub mod printed_forms;
 pub mod program;
 pub mod tangent_matrices;

@@ -353,7 +353,7 @@ pub(crate) fn iterate_with(
             }
         };
         let next = next.detach();
-        let moved = fault::square_norm(&(&next - &x));
+        let moved = if rules.step_tolerance > 0.0 { fault::square_norm(&(&next - &x)) } else { f64::INFINITY };
         let before = value;
         (value, gradient) = objective.value_and_gradient(&next)?;
         x = next;

@@ -1,6 +1,8 @@
 //! Short forms of the errors of this crate, all of the engine's one type, and of the reads of numbers they guard.
 
-use tove_tensor::{Error, Result, Shape, Tensor, TryOps};
+use std::borrow::Cow;
+
+use tove_tensor::{DType, Error, Result, Shape, Tensor, TryOps};
 
 #[cold]
 pub(crate) fn parameter(op: &'static str, name: &'static str, problem: impl Into<String>) -> Error {
@@ -63,15 +65,27 @@ pub(crate) fn not_negative(op: &'static str, name: &'static str, value: f64) -> 
     Err(parameter(op, name, format!("is {value}; it must be finite and not negative")))
 }
 
+/// All elements as f64, without a copy where they are that already.
+pub(crate) fn values(x: &Tensor) -> Cow<'_, [f64]> {
+    if x.dtype() == DType::F64
+        && x.is_contiguous()
+        && !x.is_tracked()
+        && let Ok(values) = x.as_slice::<f64>()
+    {
+        return Cow::Borrowed(values);
+    }
+    Cow::Owned(x.detach().to_f64_vec())
+}
+
 /// ⟨a, b⟩ over all elements, summed in f64.
 pub(crate) fn dot(a: &Tensor, b: &Tensor) -> Result<f64> {
     alike("dot", a, b, "an inner product needs equal shapes")?;
-    Ok(a.detach().to_f64_vec().iter().zip(b.detach().to_f64_vec()).map(|(a, b)| a * b).sum())
+    Ok(values(a).iter().zip(values(b).iter()).map(|(a, b)| a * b).sum())
 }
 
 /// ‖a‖² over all elements, summed in f64.
 pub(crate) fn square_norm(a: &Tensor) -> f64 {
-    a.detach().to_f64_vec().iter().map(|a| a * a).sum()
+    values(a).iter().map(|a| a * a).sum()
 }
 
 /// ‖a‖ over all elements.
@@ -91,7 +105,7 @@ pub(crate) fn scaled(b: &Tensor, c: f64) -> Result<Tensor> {
 
 /// The only number of a tensor as f64.
 pub(crate) fn number(op: &'static str, y: &Tensor) -> Result<f64> {
-    match y.detach().to_f64_vec().as_slice() {
+    match values(y).as_ref() {
         [value] => Ok(*value),
         _ => Err(shape(op, y.shape(), "is not a single number")),
     }
@@ -99,5 +113,5 @@ pub(crate) fn number(op: &'static str, y: &Tensor) -> Result<f64> {
 
 /// Whether all elements are finite.
 pub(crate) fn all_finite(x: &Tensor) -> bool {
-    x.detach().to_f64_vec().iter().all(|x| x.is_finite())
+    values(x).iter().all(|x| x.is_finite())
 }

@@ -1,4 +1,4 @@
-//! Step rules for any differentiable function.
+//! Step rules and tools for any differentiable function.
 //!
 //! ```
 //! use tove_optim::Adam;
@@ -18,19 +18,23 @@ extern crate self as tove_optim;
 
 mod clip;
 mod groups;
+pub mod lbfgs;
 mod optimizer;
 pub mod rules;
 pub mod schedule;
 pub mod settings;
+mod watch;
 
 pub use clip::{clip_norm, clip_value, gradient_norm};
 pub use groups::{Group, bias_or_norm};
+pub use lbfgs::{Lbfgs, LbfgsSettings};
 pub use optimizer::{Loss, Optimizer, OptimizerState, StateError};
 pub use rules::{
     Adagrad, AdagradSettings, Adam, AdamSettings, AdamW, AdamWSettings, NesterovLookAhead, NesterovLookAheadSettings,
     RmsProp, RmsPropSettings, Sgd, SgdSettings,
 };
 pub use schedule::{ReduceOnPlateau, ReduceOnPlateauSettings, Schedule};
+pub use watch::DivergenceWatch;
 
 // Tools for any differentiable function: objectives, descent, constraints, certificates.
 mod batches;
@@ -40,12 +44,15 @@ mod divergence;
 mod fault;
 pub mod landscape;
 mod line_search;
+pub mod losses;
 mod multi_start;
 mod newton;
 pub mod objective;
 mod optimality;
+pub mod penalties;
 mod penalty_method;
 mod projection;
+mod risk;
 mod sampling;
 mod stochastic;
 mod subgradient;
@@ -66,10 +73,12 @@ pub use objective::{Objective, ravel};
 pub use optimality::{
     BallSample, Claim, Classification, FirstOrder, Kind, SecondOrder, classify, first_order, sample_ball, second_order,
 };
+pub use penalties::{Mask, Norm, Penalty, SparseActivations};
 pub use penalty_method::{Indicator, Penalised, PenaltyRun, QuadraticPenalty, Round};
 pub use projection::{
     Affine, BoxSet, ConvexSet, HalfSpace, Intersection, L1Ball, L2Ball, LInfBall, Simplex, projected_gradient,
 };
+pub use risk::{EmpiricalRisk, Fit, Fitted, Method, compare};
 pub use sampling::Region;
 pub use stochastic::{FiniteSum, StochasticRun, stochastic_gradient};
 pub use subgradient::{

@@ -82,8 +82,8 @@ pub struct Classification {
     pub ball: BallSample,
 }
 
-/// Gradients below this count as zero, in units of the type's precision: ‖∇f‖ ≤ 10⁻⁶ in f64, 10⁻² in f32 (square root of
-/// the rounding error times 100, relative to the scale 1 of curvature).
+/// Gradients below this times the largest curvature (or 1) count as zero: 10⁻⁶ in f64, 2·10⁻² in f32. A minimiser is known only
+/// to the square root of the precision of f, and so is the zero of its gradient.
 fn gradient_tolerance(x: &Tensor) -> f64 {
     64.0 * x.dtype().epsilon().sqrt()
 }

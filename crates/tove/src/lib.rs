@@ -1,7 +1,8 @@
 //! tove trains, checks and ships models with one native engine.
 //!
 //! This is the crate to depend on; `use tove::prelude::*` brings what most programs need. The rooms behind it are
-//! [`tensor`] (arrays, operations, derivatives, linear algebra, files) and [`optim`] (step rules).
+//! [`tensor`] (arrays, operations, derivatives, linear algebra, files), [`optim`] (losses, step rules, tools for any
+//! differentiable function), [`data`] (data sets), [`metrics`] (scores) and [`nn`] (nets and their training).
 //!
 //! ```
 //! use tove::prelude::*;
@@ -9,17 +10,30 @@
 //! assert_eq!(slope.to_vec::<f64>(), [1.0]);
 //! ```
 
+pub use tove_data as data;
+pub use tove_metrics as metrics;
+pub use tove_nn as nn;
 pub use tove_optim as optim;
 pub use tove_tensor as tensor;
 
 /// What most programs need: `use tove::prelude::*`.
 pub mod prelude {
-    pub use tove_optim::{Adam, AdamW, Optimizer, Sgd};
-    pub use tove_tensor::{
-        Activation, CrossEntropy, DType, Error, GradCheck, Reduction, Result, Shape, Tensor, TryOps, TryUnary,
-        checkpoint, grad, grad_of, gradcheck, hessian, hvp, jacobian, jvp, linearize, no_grad, per_sample_grad,
-        value_and_grad, vjp, vmap,
+    pub use crate::{data, metrics, nn, optim};
+    pub use tove_data::{Batch, Dataset, TensorDataset};
+    pub use tove_nn::{
+        BatchNorm, Classification, Conv2d, Dropout, Embedding, Flatten, Init, Layer, LayerNorm, Linear, MaxPool2d, Mlp,
+        Module, ModuleExt, Nonlinearity, Pass, Progress, Regression, Residual, Rng, Sequential, Trainer, evaluate,
+        summary,
     };
+    pub use tove_optim::{Adagrad, Adam, AdamW, Optimizer, RmsProp, Schedule, Sgd};
+    pub use tove_tensor::{
+        Activation, ConvOptions, CrossEntropy, DType, Error, GradCheck, Key, PoolOptions, Reduction, Result, Shape,
+        Tensor, TryOps, TryUnary, checkpoint, grad, grad_of, gradcheck, hessian, hvp, jacobian, jvp, linearize,
+        no_grad, per_sample_grad, value_and_grad, vjp, vmap,
+    };
+    // Derives name their crates by these paths.
+    #[doc(hidden)]
+    pub use {tove_nn, tove_optim};
 }
 
 /// The README's code runs as a test.

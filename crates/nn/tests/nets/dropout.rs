@@ -1,4 +1,4 @@
-//! H30 and H35: weight decay and dropout.
+//! H35: dropout; and weight decay of a net's weights without its biases.
 
 use tove_nn::{Dropout, Layer, Linear, Mlp, ModuleExt, Pass, Rng};
 use tove_optim::{Adam, AdamW, Group, Optimizer, Sgd, bias_or_norm};
@@ -35,7 +35,7 @@ fn no_biases() -> Group {
 }
 
 #[test]
-fn h30_decay_equals_the_penalty_for_plain_descent_and_not_for_adam() {
+fn decay_equals_the_penalty_for_plain_descent_and_not_for_adam() {
     let (rate, decay) = (0.1, 0.3);
     let mut sgd = Sgd::new(rate).with(|settings| settings.weight_decay(decay)).groups(&[no_biases()]).unwrap();
     let (decayed, penalised) = (trained(&mut sgd, 0.0), trained(&mut Sgd::new(rate), decay));
@@ -55,7 +55,7 @@ fn h30_decay_equals_the_penalty_for_plain_descent_and_not_for_adam() {
 }
 
 #[test]
-fn h30_without_a_gradient_weights_shrink_by_the_same_factor_each_step() {
+fn without_a_gradient_weights_shrink_by_the_same_factor_each_step() {
     let (rate, decay) = (0.1, 0.3);
     let sgd = Sgd::new(rate).with(|settings| settings.weight_decay(decay)).groups(&[no_biases()]).unwrap();
     let adamw = AdamW::new(rate).with(|settings| settings.weight_decay(decay)).groups(&[no_biases()]).unwrap();

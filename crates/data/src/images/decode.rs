@@ -1,0 +1,45 @@
+//! PNG and JPEG through the `image` crate (feature `images`).
+
+use std::io::Cursor;
+use std::path::Path;
+
+use image::{DynamicImage, ImageReader};
+use tove_tensor::Tensor;
+use tove_tensor::io::{FaultKind, Place};
+
+use crate::Result;
+use crate::source::{Source, fault};
+
+/// Reads a PNG or JPEG picture (feature `images`) as (C, H, W) of type u8: one channel when it is grey, three (red, green,
+/// blue) otherwise. Transparency is dropped, and 16 bits become 8. What the picture is, its first bytes say, not its name.
+///
+/// The decoder refuses pictures that would take more than 512 MB.
+///
+/// # Errors
+/// If the file cannot be read or is no sound picture.
+pub fn read_image(path: impl AsRef<Path>) -> Result<Tensor> {
+    let path = path.as_ref();
+    let bytes = Source::open(path)?.rest()?;
+    let wrong = |error: image::ImageError| {
+        let advice = "give a PNG or JPEG file that other programs can show";
+        fault(path, Place::default(), FaultKind::Malformed, error.to_string(), advice)
+    };
+    let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
+    let picture = reader.map_err(image::ImageError::IoError).and_then(ImageReader::decode).map_err(wrong)?;
+    let (height, width) = (picture.height() as usize, picture.width() as usize);
+    if matches!(
+        picture,
+        DynamicImage::ImageLuma8(_)
+            | DynamicImage::ImageLumaA8(_)
+            | DynamicImage::ImageLuma16(_)
+            | DynamicImage::ImageLumaA16(_)
+    ) {
+        return Ok(Tensor::try_from_vec(picture.into_luma8().into_raw(), [1, height, width])?);
+    }
+    let interleaved = picture.into_rgb8().into_raw();
+    let mut planes = Vec::<u8>::with_capacity(interleaved.len());
+    for channel in 0..3 {
+        planes.extend(interleaved.iter().skip(channel).step_by(3));
+    }
+    Ok(Tensor::try_from_vec(planes, [3, height, width])?)
+}

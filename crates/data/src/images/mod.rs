@@ -1,0 +1,14 @@
+//! Files of images: IDX, CIFAR-10's binary form, sets read from them record by record, and PNG and JPEG pictures
+//! (feature `images`).
+
+pub mod cifar;
+#[cfg(feature = "images")]
+mod decode;
+pub mod idx;
+mod records;
+mod streamed;
+
+#[cfg(feature = "images")]
+pub use decode::read_image;
+pub use idx::{IdxType, read_idx, write_idx};
+pub use streamed::StreamedImages;
