@@ -2,6 +2,10 @@
 //! the statement it demonstrates; costs are counted with [`tove_tensor::meter`], never timed.
 
 pub mod association;
+pub mod batch_norm;
+pub mod collapse;
+pub mod convolution;
+pub mod depth;
 pub mod log_sum_exp;
 pub mod printed_forms;
 pub mod program;

@@ -1,6 +1,6 @@
 //! What layers took and gave in a recorded pass: activations by name, and the figures of a summary.
 
-use tove_tensor::{Tensor, TryOps};
+use tove_tensor::{DType, Tensor, TryOps, TryReduce};
 
 use crate::module::{Identity, Module};
 use crate::state::{ModuleExt, unknown_part};
@@ -26,6 +26,12 @@ pub struct LayerReport {
     pub window: Option<Window>,
     /// Whether every output sees every position of the input.
     pub sees_all: bool,
+    /// Whether positions of the output no longer match those of the input, as when an image is enlarged; then no
+    /// receptive field can be told.
+    pub resamples: bool,
+    /// Positions at the end of the padded input that no window reaches, along the two last axes: the stride does not
+    /// divide the way.
+    pub unreached: [usize; 2],
 }
 
 /// One call of a layer.
@@ -57,7 +63,9 @@ impl Record {
         &self.entries
     }
 
-    /// What the part `name` of `net` gave, the last time it was called.
+    /// What the part `name` of `net` gave, the last time it was called. The empty name is the net itself.
+    ///
+    /// For an affine layer this is the pre-activation, for the non-linearity behind it the post-activation.
     pub fn output<M: Module + ?Sized>(&self, net: &M, name: &str) -> Result<&Tensor> {
         Ok(&self.entry(net, name)?.output)
     }
@@ -69,7 +77,8 @@ impl Record {
 
     /// The last call of the part `name` of `net`.
     pub fn entry<M: Module + ?Sized>(&self, net: &M, name: &str) -> Result<&Entry> {
-        let modules = net.named_modules();
+        let mut modules = net.named_modules();
+        modules.push((String::new(), net.identity()));
         let (_, identity) = modules.iter().find(|(path, _)| path == name).ok_or_else(|| unknown_part(net, name))?;
         self.entries.iter().rev().find(|entry| entry.module == *identity).ok_or_else(|| {
             let problem = format!("{name:?} ({}) told of no output in this pass", identity.kind());
@@ -88,19 +97,37 @@ impl Record {
     }
 
     /// For every call, mean and variance of all numbers of its output: what shows signals that shrink or blow up.
+    ///
+    /// ```
+    /// use tove_nn::{Layer, Linear, Pass, Rng};
+    /// use tove_tensor::{DType, Tensor};
+    /// let (layer, pass) = (Linear::new(2, 3, &mut Rng::new(0)), Pass::eval().recording());
+    /// let y = layer.forward(&Tensor::ones([4, 2], DType::F32), &pass)?;
+    /// let moments = pass.into_record().moments(&layer)?;
+    /// assert!((moments[0].mean - f64::from(y.mean().item::<f32>())).abs() < 1e-6);
+    /// # Ok::<(), tove_nn::Error>(())
+    /// ```
     pub fn moments<M: Module + ?Sized>(&self, net: &M) -> Result<Vec<Moments>> {
         let moments = |(name, entry): (String, &Entry)| {
-            let output = entry.output.detach();
-            let number = |x: Tensor| x.to_f64_vec()[0];
-            let mean = number(output.try_mean()?);
-            let square = number((&output * &output).try_mean()?);
-            Ok(Moments { name, kind: entry.module.kind(), mean, variance: (square - mean * mean).max(0.0) })
+            // In f64: squares of numbers that blow up leave the range of f32 long before the numbers do.
+            let output = entry.output.detach().try_to_dtype(DType::F64)?;
+            let (mean, variance) = (output.try_mean()?.try_item()?, output.try_var(0)?.try_item()?);
+            Ok(Moments { name, kind: entry.module.kind(), mean, variance })
         };
         self.named(net).into_iter().map(moments).collect()
     }
 
     /// Units of the part `name` that gave 0 for every sample of the pass: with a rectifier before them, they get no
     /// gradient and stay so. A unit is a position of the last axis, or a channel (axis 1) of images.
+    ///
+    /// ```
+    /// use tove_nn::{Layer, Nonlinearity, Pass};
+    /// use tove_tensor::Tensor;
+    /// let (relu, pass) = (Nonlinearity::Relu, Pass::eval().recording());
+    /// relu.forward(&Tensor::from([[-1.0, -1.0], [2.0, -3.0]]), &pass)?;
+    /// assert_eq!(pass.into_record().dead_units(&relu, "")?, [1]); // the first is off for one sample only
+    /// # Ok::<(), tove_nn::Error>(())
+    /// ```
     pub fn dead_units<M: Module + ?Sized>(&self, net: &M, name: &str) -> Result<Vec<usize>> {
         let output = self.output(net, name)?.detach();
         let unit_axis = if output.rank() == 4 { 1 } else { output.rank() as isize - 1 };

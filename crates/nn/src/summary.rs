@@ -25,8 +25,8 @@ pub struct SummaryRow {
     pub parameters: usize,
     /// Outputs for one sample.
     pub neurons: usize,
-    /// Positions of the net's input, along an axis, that one output sees; `None` when it sees all, or positions mean
-    /// nothing.
+    /// Positions of the net's input, along the last axis, that one output sees; `None` when it sees all, or positions
+    /// mean nothing.
     pub receptive_field: Option<usize>,
     /// Multiplications and additions for the whole batch.
     pub flops: u64,
@@ -43,6 +43,9 @@ pub struct Summary {
     pub trainable: usize,
     /// Operations for the batch.
     pub flops: u64,
+    /// What one may want to know: windows that do not reach the end of their input.
+    pub notes: Vec<String>,
+    depth: usize,
 }
 
 /// Runs `net` on an example and tells what happened. For nets that are not from one tensor to one tensor, record a pass
@@ -69,37 +72,45 @@ impl Summary {
         let parameters = net.named_parameters();
         let mut seen: Vec<String> = Vec::new();
         let (mut field, mut jump, mut spatial, mut sees_all) = (1, 1, false, false);
-        let mut rows = Vec::new();
+        let (mut rows, mut notes, mut depth) = (Vec::new(), Vec::new(), 0);
         for (name, entry) in record.named(net) {
             if let Some(Window { kernel, stride, dilation }) = entry.report.window {
                 field += kernel.saturating_sub(1) * dilation * jump;
                 jump *= stride;
                 spatial = true;
             }
-            sees_all |= entry.report.sees_all;
+            // Past a layer that enlarges, positions cannot be told any more than past one that sees all of them.
+            sees_all |= entry.report.sees_all || entry.report.resamples;
+            if entry.report.unreached != [0, 0] {
+                let [rows, columns] = entry.report.unreached;
+                let label = if name.is_empty() { entry.module.kind() } else { &name };
+                notes.push(format!("{label}: no window reaches the last {rows} rows and {columns} columns"));
+            }
             let dims = entry.output.dims();
             spatial &= dims.len() > 2;
-            let own =
-                parameters.iter().filter(|(path, _)| path.rsplit_once('.').map_or("", |(owner, _)| owner) == name);
-            let own = if seen.contains(&name) { 0 } else { own.map(|(_, tensor)| tensor.numel()).sum() };
+            let is_own = |path: &str| path.rsplit_once('.').map_or("", |(owner, _)| owner) == name;
+            let own = parameters.iter().filter(|(path, _)| is_own(path) && !seen.contains(&name));
+            let own: Vec<&Tensor> = own.map(|(_, tensor)| *tensor).collect();
+            depth += usize::from(own.iter().any(|tensor| tensor.rank() >= 2));
             seen.push(name.clone());
             rows.push(SummaryRow {
                 name,
                 kind: entry.module.kind(),
                 output: dims.to_vec(),
-                parameters: own,
+                parameters: own.iter().map(|tensor| tensor.numel()).sum(),
                 neurons: dims.iter().skip(1).product(),
                 receptive_field: (spatial && !sees_all).then_some(field),
                 flops: entry.report.flops,
             });
         }
         let flops = rows.iter().map(|row| row.flops).sum();
-        Summary { rows, parameters: net.count_parameters(), trainable: net.count_trainable(), flops }
+        Summary { rows, parameters: net.count_parameters(), trainable: net.count_trainable(), flops, notes, depth }
     }
 
-    /// Number of layers with parameters; the input is not counted.
+    /// Number of layers with a weight matrix or filters, hidden ones and the output. The input is not counted, nor are
+    /// layers that only scale and shift, such as norms.
     pub fn depth(&self) -> usize {
-        self.rows.iter().filter(|row| row.parameters > 0).count()
+        self.depth
     }
 }
 
@@ -145,7 +156,8 @@ impl fmt::Display for Summary {
         let frozen = self.parameters - self.trainable;
         let frozen = if frozen > 0 { format!(" ({} frozen)", grouped(frozen as u64)) } else { String::new() };
         let (parameters, flops) = (grouped(self.parameters as u64), grouped(self.flops));
-        write!(f, "{parameters} parameters{frozen}, {} layers with parameters, {flops} FLOPs", self.depth())
+        write!(f, "{parameters} parameters{frozen}, depth {} without the input, {flops} FLOPs", self.depth)?;
+        self.notes.iter().try_for_each(|note| write!(f, "\nnote: {note}"))
     }
 }
 

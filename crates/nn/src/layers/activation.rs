@@ -110,8 +110,8 @@ impl Nonlinearity {
 }
 
 fn square_root(s: &Tensor) -> Result<Tensor> {
-    if s.try_lt_scalar(0.0)?.any().item::<bool>() {
-        let smallest = s.detach().min().to_f64_vec()[0];
+    let smallest = s.detach().to_f64_vec().into_iter().fold(0.0, f64::min);
+    if smallest < 0.0 {
         let problem =
             format!("is {smallest} somewhere, and the root needs numbers of at least 0; put a ReLU before it");
         return Err(Error::setting("SquareRoot", "input", problem));
@@ -122,7 +122,7 @@ fn square_root(s: &Tensor) -> Result<Tensor> {
 fn step(s: &Tensor) -> Result<Tensor> {
     if s.is_tracked() {
         let problem = "has derivative 0 wherever it has one, so nothing can be learned through it; \
-                       train with SlopeSigmoid and put the step in afterwards, or detach its input";
+                       train with SlopeSigmoid and put the step in afterwards; evaluate it within no_grad";
         return Err(Error::setting("Step", "derivative", problem));
     }
     Ok(s.try_ge_scalar(0.0)?.to_dtype(s.dtype()))
@@ -150,7 +150,7 @@ impl Layer for Nonlinearity {
     }
 }
 
-/// A rectifier with learned slopes below 0: one for all, one per channel (axis 1), as in PyTorch.
+/// A rectifier with learned slopes up to 0: one for all, or one per neuron or channel (axis 1), as in PyTorch.
 ///
 /// ```
 /// use tove_nn::{Layer, PRelu, Pass};
@@ -185,7 +185,8 @@ impl Layer for PRelu {
             shape[axis] = count;
         }
         let slope = self.weight.try_reshape(shape)?;
-        let y = x.try_relu()?.try_sub(&slope.try_mul(&(-x).try_relu()?)?)?;
+        // Chosen by s > 0, so that the derivatives at 0 are PyTorch's: the slope by s, 0 by the slope.
+        let y = x.try_gt_scalar(0.0)?.try_select(x, &x.try_mul(&slope)?)?;
         pass.tell(self, x, &y, || LayerReport { flops: 2 * y.numel() as u64, ..LayerReport::default() });
         Ok(y)
     }

@@ -6,8 +6,8 @@
 
 use tove_tensor::{Activation, ConvOptions, Tensor, TryConv};
 
-use super::Layer;
 use super::linear::draw;
+use super::{Layer, parameter};
 use crate::{Init, LayerReport, Module, Pass, Result, Rng, Window};
 
 /// Number of positions a window takes along an axis; 0 if it does not fit at all.
@@ -19,6 +19,17 @@ use crate::{Init, LayerReport, Module, Pass, Result, Rng, Window};
 pub fn output_size(size: usize, kernel: usize, padding: usize, stride: usize, dilation: usize) -> usize {
     let reach = dilation * kernel.saturating_sub(1) + 1;
     (size + 2 * padding).checked_sub(reach).map_or(0, |room| room / stride.max(1) + 1)
+}
+
+/// Positions at the end of the padded input that no window reaches, because the stride does not divide the way.
+///
+/// ```
+/// use tove_nn::unreached;
+/// assert_eq!((unreached(33, 3, 0, 2, 1), unreached(32, 3, 0, 2, 1)), (0, 1));
+/// ```
+pub fn unreached(size: usize, kernel: usize, padding: usize, stride: usize, dilation: usize) -> usize {
+    let reach = dilation * kernel.saturating_sub(1) + 1;
+    (size + 2 * padding).checked_sub(reach).map_or(0, |room| room % stride.max(1))
 }
 
 /// Declares a convolutional layer: its documentation, the axes of its window, how weights are laid out, the operation.
@@ -44,10 +55,21 @@ macro_rules! convolution {
             }
 
             /// With stride, padding, dilation and groups.
-            pub fn with($inputs: usize, $outputs: usize, kernel: usize, options: ConvOptions, rng: &mut Rng) -> $name {
+            pub fn with(inputs: usize, outputs: usize, kernel: usize, options: ConvOptions, rng: &mut Rng) -> $name {
+                $name::windows(inputs, outputs, [kernel; $dims], options, rng)
+            }
+
+            /// With so many taps along each axis.
+            pub fn windows(
+                $inputs: usize,
+                $outputs: usize,
+                kernel: [usize; $dims],
+                options: ConvOptions,
+                rng: &mut Rng,
+            ) -> $name {
                 let $groups = options.groups.max(1);
                 let channels: [usize; 2] = $weight;
-                let dims = [&channels[..], &[kernel; $dims]].concat();
+                let dims = [&channels[..], &kernel[..]].concat();
                 let weight = draw(Init::InverseRoot, &dims, rng);
                 let fan_in = dims[1..].iter().product::<usize>().max(1) as f64;
                 let bias = draw(Init::Uniform(1.0 / fan_in.sqrt()), &[$outputs], rng);
@@ -58,6 +80,13 @@ macro_rules! convolution {
             /// The same layer without its bias.
             pub fn without_bias(self) -> $name {
                 $name { bias: None, ..self }
+            }
+
+            /// The same layer with filters drawn by another rule and the bias, if any, 0.
+            pub fn init(self, rule: Init, rng: &mut Rng) -> Result<$name> {
+                let (shape, dtype) = (self.weight.shape().clone(), self.weight.dtype());
+                let bias = self.bias.map(|bias| parameter(bias.detach().zeros_like()));
+                Ok($name { weight: parameter(rule.draw(shape, rng.key(), dtype)?), bias, ..self })
             }
 
             /// Stride, padding, dilation and groups.
@@ -130,14 +159,14 @@ convolution! {
 }
 
 impl Conv2d {
-    fn report(&self, _: &Tensor, y: &Tensor) -> LayerReport {
-        window_report(&self.weight, &self.options, y)
+    fn report(&self, x: &Tensor, y: &Tensor) -> LayerReport {
+        window_report(&self.weight, &self.options, x, y)
     }
 }
 
 impl Conv1d {
-    fn report(&self, _: &Tensor, y: &Tensor) -> LayerReport {
-        window_report(&self.weight, &self.options, y)
+    fn report(&self, x: &Tensor, y: &Tensor) -> LayerReport {
+        window_report(&self.weight, &self.options, x, y)
     }
 }
 
@@ -145,14 +174,26 @@ impl ConvTranspose2d {
     /// Every input meets every tap of its filters once.
     fn report(&self, x: &Tensor, _: &Tensor) -> LayerReport {
         let per_input: usize = self.weight.dims()[1..].iter().product();
-        LayerReport { flops: 2 * (x.numel() * per_input) as u64, ..LayerReport::default() }
+        LayerReport { flops: 2 * (x.numel() * per_input) as u64, resamples: true, ..LayerReport::default() }
     }
 }
 
 /// Every output is a product with one filter.
-fn window_report(weight: &Tensor, options: &ConvOptions, y: &Tensor) -> LayerReport {
-    let per_output: usize = weight.dims()[1..].iter().product();
-    let window =
-        Window { kernel: weight.dims()[weight.rank() - 1], stride: options.stride[1], dilation: options.dilation[1] };
-    LayerReport { flops: 2 * (y.numel() * per_output) as u64, window: Some(window), sees_all: false }
+fn window_report(weight: &Tensor, options: &ConvOptions, x: &Tensor, y: &Tensor) -> LayerReport {
+    let (filter, dims) = (weight.dims(), x.dims());
+    let per_output: usize = filter[1..].iter().product();
+    let window = Window { kernel: filter[filter.len() - 1], stride: options.stride[1], dilation: options.dilation[1] };
+    let ConvOptions { stride, padding, dilation, .. } = *options;
+    let rest = |axis: usize, size, kernel| unreached(size, kernel, padding[axis], stride[axis], dilation[axis]);
+    let unreached = match (dims, filter) {
+        (&[.., height, width], &[_, _, rows, columns]) => [rest(0, height, rows), rest(1, width, columns)],
+        (&[.., length], &[.., taps]) => [0, rest(1, length, taps)],
+        _ => [0, 0],
+    };
+    LayerReport {
+        flops: 2 * (y.numel() * per_output) as u64,
+        window: Some(window),
+        unreached,
+        ..LayerReport::default()
+    }
 }

@@ -4,10 +4,10 @@
 //! original kind gives m x in training and q x in evaluation, which is the same as scaling the weights behind it (and not
 //! their bias). The expectation is equal in both phases, for both kinds.
 
-use tove_tensor::{DType, Tensor, TryNorm};
+use tove_tensor::{Tensor, TryNorm, TryOps};
 
 use super::Layer;
-use crate::{LayerReport, Module, Pass, Result, Walk, WalkMut};
+use crate::{Error, LayerReport, Module, Pass, Result, Walk, WalkMut};
 
 /// When the outputs are scaled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +20,16 @@ pub enum DropoutScaling {
 }
 
 /// Zeroes elements at random while training.
+///
+/// ```
+/// use tove_nn::{Dropout, Layer, Pass};
+/// use tove_tensor::{DType, Key, Tensor};
+/// let (x, train) = (Tensor::ones([6], DType::F32), Pass::train(Key::new(1)));
+/// let y = Dropout::original(0.25).forward(&x, &train)?;
+/// assert!(y.to_vec::<f32>().iter().all(|&y| y == 0.0 || y == 1.0));
+/// assert_eq!(Dropout::original(0.25).forward(&x, &Pass::eval())?.to_vec::<f32>(), [0.75; 6]);
+/// # Ok::<(), tove_nn::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Dropout {
     /// Probability of an element to be zeroed, as in PyTorch.
@@ -52,6 +62,9 @@ impl Module for Dropout {
 
 impl Layer for Dropout {
     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+        if !(0.0..=1.0).contains(&self.p) {
+            return Err(Error::setting("Dropout", "p", format!("is {}; a probability lies in [0, 1]", self.p)));
+        }
         let keep = 1.0 - self.p;
         let y = match (self.scaling, pass.is_training()) {
             _ if self.p == 0.0 => x.clone(),
@@ -59,7 +72,7 @@ impl Layer for Dropout {
             (DropoutScaling::Training, false) => x.clone(),
             (DropoutScaling::Evaluation, true) => {
                 let kept = pass.next_key().try_bernoulli(keep, x.shape().clone())?;
-                x * kept.to_dtype(if x.dtype() == DType::F64 { DType::F64 } else { DType::F32 })
+                x.try_mul(&kept.try_to_dtype(x.dtype())?)?
             }
             (DropoutScaling::Evaluation, false) => x * keep,
         };

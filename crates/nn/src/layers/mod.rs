@@ -6,6 +6,7 @@ mod dropout;
 mod embedding;
 mod linear;
 mod norm;
+mod pad;
 mod pool;
 mod sequential;
 
@@ -14,12 +15,13 @@ use tove_tensor::Tensor;
 use crate::{Module, Pass, Result};
 
 pub use activation::{Nonlinearity, PRelu};
-pub use conv::{Conv1d, Conv2d, ConvTranspose2d, output_size};
+pub use conv::{Conv1d, Conv2d, ConvTranspose2d, output_size, unreached};
 pub use dropout::{Dropout, DropoutScaling};
 pub use embedding::Embedding;
 pub use linear::Linear;
 pub use norm::{BatchNorm, LayerNorm};
-pub use pool::{AvgPool2d, Flatten, GlobalAvgPool2d, MaxPool1d, MaxPool2d};
+pub use pad::CircularPad2d;
+pub use pool::{AvgPool1d, AvgPool2d, Flatten, GlobalAvgPool2d, MaxPool1d, MaxPool2d};
 pub use sequential::{Residual, Sequential};
 
 /// A module from one tensor to one tensor.

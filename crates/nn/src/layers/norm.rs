@@ -5,7 +5,7 @@
 //! running ← (1 − momentum) running + momentum · new, with the unbiased variance (1/(m − 1)), as in PyTorch, or with the
 //! 1/m one by option. Layer norm (Ba et al. 2016) takes them over the features of each sample, training or not.
 
-use tove_tensor::{DType, Tensor, TryNorm, no_grad};
+use tove_tensor::{DType, Shape, Tensor, TryNorm, no_grad};
 
 use super::{Layer, parameter};
 use crate::{Buffer, Error, LayerReport, Module, Pass, Result};
@@ -94,7 +94,7 @@ impl Layer for BatchNorm {
     }
 }
 
-/// Layer norm over the last axis.
+/// Layer norm over the last axis, or the last axes.
 ///
 /// ```
 /// use tove_nn::{Layer, LayerNorm, Pass};
@@ -116,8 +116,14 @@ pub struct LayerNorm {
 impl LayerNorm {
     /// γ = 1, β = 0, ε = 1e-5.
     pub fn new(features: usize) -> LayerNorm {
-        let bias = Some(parameter(Tensor::zeros([features], DType::F32)));
-        LayerNorm { weight: parameter(Tensor::ones([features], DType::F32)), bias, eps: 1e-5 }
+        LayerNorm::over([features])
+    }
+
+    /// Over all of the last axes, which have this shape.
+    pub fn over(shape: impl Into<Shape>) -> LayerNorm {
+        let shape = shape.into();
+        let bias = Some(parameter(Tensor::zeros(shape.clone(), DType::F32)));
+        LayerNorm { weight: parameter(Tensor::ones(shape, DType::F32)), bias, eps: 1e-5 }
     }
 
     /// The same without β.

@@ -2,12 +2,12 @@
 
 use tove_tensor::{PoolOptions, Tensor, TryConv, TryOps};
 
-use super::Layer;
+use super::{Layer, unreached};
 use crate::{LayerReport, Module, Pass, Result, Window};
 
 /// Declares a pooling layer.
 macro_rules! pooling {
-    ($(#[$doc:meta])* $name:ident, $operation:ident) => {
+    ($(#[$doc:meta])* $name:ident, axes $axes:literal, $operation:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Module)]
         pub struct $name {
@@ -29,10 +29,7 @@ macro_rules! pooling {
         impl Layer for $name {
             fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
                 let y = x.$operation(&self.options)?;
-                pass.tell(self, x, &y, || {
-                    let window = Window { kernel: self.options.kernel[1], stride: self.options.stride[1], dilation: 1 };
-                    LayerReport { window: Some(window), ..LayerReport::default() }
-                });
+                pass.tell(self, x, &y, || report(&self.options, x, $axes));
                 Ok(y)
             }
         }
@@ -49,17 +46,35 @@ pooling! {
     /// assert_eq!(y.item::<f64>(), 4.0);
     /// # Ok::<(), tove_nn::Error>(())
     /// ```
-    MaxPool2d, try_max_pool2d
+    MaxPool2d, axes 2, try_max_pool2d
 }
 
 pooling! {
     /// Largest element of every window of (…, length).
-    MaxPool1d, try_max_pool1d
+    MaxPool1d, axes 1, try_max_pool1d
 }
 
 pooling! {
     /// Mean of every window of (…, height, width).
-    AvgPool2d, try_avg_pool2d
+    AvgPool2d, axes 2, try_avg_pool2d
+}
+
+pooling! {
+    /// Mean of every window of (…, length).
+    AvgPool1d, axes 1, try_avg_pool1d
+}
+
+/// The window along the last axis, and what it leaves out.
+fn report(options: &PoolOptions, x: &Tensor, axes: usize) -> LayerReport {
+    let PoolOptions { kernel, stride, padding, .. } = *options;
+    let rest = |axis: usize, size: usize| unreached(size, kernel[axis], padding[axis], stride[axis], 1);
+    let unreached = match (axes, x.dims()) {
+        (2, [.., height, width]) => [rest(0, *height), rest(1, *width)],
+        (_, [.., length]) => [0, rest(1, *length)],
+        _ => [0, 0],
+    };
+    let window = Window { kernel: kernel[1], stride: stride[1], dilation: 1 };
+    LayerReport { window: Some(window), unreached, ..LayerReport::default() }
 }
 
 /// Mean over height and width: (images, channels, height, width) to (images, channels).

@@ -32,6 +32,21 @@ pub struct Step {
 /// }
 /// ```
 pub trait Callback {
+    /// Between the backward pass and the update of step `step` (counted from 1): parameters still hold their gradients,
+    /// as they are before clipping. Watch them with [`crate::gradient_norms`].
+    ///
+    /// ```
+    /// use tove_nn::{Callback, Module, gradient_norms};
+    /// /// Norm of every parameter's gradient, step by step.
+    /// struct Norms(Vec<Vec<(String, f64)>>);
+    /// impl Callback for Norms {
+    ///     fn gradients(&mut self, _step: u64, net: &dyn Module) {
+    ///         self.0.push(gradient_norms(net));
+    ///     }
+    /// }
+    /// ```
+    fn gradients(&mut self, _step: u64, _net: &dyn Module) {}
+
     /// After every step.
     fn step(&mut self, _step: &Step) -> Flow {
         Flow::Continue

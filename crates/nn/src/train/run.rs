@@ -173,6 +173,10 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         loss.try_backward()?;
         let mut parameters = self.net.parameters_mut();
         average_gradients(&mut *trainer.collective, &parameters)?;
+        if !trainer.callbacks.is_empty() {
+            trainer.callbacks.iter_mut().for_each(|callback| callback.gradients(self.place.step + 1, self.net));
+            parameters = self.net.parameters_mut();
+        }
         if let Some(limit) = trainer.clip_value {
             clip_value(&parameters, limit)?;
         }

@@ -7,7 +7,7 @@
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -46,8 +46,12 @@ pub fn folder() -> PathBuf {
 
 /// Reads `tests/fixtures/NAME.json`.
 pub fn load(name: &str) -> Fixture {
-    let path = folder().join(format!("{name}.json"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    load_path(&folder().join(format!("{name}.json")))
+}
+
+/// Reads a file of reference values from any place.
+pub fn load_path(path: &Path) -> Fixture {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let value: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     parse(&value).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -1,0 +1,14 @@
+//! Neural and convolutional networks of the syllabus (H, I) against PyTorch, SciPy and plain arithmetic.
+
+mod activations;
+mod convolution;
+mod dropout;
+mod initialisation;
+mod learning;
+mod monitors;
+mod norms;
+mod perceptron;
+mod receptive_field;
+mod representations;
+mod saved;
+mod support;

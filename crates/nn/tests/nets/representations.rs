@@ -1,0 +1,112 @@
+//! H7 to H9: what hidden layers can hold.
+
+use tove_data::{Batch, Dataset, TensorDataset};
+use tove_nn::{
+    Classification, Layer, Linear, Mlp, ModuleExt, Nonlinearity, Pass, Progress, Regression, Rng, Task, Trainer,
+};
+use tove_optim::{Adam, Schedule};
+use tove_tensor::{DType, Key, Tensor, linalg};
+
+use crate::support::{moons, xor};
+
+fn everything(set: &TensorDataset) -> Batch {
+    set.batch(&(0..set.len()).collect::<Vec<_>>(), Key::new(0)).unwrap()
+}
+
+/// Full batches, with a step size that falls to 0.
+fn fit<L: Layer>(net: &mut L, task: &impl Task<L>, set: &TensorDataset, rate: f64, steps: u64) {
+    let trainer = Trainer::new(Adam::new(rate)).steps(steps).batch_size(set.len()).shuffle(false);
+    trainer.schedule(Schedule::cosine(steps)).progress(Progress::Silent).fit(net, task, set, None).unwrap();
+}
+
+#[test]
+fn h7_a_linear_bottleneck_finds_the_best_low_rank_representation() {
+    let (samples, width, bottleneck) = (120, 8, 3);
+    // Directions of different strength, mixed, and centred so that biases have nothing to gain.
+    let strength = Tensor::from([4.0, 2.5, 1.8, 0.9, 0.7, 0.5, 0.3, 0.2]);
+    let x = Key::new(1).normal([samples, width], DType::F64) * strength;
+    let x = x.matmul(&linalg::qr(&Key::new(2).normal([width, width], DType::F64)).unwrap().q);
+    let x = &x - &x.mean_axes(&[0], true);
+    let values = linalg::svd(&x).unwrap().s.to_vec::<f64>();
+    let best: f64 = values[bottleneck..].iter().map(|s| s * s).sum();
+    let x32 = x.to_dtype(DType::F32);
+    let set = TensorDataset::new(x32.clone(), x32.clone()).unwrap();
+    let mut net = Mlp::new(&[width, bottleneck, width], &mut Rng::new(3)).activation(Nonlinearity::Identity);
+    fit(&mut net, &Regression, &set, 0.03, 1500);
+    let error = (net.forward(&x32, &Pass::eval()).unwrap() - x32).square().sum().item::<f32>();
+    let ratio = f64::from(error) / best;
+    assert!((1.0 - 1e-4..1.01).contains(&ratio), "{ratio}");
+}
+
+fn accuracy<L: Layer>(net: &L, set: &TensorDataset) -> f64 {
+    let scores = Task::scores(&Classification::new(), net, &everything(set), &Pass::eval()).unwrap();
+    scores.iter().find(|score| score.name == "accuracy").unwrap().value
+}
+
+fn probe(set: &TensorDataset) -> f64 {
+    let inputs = everything(set).x.dims()[1];
+    let mut probe = Linear::new(inputs, 2, &mut Rng::new(5));
+    fit(&mut probe, &Classification::new(), set, 0.1, 400);
+    accuracy(&probe, set)
+}
+
+#[test]
+fn h8_the_last_hidden_layer_of_a_good_classifier_is_linearly_separable() {
+    for (name, set) in [("xor", xor(200, 1)), ("moons", moons(200, 2))] {
+        let mut net = Mlp::new(&[2, 16, 16, 2], &mut Rng::new(4));
+        fit(&mut net, &Classification::new(), &set, 0.02, 400);
+        let Batch { x, y } = everything(&set);
+        let features = TensorDataset::new(net.features(&x, &Pass::eval()).unwrap(), y).unwrap();
+        let (of_net, of_features, of_input) = (accuracy(&net, &set), probe(&features), probe(&set));
+        assert!(of_net > 0.99, "{name}: {of_net}");
+        assert!(of_features >= of_net && of_input < of_net - 0.05, "{name}: {of_net} {of_features} {of_input}");
+    }
+}
+
+/// A net with one hidden layer, f64, whose hidden units are given by weights and biases on the line, and whose output
+/// weights are the best ones on a grid of [0, 1]: the part of the training that is a convex problem, solved.
+fn one_hidden_layer(phi: Nonlinearity, units: &[(f64, f64)], target: fn(f64) -> f64) -> Mlp {
+    let mut net = Mlp::new(&[1, units.len(), 1], &mut Rng::new(0)).activation(phi);
+    net.to_dtype(DType::F64).unwrap();
+    let column = |values: Vec<f64>| Tensor::from_vec(values, [units.len(), 1]);
+    net.layers[0].weight = column(units.iter().map(|unit| unit.0).collect());
+    net.layers[0].bias = Some(Tensor::from(units.iter().map(|unit| unit.1).collect::<Vec<f64>>()));
+    let grid = Tensor::linspace(0.0, 1.0, 1001);
+    let hidden = net.features(&grid.reshape([1001, 1]), &Pass::eval()).unwrap().detach();
+    let table = Tensor::concat(&[&hidden, &Tensor::ones([1001, 1], DType::F64)], 1);
+    let wanted = Tensor::from(grid.to_vec::<f64>().into_iter().map(target).collect::<Vec<f64>>());
+    let solution = linalg::lstsq(&table, &wanted, Some(1e-12)).unwrap().solution;
+    net.layers[1].weight = solution.narrow(0, 0, units.len()).reshape([1, units.len()]).contiguous();
+    net.layers[1].bias = Some(solution.narrow(0, units.len(), 1).contiguous());
+    net
+}
+
+/// Largest error on points between those of the grid, too.
+fn sup_error(net: &Mlp, target: fn(f64) -> f64) -> f64 {
+    let x = Tensor::linspace(0.0, 1.0, 7777);
+    let wanted = Tensor::from(x.to_vec::<f64>().into_iter().map(target).collect::<Vec<f64>>());
+    let y = net.forward(&x.reshape([7777, 1]), &Pass::eval()).unwrap().detach();
+    (y.flatten(0) - wanted).abs().max().item()
+}
+
+#[test]
+fn h9_enough_units_come_as_near_as_one_likes_and_polynomials_do_not() {
+    let targets: [fn(f64) -> f64; 2] = [|x| (2.0 * std::f64::consts::PI * x).sin(), |x| (x - 0.5).abs()];
+    // Units that switch on or bend at places spread over [0, 1].
+    let places = |count: usize| (0..count).map(move |k| (k as f64 - 0.25) / count as f64);
+    let rectifiers = |count| places(count).map(|place| (1.0, -place)).collect::<Vec<_>>();
+    let bends = |count| places(count).map(|place| (count as f64, -place * count as f64)).collect::<Vec<_>>();
+    for target in targets {
+        for (phi, units) in
+            [(Nonlinearity::Relu, &rectifiers as &dyn Fn(usize) -> Vec<(f64, f64)>), (Nonlinearity::Tanh, &bends)]
+        {
+            let errors = [4, 16, 64].map(|count| sup_error(&one_hidden_layer(phi, &units(count), target), target));
+            assert!(errors[0] > errors[1] && errors[1] > errors[2] && errors[2] < 0.01, "{phi:?} {errors:?}");
+        }
+        // Cubes of affine maps are polynomials of degree 3, however many there are.
+        let errors = [4, 16, 64]
+            .map(|count| sup_error(&one_hidden_layer(Nonlinearity::Power(3.0), &bends(count), target), target));
+        assert!(errors.iter().all(|&error| error > 0.03), "{errors:?}");
+        assert!((errors[2] - errors[1]).abs() < 1e-3, "{errors:?}");
+    }
+}
