@@ -30,7 +30,7 @@ pub(crate) fn apply_dyn(op: &dyn Op, inputs: &[&Tensor]) -> Result<Tensor> {
 
 #[inline]
 fn run<O: Op + ?Sized>(op: &O, inputs: &[&Tensor]) -> Result<Tensor> {
-    let output = op.forward(inputs)?;
+    let output = op.forward(inputs).map_err(|error| error.named(op.name()))?;
     if meter::on() {
         meter::count(op.name(), op.flops(inputs, &output));
     }
@@ -38,7 +38,7 @@ fn run<O: Op + ?Sized>(op: &O, inputs: &[&Tensor]) -> Result<Tensor> {
 }
 
 fn run_aux(op: &dyn Op, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
-    let (output, aux) = op.forward_aux(inputs)?;
+    let (output, aux) = op.forward_aux(inputs).map_err(|error| error.named(op.name()))?;
     if meter::on() {
         meter::count(op.name(), op.flops(inputs, &output));
     }

@@ -67,8 +67,8 @@ fn values(x: &Tensor) -> crate::Result<Values<'_>> {
 }
 
 /// Row-major tensors with their names, ready to be borrowed from.
-fn named<'a>(tensors: &[(&'a str, &'a Tensor)]) -> Vec<(&'a str, Cow<'a, Tensor>)> {
-    tensors.iter().map(|&(name, x)| (name, x.contiguous_data())).collect()
+fn named<'a>(tensors: &[(&'a str, &'a Tensor)]) -> crate::Result<Vec<(&'a str, Cow<'a, Tensor>)>> {
+    tensors.iter().map(|&(name, x)| Ok((name, x.contiguous_data()?))).collect()
 }
 
 /// Calls `write` with the names, shapes and elements.
@@ -77,7 +77,7 @@ fn borrowed(
     path: &Path,
     write: impl FnOnce(&[(&str, &[usize], Values<'_>)]) -> Result<(), FileError>,
 ) -> Result<(), FileError> {
-    let tensors = named(tensors);
+    let tensors = named(tensors).map_err(|error| refused(path, &error))?;
     let mut entries = Vec::with_capacity(tensors.len());
     for (name, x) in &tensors {
         let values = values(x).map_err(|error| refused(path, &error))?;
@@ -108,7 +108,8 @@ impl Tensor {
 
     /// Writes an `.npy` file; complete or not at all, and never over an existing one unless asked.
     pub fn write_npy(&self, path: impl AsRef<Path>, options: WriteOptions) -> Result<(), FileError> {
-        let (path, x) = (path.as_ref(), self.contiguous_data());
+        let path = path.as_ref();
+        let x = self.contiguous_data().map_err(|error| refused(path, &error))?;
         npy::write(path, x.dims(), values(&x).map_err(|error| refused(path, &error))?, options)
     }
 }

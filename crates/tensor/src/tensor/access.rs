@@ -40,7 +40,7 @@ impl Tensor {
     /// A copy of the elements in row-major order; an error when the type is another.
     pub fn try_to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.check_readable::<T>("to_vec")?;
-        Ok(self.contiguous_data().contiguous_slice::<T>().to_vec())
+        Ok(self.contiguous_data()?.contiguous_slice::<T>().to_vec())
     }
 
     /// The elements as a vector, without copying when the tensor was made from one and nobody else holds it.
@@ -51,7 +51,7 @@ impl Tensor {
             && self.is_contiguous()
             && let Some(array) = Arc::get_mut(&mut self.array)
         {
-            let storage = std::mem::replace(&mut array.storage, Storage::uninit(0));
+            let storage = std::mem::replace(&mut array.storage, Storage::from_vec(Vec::<T>::new()));
             match storage.into_vec::<T>() {
                 // A view of the beginning does not speak for the whole vector.
                 Ok(data) if data.len() == array.shape.numel() => return Ok(data),
@@ -124,7 +124,7 @@ impl Tensor {
         self.check_readable::<T>("as_mut_slice")?;
         self.track = None;
         if !self.owns_alone() {
-            *self = self.copy();
+            *self = self.copy()?;
         }
         let len = self.numel();
         let pointer = self.pointer::<T>().cast_mut();
@@ -139,11 +139,17 @@ impl Tensor {
     }
 
     /// Row-major copy or the tensor itself when it already lies so. Values and tracking are unchanged.
+    #[track_caller]
     pub fn contiguous(&self) -> Tensor {
+        self.try_contiguous().or_panic()
+    }
+
+    /// As [`Tensor::contiguous`], with the error returned where there is no memory for the copy.
+    pub fn try_contiguous(&self) -> Result<Tensor> {
         if self.is_contiguous() || self.is_batched() {
-            return self.clone();
+            return Ok(self.clone());
         }
-        self.copy().with_track(self.track.clone())
+        Ok(self.copy().map_err(|error| error.named("contiguous"))?.with_track(self.track.clone()))
     }
 
     /// Whether this tensor may be written in place: nobody else holds its buffer, and it is row-major.
@@ -154,15 +160,15 @@ impl Tensor {
 
     /// The data in row-major order, without tracking; shares the buffer when it can.
     #[inline]
-    pub(crate) fn contiguous_data(&self) -> Cow<'_, Tensor> {
-        if self.is_contiguous() { Cow::Borrowed(self) } else { Cow::Owned(self.copy()) }
+    pub(crate) fn contiguous_data(&self) -> Result<Cow<'_, Tensor>> {
+        Ok(if self.is_contiguous() { Cow::Borrowed(self) } else { Cow::Owned(self.copy()?) })
     }
 
     /// A row-major copy of the data, without tracking.
-    pub(crate) fn copy(&self) -> Tensor {
-        let mut out = Fresh::new(self.shape().clone(), self.dtype());
+    pub(crate) fn copy(&self) -> Result<Tensor> {
+        let mut out = Fresh::new(self.shape().clone(), self.dtype())?;
         elementwise::copy(self, &mut out);
-        out.finish()
+        Ok(out.finish())
     }
 
     /// First element in memory.

@@ -27,7 +27,7 @@ macro_rules! comparison {
             fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
                 let (a, b) = (inputs[0], inputs[1]);
                 let shape = common_shape(Self::NAME, a, b)?;
-                let mut out = Fresh::new(shape.clone(), DType::Bool);
+                let mut out = Fresh::new(shape.clone(), DType::Bool)?;
                 match_any!(a.dtype(), T => {
                     // SAFETY: `out` has the common shape; truth values are bytes 0 and 1.
                     unsafe { map2::<T, T, u8, _>($Type, a, b, &shape, out.pointer()) }

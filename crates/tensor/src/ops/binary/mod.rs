@@ -90,7 +90,7 @@ impl<F: Binary> Pointwise for Of<F> {
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let (a, b) = (inputs[0], inputs[1]);
         let shape = common_shape(F::NAME, a, b)?;
-        let mut out = Fresh::new(shape, a.dtype());
+        let mut out = Fresh::new(shape, a.dtype())?;
         fill(self.0, a, b, &mut out)?;
         Ok(out.finish())
     }

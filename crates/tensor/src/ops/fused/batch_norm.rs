@@ -57,8 +57,8 @@ fn layout(x: &Tensor) -> Layout {
 
 #[allow(unsafe_code)]
 fn value(op: &'static str, inputs: &[&Tensor], moments: &Moments, eps: f64) -> Result<Tensor> {
-    let (x, w, b) = (inputs[0].contiguous_data(), inputs[1].contiguous_data(), inputs[2].contiguous_data());
-    let mut out = Fresh::new(x.shape().clone(), x.dtype());
+    let (x, w, b) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?, inputs[2].contiguous_data()?);
+    let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
     match_float!(op, x.dtype(), T => {
         let (w, b) = (w.contiguous_slice::<T>(), b.contiguous_slice::<T>());
         // SAFETY: `x` and `out` are row-major with the layout's size; the sizes of the others were checked.
@@ -77,8 +77,8 @@ fn gradients(
     eps: f64,
     training: bool,
 ) -> Result<Grads> {
-    let (x, w, grad) = (inputs[0].contiguous_data(), inputs[1].contiguous_data(), grad.contiguous_data());
-    let mut dx = Fresh::new(x.shape().clone(), x.dtype());
+    let (x, w, grad) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?, grad.contiguous_data()?);
+    let mut dx = Fresh::new(x.shape().clone(), x.dtype())?;
     let mut grads: Grads = smallvec![];
     match_float!(op, x.dtype(), T => {
         let w = w.contiguous_slice::<T>();
@@ -223,7 +223,7 @@ pub(crate) fn batch_norm(
         let variance = shape::reshape(&centred(&fixed)?.1, Shape::new(size))?;
         return Ok((y, BatchStatistics { mean, variance, count }));
     }
-    let data = x.contiguous_data();
+    let data = x.contiguous_data()?;
     let found = match_float!(OP, x.dtype(), T => {
         // SAFETY: `data` is row-major with the layout's size.
         unsafe { moments::<T>(data.pointer(), layout(&data)) }

@@ -41,7 +41,7 @@ fn nonzero_places(op: &'static str, x: &Tensor) -> Result<Vec<i64>> {
         let zero = T::default();
         values.iter().enumerate().filter(|&(_, &value)| value != zero).map(|(i, _)| i as i64).collect()
     }
-    let data = x.contiguous_data();
+    let data = x.contiguous_data()?;
     Ok(match_any!(x.dtype(), T => places(data.contiguous_slice::<T>())))
 }
 

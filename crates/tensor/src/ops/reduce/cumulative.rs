@@ -29,8 +29,8 @@ impl LinearMap for CumSum {
 
     #[allow(unsafe_code)]
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let x = x.contiguous_data();
-        let mut out = Fresh::new(x.shape().clone(), x.dtype());
+        let x = x.contiguous_data()?;
+        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         let sizes = around(x.shape(), self.axis);
         match_number!("cumsum", x.dtype(), T => {
             // SAFETY: `x` is row-major of this shape, and `out` is new.
@@ -63,8 +63,8 @@ impl Fused for CumProd {
 
     #[allow(unsafe_code)]
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
-        let x = inputs[0].contiguous_data();
-        let mut out = Fresh::new(x.shape().clone(), x.dtype());
+        let x = inputs[0].contiguous_data()?;
+        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         let sizes = around(x.shape(), self.axis);
         match_number!("cumprod", x.dtype(), T => {
             // SAFETY: `x` is row-major of this shape, and `out` is new.
@@ -75,8 +75,8 @@ impl Fused for CumProd {
 
     #[allow(unsafe_code)]
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, _needs: &[bool]) -> Result<Grads> {
-        let (x, grad) = (at.inputs[0].contiguous_data(), grad.contiguous_data());
-        let mut out = Fresh::new(x.shape().clone(), x.dtype());
+        let (x, grad) = (at.inputs[0].contiguous_data()?, grad.contiguous_data()?);
+        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         let sizes = around(x.shape(), self.axis);
         match_float!("cumprod", x.dtype(), T => {
             // SAFETY: all three are row-major of this shape, and `out` is new.

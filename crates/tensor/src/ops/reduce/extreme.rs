@@ -146,7 +146,7 @@ impl Constant for Position {
     const NAME: &'static str = "argmax";
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let x = inputs[0].contiguous_data();
+        let x = inputs[0].contiguous_data()?;
         let axes: Axes = smallvec![self.axis];
         let axis = x.rank() - self.axis;
         let length = x.dims()[axis];
@@ -156,7 +156,7 @@ impl Constant for Position {
         }
         // The value first, by the fast fold, then where it is.
         let best = Extreme { largest: self.largest, axes: axes.clone(), keep: true }.forward(&[&x])?;
-        let mut out = Fresh::new(reduced(x.shape(), &axes, self.keep), DType::I64);
+        let mut out = Fresh::new(reduced(x.shape(), &axes, self.keep), DType::I64)?;
         match_number!(Self::NAME, x.dtype(), T => {
             let (x, best) = (x.contiguous_slice::<T>(), best.contiguous_slice::<T>());
             positions(x, best, length, inner, out.slice::<i64>());

@@ -112,10 +112,11 @@ pub(crate) fn fold_axes(
         order.iter().zip(folded.strides()).for_each(|(&axis, &stride)| strides.as_mut()[axis] = stride);
         let folded = folded.view(kept(x.shape(), axes), strides, folded.offset());
         let shape = reduced(x.shape(), axes, keep);
-        let folded = folded.contiguous_data();
+        let folded = folded.contiguous_data()?;
         return Ok(folded.view(shape.clone(), shape.row_major(), folded.offset()));
     }
-    fold_contiguous(&x.contiguous_data(), axes, keep, dtype, pass)
+    let x = x.contiguous_data()?;
+    fold_contiguous(&x, axes, keep, dtype, pass)
 }
 
 fn fold_contiguous(
@@ -131,7 +132,7 @@ fn fold_contiguous(
         if length == 1 {
             continue;
         }
-        let mut out = Fresh::new(Shape::from([outer, inner]), dtype);
+        let mut out = Fresh::new(Shape::from([outer, inner]), dtype)?;
         pass(current.as_ref().unwrap_or(x), sizes, &mut out)?;
         current = Some(out.finish());
     }

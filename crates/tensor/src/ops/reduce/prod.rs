@@ -70,8 +70,8 @@ impl Fused for Prod {
         let folded = |axis: &usize| self.axes.contains(&(rank - axis));
         let order: Vec<usize> = (0..rank).filter(|axis| !folded(axis)).chain((0..rank).filter(folded)).collect();
         let rows = shape::permute(&x.untracked(), &order)?;
-        let (data, grad) = (rows.contiguous_data(), grad.contiguous_data());
-        let mut out = Fresh::new(rows.shape().clone(), x.dtype());
+        let (data, grad) = (rows.contiguous_data()?, grad.contiguous_data()?);
+        let mut out = Fresh::new(rows.shape().clone(), x.dtype())?;
         let sizes = Sizes { outer: grad.numel(), length: count(x.shape(), &self.axes), inner: 1 };
         match_float!("prod", x.dtype(), T => {
             // SAFETY: `data` and `out` have outer · length elements, `grad` has one for each row.

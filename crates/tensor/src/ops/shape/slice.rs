@@ -62,7 +62,7 @@ impl LinearMap for Scatter {
     #[allow(unsafe_code)]
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
         let shape = x.shape().with(self.slice.axis(x), self.size);
-        let mut out = Tensor::zeros(shape, x.dtype());
+        let mut out = Tensor::try_zeros(shape, x.dtype())?;
         let target = self.slice.view(&out);
         let (strides, shift) = (target.strides().to_vec(), target.offset());
         drop(target);
@@ -96,6 +96,7 @@ pub(crate) fn slice(x: &Tensor, axis: isize, start: usize, end: usize, step: isi
     }
     let len = (end - start).div_ceil(step.unsigned_abs());
     let first = if step > 0 { start } else { end.saturating_sub(1) };
+    let step = if len < 2 { 1 } else { step }; // as in `slice_from`
     linear_map(Slice { axis: from_end, start: first, step, len }, x)
 }
 

@@ -204,7 +204,7 @@ impl<F: Unary> Pointwise for F {
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let x = inputs[0];
         check_dtype::<F>(x)?;
-        let mut out = Fresh::new(x.shape().clone(), x.dtype());
+        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         fill(*self, x, &mut out);
         Ok(out.finish())
     }
@@ -269,7 +269,7 @@ fn fill<F: Unary>(f: F, x: &Tensor, out: &mut Fresh) {
 #[allow(unsafe_code)]
 pub(crate) fn times_slope<F: Unary>(f: F, t: &Tensor, saved: &Tensor) -> Result<Tensor> {
     let shape = t.shape().broadcast(saved.shape()).unwrap_or_else(|| saved.shape().clone());
-    let mut out = Fresh::new(shape.clone(), saved.dtype());
+    let mut out = Fresh::new(shape.clone(), saved.dtype())?;
     match_float!(F::NAME, saved.dtype(), T => {
         // SAFETY: `out` has the common shape and the type of both.
         unsafe { map2::<T, T, T, _>(SlopeTimes(f), t, saved, &shape, out.pointer()) }
