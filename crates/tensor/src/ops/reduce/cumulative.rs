@@ -8,6 +8,7 @@ use smallvec::smallvec;
 
 use super::prod::{Multiply, around};
 use super::sum::Add;
+use super::widened;
 use crate::autodiff::{Grads, apply};
 use crate::dtype::{match_float, match_number};
 use crate::kernels::scan::{product_gradient, scan};
@@ -111,10 +112,10 @@ impl Fused for CumProd {
 
 /// Running sum along an axis.
 pub(crate) fn cumsum(x: &Tensor, axis: isize) -> Result<Tensor> {
-    linear_map(CumSum { axis: axis_from_end("cumsum", x, axis)?, reverse: false }, x)
+    linear_map(CumSum { axis: axis_from_end("cumsum", x, axis)?, reverse: false }, &widened(x)?)
 }
 
 /// Running product along an axis.
 pub(crate) fn cumprod(x: &Tensor, axis: isize) -> Result<Tensor> {
-    fused(CumProd { axis: axis_from_end("cumprod", x, axis)? }, &[x])
+    fused(CumProd { axis: axis_from_end("cumprod", x, axis)? }, &[&widened(x)?])
 }

@@ -15,7 +15,7 @@ mod variance;
 
 use smallvec::SmallVec;
 
-use crate::ops::axis_from_end;
+use crate::ops::{axis_from_end, shape};
 use crate::tensor::Fresh;
 use crate::{DType, Error, Result, Shape, Tensor};
 
@@ -84,6 +84,14 @@ pub(crate) fn require_float(op: &'static str, x: &Tensor) -> Result<()> {
         return Ok(());
     }
     Err(Error::DType { op, dtype: x.dtype(), expected: "f32 or f64 is needed" })
+}
+
+/// Small whole numbers and truth values as i64, in which they are summed and multiplied, as in numpy.
+pub(crate) fn widened(x: &Tensor) -> Result<Tensor> {
+    match x.dtype() {
+        DType::U8 | DType::Bool => shape::to_dtype(x, DType::I64),
+        _ => Ok(x.clone()),
+    }
 }
 
 /// Attributes for traces.

@@ -5,7 +5,7 @@
 
 use smallvec::smallvec;
 
-use super::{Axes, axes_from_end, count, describe, fold_axes, kept, reduced};
+use super::{Axes, axes_from_end, count, describe, fold_axes, kept, reduced, widened};
 use crate::autodiff::{Grads, apply};
 use crate::dtype::{match_float, match_number};
 use crate::kernels::reduce::{Fold, fold};
@@ -124,7 +124,7 @@ fn tree(x: &Tensor, axis: isize) -> Result<Tensor> {
 
 /// Product over the axes given; with `keep` they stay with size 1.
 pub(crate) fn prod(x: &Tensor, axes: &[isize], keep: bool) -> Result<Tensor> {
-    fused(Prod { axes: axes_from_end("prod", x, axes)?, keep }, &[x])
+    fused(Prod { axes: axes_from_end("prod", x, axes)?, keep }, &[&widened(x)?])
 }
 
 /// Shape of a tensor around one axis counted from the end.
