@@ -40,8 +40,11 @@ impl Fused for SquaredError {
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
         let (a, b) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
-        if a.shape() != b.shape() || a.dtype() != b.dtype() {
-            return Err(Error::shapes(Self::NAME, a.shape(), b.shape(), "shapes and types must be equal"));
+        if a.dtype() != b.dtype() {
+            return Err(Error::DTypePair { op: Self::NAME, left: a.dtype(), right: b.dtype() });
+        }
+        if a.shape() != b.shape() {
+            return Err(Error::shapes(Self::NAME, a.shape(), b.shape(), "shapes must be equal"));
         }
         let mut out = Fresh::new(Shape::from(()), a.dtype())?;
         match_float!(Self::NAME, a.dtype(), T => {

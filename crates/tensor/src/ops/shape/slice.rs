@@ -122,10 +122,19 @@ pub(crate) fn narrow(x: &Tensor, axis: isize, start: usize, len: usize) -> Resul
 
 /// One position of an axis, which disappears.
 pub(crate) fn select(x: &Tensor, axis: isize, index: usize) -> Result<Tensor> {
-    let position = x.rank() - axis_from_end("select", x, axis)?;
+    select_named("select_index", x, axis, index)
+}
+
+/// One position of the first axis.
+pub(crate) fn get(x: &Tensor, index: usize) -> Result<Tensor> {
+    select_named("get", x, 0, index)
+}
+
+fn select_named(op: &'static str, x: &Tensor, axis: isize, index: usize) -> Result<Tensor> {
+    let position = x.rank() - axis_from_end(op, x, axis)?;
     let size = x.dims()[position];
     if index >= size {
-        return Err(Error::Index { op: "select", index: index as i64, size });
+        return Err(Error::Index { op, index: i64::try_from(index).unwrap_or(i64::MAX), size });
     }
     let slice = narrow(x, axis, index, 1)?;
     reshape(&slice, x.shape().without(position))
