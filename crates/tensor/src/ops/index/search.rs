@@ -1,7 +1,7 @@
 //! Positions in a sorted list, and counts of small whole numbers.
 
 use super::select::sum_rows;
-use crate::autodiff::apply;
+use crate::autodiff::{apply, depends_on};
 use crate::dtype::match_number;
 use crate::kernels::elementwise::GRAIN;
 use crate::kernels::index::for_pieces;
@@ -73,6 +73,7 @@ pub(crate) fn bincount(x: &Tensor, weights: Option<&Tensor>, least: usize) -> Re
         let problem = "the length of the result would depend on the sample inside `vmap`; use `one_hot` and `sum`";
         return Err(Error::derivative("bincount", problem));
     }
+    depends_on("bincount", x)?;
     let data = x.contiguous_data()?;
     let values = data.contiguous_slice::<i64>();
     if let Some(&index) = values.iter().find(|&&value| value < 0) {
