@@ -1,7 +1,7 @@
 //! Shapes too large to address and memory that is not there are errors, whichever way they come about.
 
 use tove_tensor::random::Key;
-use tove_tensor::{ConvOptions, DType, Error, Tensor, TryOps};
+use tove_tensor::{ConvOptions, DType, Error, Tensor, TryConv, TryIndex, TryNorm, TryOps, TryReduce, TryUnary};
 
 fn options(padding: [usize; 2]) -> ConvOptions {
     let mut options = ConvOptions::new();

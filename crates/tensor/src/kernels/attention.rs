@@ -11,8 +11,8 @@ use super::math::Float;
 use super::rows::{Shared, for_runs, get, larger, largest, sum};
 use super::simd::{Kernel, dispatch};
 use super::softmax::shift_of;
-use crate::tensor::Fresh;
 use crate::error::OrPanic;
+use crate::tensor::Fresh;
 use crate::{Element, Shape};
 
 /// Numbers that attention works on.

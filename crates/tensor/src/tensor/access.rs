@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{Fresh, Tensor};
 use crate::error::OrPanic;
 use crate::kernels::elementwise;
+use crate::ops::shape;
 use crate::storage::Storage;
 use crate::{DType, Element, Error, Result};
 
@@ -138,6 +139,41 @@ impl Tensor {
         self.untracked_readable().to_dtype(DType::F64).to_vec()
     }
 
+    /// Whether all elements agree, |a − b| ≤ absolute + relative · |b|, as in numpy: equal infinities do, NaN never does. The
+    /// shapes broadcast.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let (a, b) = (Tensor::from([1.0, f64::INFINITY]), Tensor::from([1.0 + 1e-9, f64::INFINITY]));
+    /// assert!(a.allclose(&b, 1e-5, 1e-8) && !a.allclose(&b, 0.0, 1e-12));
+    /// assert!(!a.allclose(&Tensor::from([1.0, f64::NAN]), 1e-5, 1e-8));
+    /// ```
+    #[track_caller]
+    pub fn allclose(&self, other: &Tensor, relative: f64, absolute: f64) -> bool {
+        self.try_allclose(other, relative, absolute).or_panic()
+    }
+
+    /// As [`Tensor::allclose`], with the error returned.
+    pub fn try_allclose(&self, other: &Tensor, relative: f64, absolute: f64) -> Result<bool> {
+        if self.dtype() != other.dtype() {
+            return Err(Error::DTypePair { op: "allclose", left: self.dtype(), right: other.dtype() });
+        }
+        let common = self.shape().broadcast(other.shape()).ok_or_else(|| {
+            Error::shapes(
+                "allclose",
+                self.shape(),
+                other.shape(),
+                "sizes must be equal or 1, axis by axis from the last",
+            )
+        })?;
+        let numbers = |x: &Tensor| -> Result<Vec<f64>> {
+            x.check_readable_any("allclose")?;
+            shape::to_dtype(&shape::broadcast_to(&x.untracked(), common.clone())?, DType::F64)?.try_to_vec()
+        };
+        let close = |(a, b): (&f64, &f64)| a == b || (a - b).abs() <= absolute + relative * b.abs() && b.is_finite();
+        Ok(numbers(self)?.iter().zip(&numbers(other)?).all(close))
+    }
+
     /// Row-major copy or the tensor itself when it already lies so. Values and tracking are unchanged.
     #[track_caller]
     pub fn contiguous(&self) -> Tensor {
@@ -199,6 +235,11 @@ impl Tensor {
         if self.dtype() != T::DTYPE {
             return Err(Error::DTypePair { op, left: self.dtype(), right: T::DTYPE });
         }
+        self.check_readable_any(op)
+    }
+
+    #[inline]
+    fn check_readable_any(&self, op: &'static str) -> Result<()> {
         if self.is_batched() {
             return Err(Error::derivative(op, "values cannot be read inside `vmap`; return the tensor instead"));
         }

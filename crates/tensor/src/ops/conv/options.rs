@@ -85,7 +85,8 @@ impl ConvOptions {
             return Err(Error::parameter(op, "dilation", "must be at least 1"));
         }
         // Positions are counted in signed numbers, with room for sums of a few of these.
-        let largest = [self.stride, self.padding, self.dilation, self.output_padding].as_flattened().iter().max().copied();
+        let largest =
+            [self.stride, self.padding, self.dilation, self.output_padding].as_flattened().iter().max().copied();
         if largest > Some(isize::MAX as usize / 8) {
             return Err(Error::parameter(op, "options", "hold a number too large for the position of a pixel"));
         }

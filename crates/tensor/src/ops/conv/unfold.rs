@@ -105,9 +105,8 @@ pub(crate) fn unfold(x: &Tensor, kernel: [usize; 2], o: &ConvOptions) -> Result<
 pub(crate) fn fold(x: &Tensor, image: [usize; 2], kernel: [usize; 2], o: &ConvOptions) -> Result<Tensor> {
     let p = patches("fold", x.shape(), image, kernel, o)?;
     let (taps, windows) = (kernel[0].saturating_mul(kernel[1]), p.result[0].saturating_mul(p.result[1]));
-    let fits = x.rank() >= 2
-        && x.shape().size_from_end(0) == windows
-        && x.shape().size_from_end(1).is_multiple_of(taps);
+    let fits =
+        x.rank() >= 2 && x.shape().size_from_end(0) == windows && x.shape().size_from_end(1).is_multiple_of(taps);
     if !fits {
         let problem = format!(
             "an image of {image:?} has {windows} windows of {taps} positions; (…, channels · {taps}, {windows}) is needed"
