@@ -119,6 +119,20 @@ impl Error {
         matches!(self, Error::Data { .. })
     }
 
+    /// Stands for the operation where memory is asked for on behalf of one that is known further out.
+    pub(crate) const NAMELESS: &'static str = "new tensor";
+
+    /// The same error with the operation's name, where it has none yet.
+    #[cold]
+    pub(crate) fn named(mut self, name: &'static str) -> Error {
+        if let Error::Shape { op, .. } | Error::Data { op, .. } = &mut self
+            && *op == Error::NAMELESS
+        {
+            *op = name;
+        }
+        self
+    }
+
     /// Two shapes that do not fit each other.
     #[cold]
     pub fn shapes(op: &'static str, left: &Shape, right: &Shape, problem: impl Into<String>) -> Error {

@@ -115,7 +115,7 @@ pub fn adam_step(
         decay: if step.decoupled { 0.0 } else { step.weight_decay },
         shrink: if step.decoupled { 1.0 - decay } else { 1.0 },
     };
-    let gradient = gradient.contiguous_data();
+    let gradient = gradient.contiguous_data()?;
     parameter.update(|parameter| {
         match_float!(OP, parameter.dtype(), T => {
             let (p, g) = (parameter.as_mut_slice::<T>()?, gradient.contiguous_slice::<T>());
@@ -150,7 +150,7 @@ pub fn sgd_step(
         decay: step.weight_decay,
         nesterov: step.nesterov,
     };
-    let gradient = gradient.contiguous_data();
+    let gradient = gradient.contiguous_data()?;
     parameter.update(|parameter| {
         match_float!(OP, parameter.dtype(), T => {
             let (p, g) = (parameter.as_mut_slice::<T>()?, gradient.contiguous_slice::<T>());

@@ -101,10 +101,10 @@ impl Shape {
         self.len()
     }
 
-    /// Number of elements; 1 for rank 0.
+    /// Number of elements; 1 for rank 0. Counts beyond `usize::MAX` stand at that; no tensor has such a shape.
     #[inline]
     pub fn numel(&self) -> usize {
-        self.iter().product()
+        self.iter().fold(1, |product: usize, &size| product.saturating_mul(size))
     }
 
     /// The sizes as a slice.
@@ -113,13 +113,24 @@ impl Shape {
         self
     }
 
-    /// Number of elements, or `None` where it does not fit into an address.
+    /// Number of elements, or `None` where positions do not fit into an address. As in numpy, axes of size 0 do not
+    /// excuse the others: steps between neighbours must fit too.
+    ///
+    /// ```
+    /// use tove_tensor::Shape;
+    /// assert_eq!(Shape::from([2, 0]).checked_numel(), Some(0));
+    /// assert_eq!(Shape::from([usize::MAX, 2]).checked_numel(), None);
+    /// ```
+    #[inline]
     pub fn checked_numel(&self) -> Option<usize> {
-        if self.contains(&0) {
-            return Some(0);
+        let (mut numel, mut extent, mut too_large) = (1usize, 1usize, false);
+        for &size in self.iter() {
+            let (product, overflow) = extent.overflowing_mul(size.max(1));
+            too_large |= overflow;
+            extent = product;
+            numel = numel.wrapping_mul(size); // equal to `extent`, or 0
         }
-        let numel = self.iter().try_fold(1usize, |product, &size| product.checked_mul(size))?;
-        (numel <= isize::MAX as usize / 8).then_some(numel)
+        (!too_large && extent <= isize::MAX as usize / 8).then_some(numel)
     }
 
     /// The common shape of two operands by numpy's rule: aligned at the last axis, sizes are equal or one of them is 1.
@@ -299,6 +310,9 @@ mod tests {
     #[test]
     fn overflowing_shapes_have_no_count() {
         assert_eq!(Shape::from([usize::MAX, 2]).checked_numel(), None);
-        assert_eq!(Shape::from([usize::MAX, 0]).checked_numel(), Some(0));
+        assert_eq!(Shape::from([usize::MAX, 0]).checked_numel(), None);
+        assert_eq!(Shape::from([usize::MAX, 2]).numel(), usize::MAX);
+        assert_eq!(Shape::from([usize::MAX, 2, 0]).numel(), 0);
+        assert_eq!(Shape::from([1 << 32, 1 << 32]).checked_numel(), None);
     }
 }

@@ -42,7 +42,7 @@ pub struct MomentumStep {
 pub fn plain_step(parameter: &mut Tensor, gradient: &Tensor, learning_rate: f64, weight_decay: f64) -> Result<()> {
     const OP: &str = "plain_step";
     check(OP, parameter, &[gradient], 1)?;
-    let gradient = gradient.contiguous_data();
+    let gradient = gradient.contiguous_data()?;
     parameter.update(|parameter| {
         match_float!(OP, parameter.dtype(), T => {
             let rule = kernels::Plain::<T> { rate: of(learning_rate), decay: of(weight_decay) };
@@ -63,7 +63,7 @@ pub fn momentum_step(
     const OP: &str = "momentum_step";
     check(OP, parameter, &[gradient, velocity], 1)?;
     let (rate_in, rate_out) = rates(step.learning_rate, step.rate_in_velocity);
-    let gradient = gradient.contiguous_data();
+    let gradient = gradient.contiguous_data()?;
     parameter.update(|parameter| {
         match_float!(OP, parameter.dtype(), T => {
             let rule = kernels::Momentum::<T> {
@@ -90,7 +90,7 @@ pub fn look_ahead_step(
 ) -> Result<()> {
     const OP: &str = "look_ahead_step";
     check(OP, parameter, &[gradient, velocity], 1)?;
-    let gradient = gradient.contiguous_data();
+    let gradient = gradient.contiguous_data()?;
     parameter.update(|parameter| {
         match_float!(OP, parameter.dtype(), T => {
             let (momentum, rate, decay) = (of(step.momentum), of(step.learning_rate), of(step.weight_decay));
@@ -106,7 +106,7 @@ pub fn look_ahead_step(
 pub fn add_scaled(parameter: &mut Tensor, direction: &Tensor, factor: f64) -> Result<()> {
     const OP: &str = "add_scaled";
     check(OP, parameter, &[direction], 1)?;
-    let direction = direction.contiguous_data();
+    let direction = direction.contiguous_data()?;
     parameter.update(|parameter| {
         match_float!(OP, parameter.dtype(), T => {
             let rule = kernels::AddScaled::<T>(of(factor));
@@ -131,7 +131,7 @@ pub struct AdagradStep {
 pub fn adagrad_step(parameter: &mut Tensor, gradient: &Tensor, sum: &mut Tensor, step: &AdagradStep) -> Result<()> {
     const OP: &str = "adagrad_step";
     check(OP, parameter, &[gradient, sum], 1)?;
-    let gradient = gradient.contiguous_data();
+    let gradient = gradient.contiguous_data()?;
     parameter.update(|parameter| {
         match_float!(OP, parameter.dtype(), T => {
             let (rate, eps, decay) = (of(step.learning_rate), of(step.eps), of(step.weight_decay));
@@ -179,7 +179,7 @@ pub fn rms_prop_step(
         return Err(Error::parameter(OP, "momentum", "needs a velocity tensor to be kept between steps"));
     }
     let (rate_in, rate_out) = rates(step.learning_rate, step.rate_in_velocity);
-    let gradient = gradient.contiguous_data();
+    let gradient = gradient.contiguous_data()?;
     parameter.update(|parameter| {
         match_float!(OP, parameter.dtype(), T => {
             let rule = kernels::RmsProp::<T> {
@@ -218,7 +218,7 @@ pub fn rms_prop_step(
 pub fn sum_of_squares(x: &Tensor, scale: f64) -> Result<f64> {
     const OP: &str = "sum_of_squares";
     readable(OP, x)?;
-    let x = x.contiguous_data();
+    let x = x.contiguous_data()?;
     Ok(match_float!(OP, x.dtype(), T => kernels::sum_of_squares(x.contiguous_slice::<T>(), scale)))
 }
 
@@ -226,7 +226,7 @@ pub fn sum_of_squares(x: &Tensor, scale: f64) -> Result<f64> {
 pub fn largest_magnitude(x: &Tensor) -> Result<f64> {
     const OP: &str = "largest_magnitude";
     readable(OP, x)?;
-    let x = x.contiguous_data();
+    let x = x.contiguous_data()?;
     Ok(match_float!(OP, x.dtype(), T => kernels::largest_magnitude(x.contiguous_slice::<T>())))
 }
 

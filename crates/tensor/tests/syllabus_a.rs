@@ -4,7 +4,9 @@
 mod common;
 
 use common::{Array, load};
-use tove_tensor::{Activation, DType, Error, Key, Reduction, Shape, Tensor, TryOps, TryReduce, grad, meter, vjp};
+use tove_tensor::{
+    Activation, CrossEntropy, DType, Error, Key, Reduction, Shape, Tensor, TryNorm, TryOps, TryReduce, grad, meter, vjp,
+};
 
 /// A fixture's array as a tensor.
 fn tensor(array: &Array) -> Tensor {
@@ -84,7 +86,29 @@ fn a1_mixed_types_are_rejected_by_one_rule() {
     for pair in pairs {
         let (a, b) = (dtype(pair[0].as_str().unwrap()), dtype(pair[1].as_str().unwrap()));
         let (x, y) = (Tensor::ones([2], a), Tensor::ones([2], b));
-        for outcome in [x.try_eq(&y).map(|_| ()), x.try_maximum(&y).map(|_| ())] {
+        let (mask, square, other) = (Tensor::from([true, false]), Tensor::ones([2, 2], a), Tensor::ones([2, 2], b));
+        let outcomes = [
+            x.try_eq(&y),
+            x.try_maximum(&y),
+            x.try_add(&y),
+            x.try_sub(&y),
+            x.try_mul(&y),
+            x.try_div(&y),
+            x.try_rem(&y),
+            Tensor::try_concat(&[&x, &y], 0),
+            mask.try_select(&x, &y),
+        ];
+        let floats = [
+            square.try_matmul(&other),
+            x.try_mse_loss(&y, Reduction::Mean),
+            x.try_residual(&y),
+            square.try_linear(&other, None, Activation::Identity),
+            x.try_atan2(&y),
+        ];
+        for outcome in floats.into_iter().filter(|_| a != b) {
+            assert!(matches!(outcome, Err(Error::DTypePair { left, right, .. }) if (left, right) == (a, b)), "{a} {b}");
+        }
+        for outcome in outcomes.into_iter().map(|outcome| outcome.map(|_| ())) {
             match outcome {
                 Err(Error::DTypePair { left, right, .. }) => assert_eq!((left, right, a == b), (a, b, false)),
                 Err(Error::DType { dtype: DType::Bool, .. }) => assert_eq!((a, b), (DType::Bool, DType::Bool)),
@@ -238,6 +262,11 @@ fn a8_residuals_and_losses_refuse_to_broadcast() {
         }
     }
     assert!(flat.try_residual(&normal(5, &[1])).is_err());
+    // Five class numbers as a column against five rows of scores.
+    let (scores, classes) = (normal(6, &[5, 3]), Tensor::from([[0i64], [1], [2], [0], [1]]));
+    let message = scores.try_cross_entropy(&classes, &CrossEntropy::default()).unwrap_err().to_string();
+    assert!(message.contains("(5, 1)"), "{message}");
+    assert!(normal(7, &[5]).try_cross_entropy(&classes, &CrossEntropy::default()).is_err());
     let loss = column.mse_loss(&flat.reshape([5, 1]), Reduction::Sum).item::<f64>();
     let plain: f64 = column.to_vec::<f64>().iter().zip(flat.to_vec::<f64>()).map(|(a, b)| (a - b) * (a - b)).sum();
     assert!((loss - plain).abs() < 1e-12);

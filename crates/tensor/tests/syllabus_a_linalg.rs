@@ -68,6 +68,7 @@ fn a12_rank_matches_numpy_and_a_deficient_matrix_comes_with_a_witness() {
 #[test]
 fn a13_pseudoinverse_satisfies_the_four_identities() {
     let fixture = load("numpy_linalg");
+    let mut literal = 0;
     for (case, a) in cases(&fixture, "a13 pinv") {
         let p = a.pinv(None);
         close(&p, &tensor(case.output("y")), TOL64);
@@ -76,12 +77,19 @@ fn a13_pseudoinverse_satisfies_the_four_identities() {
         close(&pa.matmul(&p), &p, 1e-9);
         close(&ap.t(), &ap, 1e-9);
         close(&pa.t(), &pa, 1e-9);
+        // The same without any scale, where rounding alone does not exceed it: eps ‖P‖² ‖A‖ for P A P.
+        if size(&p).max(1.0).powi(2) * size(&a).max(1.0) < 1e5 {
+            literal += 1;
+            let pairs = [(ap.matmul(&a), &a), (pa.matmul(&p), &p), (ap.t(), &ap), (pa.t(), &pa)];
+            assert!(pairs.iter().all(|(left, right)| distance(left, right) < 1e-9), "{}", case.name);
+        }
         // For full column rank it is (XᵀX)⁻¹ Xᵀ; Hilbert's XᵀX is too ill conditioned to show it.
         let full = a.matrix_rank(None).item::<i64>() == a.dims()[1] as i64;
         if full && a.cond(Norm::Spectral).item::<f64>() < 1e3 {
             close(&a.t().matmul(&a).inverse().matmul(&a.t()), &p, 1e-9);
         }
     }
+    assert!(literal >= 3, "{literal} cases");
     // One feature a multiple of another: the formula has no value, the pseudoinverse has.
     let x = tensor(fixture.case("a13 pinv multiple columns").input("x"));
     let y = random(&[6], 3);
@@ -165,6 +173,9 @@ fn a16_lifting_and_powers_through_the_eigenproblem() {
             // Also for the rank-deficient ones; the rounding of the Gram matrix itself is relative to its size.
             let least = e.values.at::<f64>(&[0]);
             assert!(least >= lambda - 1e-12 * size(&gram).max(1.0), "{}: {least}", case.name);
+            // The same X brought to unit size, where that rounding is out of the way: the literal bound.
+            let unit = &gram / size(&gram).max(1.0) + Tensor::eye(n, DType::F64) * lambda;
+            assert!(unit.eigvalsh().at::<f64>(&[0]) >= lambda - 1e-12, "{}", case.name);
             // U (S + λ I) Uᵀ with the vectors of the matrix itself.
             let own = eigh(&gram).unwrap();
             let rebuilt = (&own.vectors * (&own.values + lambda).unsqueeze(0)).matmul(&own.vectors.t());

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use smallvec::SmallVec;
 
-use super::node::{Node, NodeKind, Step};
+use super::node::{Node, NodeKind, Step, check_like};
 use super::{Kind, Level, Point, Track, tape, trace, vmap};
 use crate::ops::{Aux, Op};
 use crate::{Error, Result, Shape, Tensor, meter};
@@ -30,7 +30,7 @@ pub(crate) fn apply_dyn(op: &dyn Op, inputs: &[&Tensor]) -> Result<Tensor> {
 
 #[inline]
 fn run<O: Op + ?Sized>(op: &O, inputs: &[&Tensor]) -> Result<Tensor> {
-    let output = op.forward(inputs)?;
+    let output = op.forward(inputs).map_err(|error| error.named(op.name()))?;
     if meter::on() {
         meter::count(op.name(), op.flops(inputs, &output));
     }
@@ -38,7 +38,7 @@ fn run<O: Op + ?Sized>(op: &O, inputs: &[&Tensor]) -> Result<Tensor> {
 }
 
 fn run_aux(op: &dyn Op, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
-    let (output, aux) = op.forward_aux(inputs)?;
+    let (output, aux) = op.forward_aux(inputs).map_err(|error| error.named(op.name()))?;
     if meter::on() {
         meter::count(op.name(), op.flops(inputs, &output));
     }
@@ -98,6 +98,7 @@ fn record(op: &dyn Op, inputs: &[&Tensor], level: Level) -> Result<Tensor> {
         kind: Kind::Taped(Node {
             rank,
             shape: output.shape().clone(),
+            dtype: output.dtype(),
             kind: NodeKind::Step(Mutex::new(Some(Step {
                 op: op.boxed(),
                 inputs: tracks,
@@ -142,6 +143,7 @@ fn push_forward(op: &dyn Op, inputs: &[&Tensor], level: Level) -> Result<Tensor>
         None => Ok(output),
         Some(tangent) => {
             let tangent = crate::ops::shape::expand(&tangent, output.shape())?;
+            check_like(op.name(), output.shape(), output.dtype(), &tangent)?;
             Ok(output.marked(level, Kind::Dual(tangent)))
         }
     }

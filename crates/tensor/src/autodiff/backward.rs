@@ -73,14 +73,16 @@ fn address(track: &Arc<Track>) -> usize {
 }
 
 impl Sweep {
-    fn push(&mut self, track: &Arc<Track>, gradient: Tensor) -> Result<()> {
+    /// Adds the gradient that `op` has given for a node.
+    fn push(&mut self, op: &'static str, track: &Arc<Track>, gradient: Tensor) -> Result<()> {
+        let Some(node) = track.node() else { return Ok(()) };
+        node.check(op, &gradient)?;
         match self.gradients.remove(&address(track)) {
             Some(sum) => {
                 let sum = ops::binary::add_owned(sum, gradient)?;
                 self.gradients.insert(address(track), sum);
             }
             None => {
-                let Some(node) = track.node() else { return Ok(()) };
                 self.gradients.insert(address(track), gradient);
                 self.queue.push(Entry { rank: node.rank, order: self.seen, track: track.clone() });
                 self.seen += 1;
@@ -99,7 +101,7 @@ pub(crate) fn sweep(
 ) -> Result<()> {
     let mut sweep = Sweep { queue: BinaryHeap::with_capacity(32), ..Sweep::default() };
     sweep.gradients.reserve(32);
-    sweep.push(root, seed)?;
+    sweep.push("backward", root, seed)?;
     while let Some(Entry { track, .. }) = sweep.queue.pop() {
         let Some(gradient) = sweep.gradients.remove(&address(&track)) else { continue };
         visit(&track, &gradient)?;
@@ -119,7 +121,8 @@ pub(crate) fn sweep(
         let gradients = pull_back(&track, &step, &gradient, options.record)?;
         for (index, (input, gradient)) in step.inputs.iter().zip(gradients).enumerate() {
             if let (Some(input), Some(gradient)) = (input, gradient) {
-                sweep.push(input, ops::reduce::sum_to(gradient, shape_of(&step.shapes, index))?)?;
+                let gradient = ops::reduce::sum_to(gradient, shape_of(&step.shapes, index))?;
+                sweep.push(step.op.name(), input, gradient)?;
             }
         }
     }
@@ -173,7 +176,9 @@ pub(crate) fn push_tangents(root: &Arc<Track>, tangents: &[(Arc<Track>, Tensor)]
         let tangent = step.op.jvp(&at, &inputs)?;
         drop(inputs);
         if let Some(tangent) = tangent {
-            known.insert(address(&track), ops::shape::expand(&tangent, &node.shape)?);
+            let tangent = ops::shape::expand(&tangent, &node.shape)?;
+            node.check(step.op.name(), &tangent)?;
+            known.insert(address(&track), tangent);
         }
     }
     Ok(known.remove(&address(root)))

@@ -9,8 +9,9 @@ use smallvec::SmallVec;
 
 use super::apply;
 use super::functional::try_vjp;
-use super::node::{Grads, Point, Saves};
+use super::node::{Grads, Point, Saves, check_like};
 use crate::error::OrPanic;
+use crate::ops::reduce::sum_to;
 use crate::ops::{Op, sum_terms};
 use crate::{Error, Result, Tensor};
 
@@ -39,7 +40,8 @@ impl CustomOp {
         CustomOp { name, forward: Arc::new(forward), backward: None }
     }
 
-    /// Adds the rule that maps (inputs, output, gradient of the output) to one gradient per input.
+    /// Adds the rule that maps (inputs, output, gradient of the output) to one gradient per input, of the input's type
+    /// and shape. A gradient of a shape that the input stretches to is summed back.
     pub fn with_backward(
         mut self,
         backward: impl Fn(&[Tensor], &Tensor, &Tensor) -> Vec<Tensor> + Send + Sync + 'static,
@@ -68,7 +70,17 @@ impl CustomOp {
             let problem = format!("its backward rule returned {} gradients for {} inputs", grads.len(), inputs.len());
             return Err(Error::derivative(self.name, problem));
         }
-        Ok(grads)
+        let fitted = grads.into_iter().zip(inputs).map(|(grad, x)| {
+            if !x.dtype().is_float() {
+                return Ok(grad); // nobody reads it
+            }
+            // Here rather than in the engine, so that forward mode, which transposes this rule, sees the sum too.
+            if x.shape().broadcast(grad.shape()).as_ref() != Some(grad.shape()) || x.dtype() != grad.dtype() {
+                check_like(self.name, x.shape(), x.dtype(), &grad)?;
+            }
+            sum_to(grad, x.shape())
+        });
+        fitted.collect()
     }
 }
 

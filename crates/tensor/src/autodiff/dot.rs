@@ -2,7 +2,8 @@
 //!
 //! A node shows its operation, shape and value. An edge shows the local derivative of the node it leads to by the node it
 //! comes from, and the upstream derivative of the result by the node it leads to; their product, summed over the edges
-//! that leave a node, is the derivative of the result by that node. Short forms stand in the labels, exact numbers in the
+//! that leave a node, is the derivative of the result by that node. Edges from constants are dashed, and those from truth
+//! values and indices say that there is no derivative. Short forms stand in the labels, exact numbers in the
 //! tooltips.
 
 use std::fmt::Write;
@@ -88,10 +89,12 @@ impl Trace {
                 name
             }
         };
-        if reverse.flows[j][k].is_none() {
-            let _ = writeln!(text, "  {from} -> v{to} [style=dashed];");
+        if !x.dtype().is_float() || !step.value().dtype().is_float() {
+            let _ = writeln!(text, "  {from} -> v{to} [label=\"no derivative\", style=dashed];");
             return Ok(());
         }
+        // What flows into a constant or a detached value ends there, but has its numbers all the same.
+        let style = if reverse.flows[j][k].is_none() { "style=dashed, " } else { "" };
         let upstream = &reverse.adjoints[to];
         let (label, tooltip) = if step.value().numel() * x.numel() <= limit {
             let local = self.local(step, k)?;
@@ -102,7 +105,7 @@ impl Trace {
         };
         let _ = writeln!(
             text,
-            "  {from} -> v{to} [label=\"local {label}\\nupstream {}\", tooltip=\"local={tooltip} upstream={}\"];",
+            "  {from} -> v{to} [{style}label=\"local {label}\\nupstream {}\", tooltip=\"local={tooltip} upstream={}\"];",
             short(upstream, limit),
             exact(upstream, limit),
         );
@@ -118,7 +121,7 @@ impl Trace {
             let mut seed = vec![0.0; y.numel()];
             seed[i] = 1.0;
             let seed = Tensor::try_from_vec(seed, y.shape())?.to_dtype(y.dtype());
-            match self.pull(step, &seed)?.swap_remove(k) {
+            match self.pull(step, &seed, true)?.swap_remove(k) {
                 Some(row) => rows.extend(row.to_f64_vec()),
                 None => rows.extend(std::iter::repeat_n(0.0, x.numel())),
             }

@@ -15,6 +15,7 @@
 use std::sync::Arc;
 
 use super::backward::{Options, node_of, push_tangents, sweep};
+use super::node::check_like;
 use super::vmap::{batched, physical};
 use super::{Kind, Level, Node, Track, Tree, new_level};
 use crate::error::OrPanic;
@@ -29,6 +30,19 @@ fn leaves<P: Tree>(argument: &P, level: Level) -> P {
         let leaf = Node::leaf(&x);
         x.marked(level, Kind::Taped(leaf))
     })
+}
+
+/// The leaves of a direction, each like its own leaf of the argument. Leaves without derivatives take any.
+fn paired<P: Tree>(op: &'static str, argument: &P, direction: &P) -> Result<Vec<Tensor>> {
+    let (own, leaves) = (argument.leaves(), direction.leaves());
+    if own.len() != leaves.len() {
+        let problem = format!("has {} tensors where the argument has {}", leaves.len(), own.len());
+        return Err(Error::parameter(op, "direction", problem));
+    }
+    for (x, v) in own.iter().zip(&leaves).filter(|(x, _)| x.dtype().is_float()) {
+        check_like(op, x.shape(), x.dtype(), v)?;
+    }
+    Ok(leaves)
 }
 
 /// Gradients of `y` at marked inputs; zeros where there is no influence.
@@ -119,10 +133,7 @@ pub(crate) fn try_vjp<P: Tree, F: FnOnce(&P) -> Result<Tensor>>(
     let y = f(&inputs)?;
     let value = y.below(level);
     let pull = move |cotangent: &Tensor| {
-        if cotangent.shape() != y.shape() {
-            Err::<(), _>(Error::shapes("vjp", cotangent.shape(), y.shape(), "the cotangent has the output's shape"))
-                .or_panic();
-        }
+        check_like("vjp", y.shape(), y.dtype(), cotangent).or_panic();
         gradients(&y, &inputs, level, cotangent.clone(), true).or_panic()
     };
     Ok((value, pull))
@@ -137,6 +148,7 @@ pub(crate) fn try_vjp_once<P: Tree>(
     let level = new_level();
     let inputs = leaves(argument, level);
     let y = f(&inputs)?;
+    check_like("vjp", y.shape(), y.dtype(), cotangent)?;
     gradients(&y, &inputs, level, cotangent.clone(), false)
 }
 
@@ -159,13 +171,7 @@ pub(crate) fn try_jvp<P: Tree>(
     direction: &P,
 ) -> Result<(Tensor, Tensor)> {
     let level = new_level();
-    let tangents = direction.leaves();
-    for (x, v) in argument.leaves().iter().zip(&tangents) {
-        if x.shape() != v.shape() {
-            return Err(Error::shapes("jvp", x.shape(), v.shape(), "a direction has its argument's shape"));
-        }
-    }
-    let mut tangents = tangents.into_iter();
+    let mut tangents = paired("jvp", argument, direction)?.into_iter();
     let inputs = argument.map(|x| match tangents.next() {
         Some(tangent) if x.dtype().is_float() => x.marked(level, Kind::Dual(tangent)),
         _ => x,
@@ -192,8 +198,9 @@ pub fn linearize<P: Tree, F: FnOnce(&P) -> Tensor>(f: F, argument: &P) -> (Tenso
     let y = f(&inputs);
     let value = y.below(level);
     let push = move |direction: &P| {
+        let tangents = paired("linearize", &inputs, direction).or_panic();
         let pairs: Vec<(Arc<Track>, Tensor)> =
-            inputs.leaves().iter().zip(direction.leaves()).filter_map(|(x, v)| Some((node_of(x, level)?, v))).collect();
+            inputs.leaves().iter().zip(tangents).filter_map(|(x, v)| Some((node_of(x, level)?, v))).collect();
         let tangent = node_of(&y, level).map(|root| push_tangents(&root, &pairs).or_panic()).unwrap_or_default();
         tangent.unwrap_or_else(|| y.below(level).detach().zeros_like())
     };
@@ -277,10 +284,10 @@ pub fn hessian(f: impl Fn(&Tensor) -> Tensor, x: &Tensor) -> Tensor {
 pub fn hvp<P: Tree>(f: impl Fn(&P) -> Tensor, x: &P, direction: &P) -> P {
     // The gradient is a tree, so the tangent of each of its leaves is read off after one dual pass.
     let level = new_level();
-    let mut tangents = direction.leaves().into_iter();
+    let mut tangents = paired("hvp", x, direction).or_panic().into_iter();
     let inputs = x.map(|x| match tangents.next() {
-        Some(tangent) => x.marked(level, Kind::Dual(tangent)),
-        None => x,
+        Some(tangent) if x.dtype().is_float() => x.marked(level, Kind::Dual(tangent)),
+        _ => x,
     });
     grad(f)(&inputs).map(|g| match g.track_at(level).map(|track| &track.kind) {
         Some(Kind::Dual(tangent)) => tangent.clone(),

@@ -41,6 +41,7 @@ pub use node::Point;
 pub(crate) use node::{Grads, Node, Saves};
 pub use numeric::{Numerical, Scheme, numerical_jacobian, try_numerical_jacobian};
 pub use tape::{grad_of, no_grad};
+pub(crate) use trace::depends_on;
 pub use trace::{Source, Trace, TraceStep};
 pub use tree::Tree;
 pub use vmap::vmap;
@@ -142,6 +143,9 @@ impl Tensor {
                 }
                 _ => inner,
             }
+        }
+        if let Some(cut) = trace::detached(self) {
+            return cut;
         }
         self.untracked().with_track(self.track().and_then(strip))
     }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::Track;
 use crate::ops::Op;
-use crate::{Shape, Tensor};
+use crate::{DType, Error, Result, Shape, Tensor};
 
 /// Gradients with respect to each input, in order; `None` where none was asked for or the input has no influence.
 pub type Grads = SmallVec<[Option<Tensor>; 3]>;
@@ -17,6 +17,7 @@ pub struct Saves(u32);
 
 impl Saves {
     const OUTPUT: u32 = 1 << 31;
+    const ALL: u32 = 1 << 30;
 
     /// Nothing: the derivative does not depend on the values.
     pub const fn nothing() -> Saves {
@@ -28,14 +29,16 @@ impl Saves {
         Saves(Saves::OUTPUT)
     }
 
-    /// All inputs (the first 31 of them).
+    /// All inputs, however many.
     pub const fn all_inputs() -> Saves {
-        Saves(!Saves::OUTPUT)
+        Saves(Saves::ALL)
     }
 
     /// These, and input `index` if `condition` holds.
     pub const fn input_if(self, index: usize, condition: bool) -> Saves {
-        if condition { Saves(self.0 | 1 << index) } else { self }
+        // Beyond the bits there are, one more input means all of them.
+        let bit = if index < 30 { 1 << index } else { Saves::ALL };
+        if condition { Saves(self.0 | bit) } else { self }
     }
 
     /// These, and input `index`.
@@ -49,7 +52,7 @@ impl Saves {
     }
 
     pub(crate) fn has_input(self, index: usize) -> bool {
-        index < 31 && self.0 & (1 << index) != 0
+        self.0 & Saves::ALL != 0 || index < 30 && self.0 & (1 << index) != 0
     }
 
     pub(crate) fn has_output(self) -> bool {
@@ -62,6 +65,7 @@ pub(crate) struct Node {
     /// One more than the largest rank among the inputs; orders the backward pass.
     pub(crate) rank: u32,
     pub(crate) shape: Shape,
+    pub(crate) dtype: DType,
     pub(crate) kind: NodeKind,
 }
 
@@ -95,7 +99,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Node {
     pub(crate) fn leaf(x: &Tensor) -> Node {
-        Node { rank: 0, shape: x.shape().clone(), kind: NodeKind::Leaf(Mutex::new(None)) }
+        let kind = NodeKind::Leaf(Mutex::new(None));
+        Node { rank: 0, shape: x.shape().clone(), dtype: x.dtype(), kind }
+    }
+
+    /// Refuses a derivative that is not like the tensor it belongs to. Every one passes here on its way into a rule, so
+    /// that kernels may rely on it, whoever wrote the rule before.
+    #[inline]
+    pub(crate) fn check(&self, op: &'static str, derivative: &Tensor) -> Result<()> {
+        check_like(op, &self.shape, self.dtype, derivative)
     }
 
     pub(crate) fn step(&self) -> Option<MutexGuard<'_, Option<Step>>> {
@@ -111,6 +123,19 @@ impl Node {
             NodeKind::Step(_) => None,
         }
     }
+}
+
+/// Refuses a tangent, cotangent or gradient of another shape or type than that of its tensor.
+#[inline]
+pub(crate) fn check_like(op: &'static str, shape: &Shape, dtype: DType, derivative: &Tensor) -> Result<()> {
+    if derivative.dtype() != dtype {
+        return Err(Error::DTypePair { op, left: dtype, right: derivative.dtype() });
+    }
+    if derivative.shape() != shape {
+        let problem = "a derivative has the shape of what it belongs to";
+        return Err(Error::shapes(op, shape, derivative.shape(), problem));
+    }
+    Ok(())
 }
 
 /// A chain of a hundred thousand steps must not recurse as deep when it is freed.

@@ -25,7 +25,8 @@ pub struct Numerical {
     pub evaluations: usize,
 }
 
-/// The Jacobian of `f` at `x` by differences with step `h`. The work is done in f64.
+/// The Jacobian of `f` at `x` by differences with step `h`. The function is evaluated in the type of `x`, the quotients
+/// are taken in f64 over the steps as that type holds them; for f32 a step of about 1e-2 loses least.
 ///
 /// ```
 /// use tove_tensor::{Scheme, Tensor, numerical_jacobian};
@@ -46,6 +47,8 @@ pub fn try_numerical_jacobian(f: impl Fn(&Tensor) -> Tensor, x: &Tensor, scheme:
         return Err(Error::parameter("numerical_jacobian", "h", format!("must be a positive number, not {h}")));
     }
     let point = x.detach().to_dtype(DType::F64).to_vec::<f64>();
+    // Where a point lies once it is rounded to the type of `x`: the width of a step is measured there.
+    let rounded = |value: f64| if x.dtype() == DType::F32 { f64::from(value as f32) } else { value };
     let mut evaluations = 0;
     let mut value_at = |point: &[f64]| -> Result<Tensor> {
         evaluations += 1;
@@ -56,16 +59,20 @@ pub fn try_numerical_jacobian(f: impl Fn(&Tensor) -> Tensor, x: &Tensor, scheme:
     let mut shape = base.as_ref().map(|base| base.shape().clone());
     for i in 0..point.len() {
         let mut moved = point.clone();
-        moved[i] = point[i] + h;
+        moved[i] = rounded(point[i] + h);
         let up = value_at(&moved)?.to_dtype(DType::F64);
         let (down, width) = match &base {
             Some(base) => (base.to_dtype(DType::F64), moved[i] - point[i]),
             None => {
                 let above = moved[i];
-                moved[i] = point[i] - h;
+                moved[i] = rounded(point[i] - h);
                 (value_at(&moved)?.to_dtype(DType::F64), above - moved[i])
             }
         };
+        if width == 0.0 {
+            let problem = format!("is {h}, which is lost beside {} in {}", point[i], x.dtype());
+            return Err(Error::parameter("numerical_jacobian", "h", problem));
+        }
         shape.get_or_insert_with(|| up.shape().clone());
         columns.push(((up - down) / width).reshape([down_count(&shape)]));
     }

@@ -13,6 +13,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use super::backward::{Options, node_of, sweep};
+use super::node::check_like;
 use super::{Kind, Node, Track};
 use crate::error::OrPanic;
 use crate::{Error, Result, Tensor, ops};
@@ -87,11 +88,29 @@ impl Tensor {
         self.track_at(0)?.node()?.leaf_gradient()?.clone()
     }
 
-    /// Replaces the gradient of this leaf; `None` clears it.
+    /// Replaces the gradient of this leaf; `None` clears it. The gradient has the leaf's shape and type.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let w = Tensor::from([3.0]).requires_grad();
+    /// w.set_grad(Some(Tensor::from([0.5])));
+    /// assert_eq!(w.grad().unwrap().item::<f64>(), 0.5);
+    /// ```
+    #[track_caller]
     pub fn set_grad(&self, gradient: Option<Tensor>) {
-        if let Some(mut slot) = self.track_at(0).and_then(|track| track.node()).and_then(Node::leaf_gradient) {
+        self.try_set_grad(gradient).or_panic();
+    }
+
+    /// As [`Tensor::set_grad`], with the error returned.
+    pub fn try_set_grad(&self, gradient: Option<Tensor>) -> Result<()> {
+        let Some(node) = self.track_at(0).and_then(|track| track.node()) else { return Ok(()) };
+        if let Some(gradient) = &gradient {
+            node.check("set_grad", gradient)?;
+        }
+        if let Some(mut slot) = node.leaf_gradient() {
             *slot = gradient;
         }
+        Ok(())
     }
 
     /// Takes the gradient out of this leaf, leaving none.
@@ -114,7 +133,26 @@ impl Tensor {
 
     /// As [`Tensor::backward`], with the error returned.
     pub fn try_backward(&self) -> Result<()> {
-        accumulate(self, Options::default())
+        accumulate(self, seed(self)?, Options::default())
+    }
+
+    /// As [`Tensor::backward`] from a tensor of any shape, given the derivative of what is wanted by each of its numbers:
+    /// leaves gain `Jᵀ seed`.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let w = Tensor::from([1.0, 2.0]).requires_grad();
+    /// w.square().backward_with(&Tensor::from([1.0, 10.0]));
+    /// assert_eq!(w.grad().unwrap().to_vec::<f64>(), [2.0, 40.0]);
+    /// ```
+    #[track_caller]
+    pub fn backward_with(&self, seed: &Tensor) {
+        self.try_backward_with(seed).or_panic();
+    }
+
+    /// As [`Tensor::backward_with`], with the error returned.
+    pub fn try_backward_with(&self, seed: &Tensor) -> Result<()> {
+        accumulate(self, seed.untracked(), Options::default())
     }
 
     /// As [`Tensor::backward`], keeping the graph for another pass.
@@ -129,17 +167,31 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn backward_keep(&self) {
-        accumulate(self, Options { keep: true, record: false }).or_panic();
+        seed(self).and_then(|seed| accumulate(self, seed, Options { keep: true, record: false })).or_panic();
     }
 
     /// Overwrites the values of this leaf or plain tensor in place, keeping its place in the tape: what optimisers do.
-    /// `update` gets the values without tracking; if a graph still holds the buffer, it works on a copy.
+    /// `update` gets the values without tracking; if a graph still holds the buffer, it works on a copy. Shape and type
+    /// must stay: a tensor that changes them is plain afterwards, and that is an error.
     pub fn update(&mut self, update: impl FnOnce(&mut Tensor) -> Result<()>) -> Result<()> {
+        /// Gives the mark back at the end, also where `update` panics.
+        struct Marked<'a>(&'a mut Tensor, Option<Arc<Track>>);
+        impl Drop for Marked<'_> {
+            fn drop(&mut self) {
+                self.0.set_track(self.1.take());
+            }
+        }
+        let (shape, dtype) = (self.shape().clone(), self.dtype());
         let track = self.track().cloned();
         self.set_track(None);
-        let result = update(self);
-        self.set_track(track);
-        result
+        let marked = Marked(self, track);
+        update(marked.0)?;
+        let mut marked = marked;
+        let kept = check_like("update", &shape, dtype, marked.0);
+        if kept.is_err() {
+            marked.1 = None;
+        }
+        kept
     }
 }
 
@@ -154,13 +206,18 @@ fn seed(y: &Tensor) -> Result<Tensor> {
 
 fn root(y: &Tensor) -> Result<Arc<Track>> {
     node_of(y, 0).ok_or_else(|| {
-        Error::derivative("backward", "the tensor does not depend on any leaf; make one with `requires_grad`")
+        let problem = if y.track().is_some_and(|track| track.level > 0) {
+            "the tensor belongs to a `grad`, `jvp` or `vmap` under way; call `backward` outside of it"
+        } else {
+            "the tensor does not depend on any leaf; make one with `requires_grad`"
+        };
+        Error::derivative("backward", problem)
     })
 }
 
-fn accumulate(y: &Tensor, options: Options) -> Result<()> {
+fn accumulate(y: &Tensor, seed: Tensor, options: Options) -> Result<()> {
     let root = root(y)?;
-    sweep(&root, seed(y)?, options, |track, gradient| {
+    sweep(&root, seed, options, |track, gradient| {
         let Some(mut slot) = track.node().and_then(Node::leaf_gradient) else { return Ok(()) };
         *slot = Some(match slot.take() {
             Some(sum) => ops::binary::add_owned(sum, gradient.clone())?,

@@ -25,8 +25,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::apply::{apply_dyn, refs};
+use super::apply::{apply, apply_dyn, refs};
 use super::{Kind, Level, Node, Point, Track, new_level};
+use crate::ops::constant::{Constant, constant_op};
 use crate::ops::{self, Aux, Op};
 use crate::{Error, Result, Shape, Tensor};
 
@@ -117,6 +118,62 @@ pub(super) fn note(op: &dyn Op, inputs: &[&Tensor], level: Level, output: (&Tens
         recorder.remember(output.0, step);
         recorder.steps.push(TraceStep { op: op.boxed(), inputs, value: output.1, aux });
     });
+}
+
+/// Cuts derivatives, but not the dependence of a replayed program on its arguments.
+#[derive(Clone, Copy)]
+struct Detach;
+
+impl Constant for Detach {
+    const NAME: &'static str = "detach";
+
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
+        Ok(inputs[0].untracked())
+    }
+}
+
+/// A detached tensor of a trace as a step of its own, so that a replay on other arguments computes it anew; `None`
+/// outside of traces.
+#[inline]
+pub(super) fn detached(x: &Tensor) -> Option<Tensor> {
+    if !ON.get() {
+        return None;
+    }
+    let track = x.track()?;
+    let plain = track.inner.is_none() && matches!(track.kind, Kind::Taped(_)) && is_tracing(track.level);
+    if plain { apply(constant_op(Detach), &[x]).ok() } else { None }
+}
+
+/// Passes as long as what an operation has read out of a tensor, outside of the program, is still the same.
+#[derive(Clone)]
+struct Unchanged {
+    op: &'static str,
+    seen: Tensor,
+}
+
+impl Constant for Unchanged {
+    const NAME: &'static str = "unchanged";
+
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
+        let same =
+            ops::reduce::all(&ops::binary::eq(inputs[0], &self.seen)?, &ops::reduce::every_axis(inputs[0]), false)?;
+        if same.try_item::<bool>()? {
+            return Ok(same);
+        }
+        let problem =
+            "the shape of the result depends on these values, which have changed since the trace; trace again";
+        Err(Error::derivative(self.op, problem))
+    }
+}
+
+/// Called by operations whose steps depend on values of `x` in a way that a trace does not keep: a replay on other values
+/// is refused.
+pub(crate) fn depends_on(op: &'static str, x: &Tensor) -> Result<()> {
+    let traced = ON.get() && x.track().is_some_and(|track| is_tracing(track.level));
+    if traced {
+        apply(constant_op(Unchanged { op, seen: x.untracked() }), &[x])?;
+    }
+    Ok(())
 }
 
 impl Recorder {
@@ -236,6 +293,7 @@ impl Trace {
     }
 
     /// Runs the program again on arguments of the same shapes and types. On the same values the result has the same bits.
+    /// Where an operation chose its steps by values that have changed (the positions of a mask, say), it is refused.
     ///
     /// ```
     /// use tove_tensor::{Tensor, Trace};
@@ -297,7 +355,7 @@ impl Trace {
         for (j, step) in self.steps.iter().enumerate().rev() {
             flows[j] = vec![None; step.inputs.len()];
             let Some(upstream) = adjoints[self.inputs.len() + j].clone() else { continue };
-            for (k, flow) in self.pull(step, &upstream)?.into_iter().enumerate() {
+            for (k, flow) in self.pull(step, &upstream, false)?.into_iter().enumerate() {
                 let (Some(number), Some(flow)) = (self.number(&step.inputs[k]), flow) else { continue };
                 flows[j][k] = Some(flow.clone());
                 adjoints[number] = Some(match adjoints[number].take() {
@@ -312,11 +370,13 @@ impl Trace {
         Ok(Reverse { adjoints: adjoints.into_iter().enumerate().filter_map(zeros).collect(), flows })
     }
 
-    /// What a step passes to its operands, given the derivative of the result by its own value.
-    pub(super) fn pull(&self, step: &TraceStep, upstream: &Tensor) -> Result<Vec<Option<Tensor>>> {
+    /// What a step passes to its operands, given the derivative of the result by its own value; to constants only when
+    /// asked.
+    pub(super) fn pull(&self, step: &TraceStep, upstream: &Tensor, constants: bool) -> Result<Vec<Option<Tensor>>> {
         let values: Vec<Option<Tensor>> = step.inputs.iter().map(|x| Some(self.value_of(x).clone())).collect();
         let shapes: Vec<Shape> = step.inputs.iter().map(|x| self.value_of(x).shape().clone()).collect();
-        let needs = |x: &Source| !matches!(x, Source::Constant(_)) && self.value_of(x).dtype().is_float();
+        let needs =
+            |x: &Source| (constants || !matches!(x, Source::Constant(_))) && self.value_of(x).dtype().is_float();
         let needs: SmallVec<[bool; 3]> = step.inputs.iter().map(needs).collect();
         if !step.value.dtype().is_float() || !needs.contains(&true) {
             return Ok(vec![None; step.inputs.len()]);

@@ -3,7 +3,7 @@
 //! The content goes to a temporary file in the same folder, is flushed to the disk, and then takes its name in one
 //! step. A crash, a full disk or an error of the writer leaves the old file (or none) and no half-written one. Without
 //! `overwrite` the last step is a hard link, which fails when the name is taken, so that two writers cannot both
-//! believe that they were first.
+//! believe that they were first. Overwriting goes through symbolic links to the file they name and keeps its permissions.
 
 use super::error::{Failure, FileError, Parsed};
 use std::fs::{self, File, OpenOptions};
@@ -68,20 +68,43 @@ pub(crate) fn write(
     if !overwrite && path.symlink_metadata().is_ok() {
         return Err(FileError::Exists { path: path.to_owned() });
     }
-    let (file, temporary) = create_beside(path).map_err(|error| Failure::Io(error).file(path, "create"))?;
+    // What is replaced is the file that a link names, not the link, and the new one keeps its permissions.
+    let replaced = if overwrite { fs::canonicalize(path).ok() } else { None };
+    let shown = path;
+    let path = replaced.as_deref().unwrap_or(path);
+    let (file, temporary) = create_beside(path).map_err(|error| Failure::Io(error).file(shown, "create"))?;
     let write_all = || {
         let mut writer = BufWriter::with_capacity(1 << 18, file);
         content(&mut writer)?;
         writer.flush()?;
+        if let Some(old) = replaced.as_ref().and_then(|old| fs::metadata(old).ok()) {
+            writer.get_ref().set_permissions(old.permissions())?;
+        }
         writer.get_ref().sync_all()?;
         Ok(())
     };
-    write_all().map_err(|failure: Failure| failure.file(path, "write"))?;
+    write_all().map_err(|failure: Failure| failure.file(shown, "write"))?;
     match put_in_place(&temporary.0, path, overwrite) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(FileError::Exists { path: path.to_owned() }),
-        Err(error) => Err(Failure::Io(error).file(path, "write")),
-        Ok(()) => Ok(()),
+        Err(error) => Err(Failure::Io(error).file(shown, "write")),
+        Ok(()) => {
+            settle(path);
+            Ok(())
+        }
     }
+}
+
+/// Writes the folder's new entry to the disk, where the system can; the file itself is there already.
+fn settle(path: &Path) {
+    if cfg!(unix)
+        && let Ok(folder) = File::open(folder_of(path))
+    {
+        let _ = folder.sync_all();
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn put_in_place(temporary: &Path, path: &Path, overwrite: bool) -> io::Result<()> {
@@ -103,7 +126,7 @@ fn put_in_place(temporary: &Path, path: &Path, overwrite: bool) -> io::Result<()
 fn create_beside(path: &Path) -> io::Result<(File, Temporary)> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "not a file name"))?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     for _ in 0..1000 {
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);

@@ -16,8 +16,9 @@ use std::ops::Deref;
 pub struct FileMap(memmap2::Mmap);
 
 impl FileMap {
-    /// Maps the whole file. The file must not be changed while the map lives.
-    pub fn new(file: &File) -> io::Result<FileMap> {
+    /// Maps the whole file. The file must not be changed while the map lives: readers of this crate that map say so, and
+    /// each has a twin that copies.
+    pub(crate) fn new(file: &File) -> io::Result<FileMap> {
         // SAFETY: the map is read-only and private to this type, which gives out shared slices only. That nobody
         // changes the file underneath is the documented contract of every function that maps.
         unsafe { memmap2::Mmap::map(file) }.map(FileMap)

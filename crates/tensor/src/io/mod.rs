@@ -44,5 +44,5 @@ pub use error::{Fault, FaultKind, FileError, Place};
 pub use map::FileMap;
 pub use native::{NativeArray, NativeDType, NativeData};
 pub use raw::{Bytes, Endian, MAX_RANK, RawArray, RawDType};
-pub use tensors::{read_npz, read_safetensors, write_npz, write_safetensors};
+pub use tensors::{read_npz, read_safetensors, read_safetensors_copied, write_npz, write_safetensors};
 pub use values::Values;

@@ -67,8 +67,8 @@ fn values(x: &Tensor) -> crate::Result<Values<'_>> {
 }
 
 /// Row-major tensors with their names, ready to be borrowed from.
-fn named<'a>(tensors: &[(&'a str, &'a Tensor)]) -> Vec<(&'a str, Cow<'a, Tensor>)> {
-    tensors.iter().map(|&(name, x)| (name, x.contiguous_data())).collect()
+fn named<'a>(tensors: &[(&'a str, &'a Tensor)]) -> crate::Result<Vec<(&'a str, Cow<'a, Tensor>)>> {
+    tensors.iter().map(|&(name, x)| Ok((name, x.contiguous_data()?))).collect()
 }
 
 /// Calls `write` with the names, shapes and elements.
@@ -77,7 +77,7 @@ fn borrowed(
     path: &Path,
     write: impl FnOnce(&[(&str, &[usize], Values<'_>)]) -> Result<(), FileError>,
 ) -> Result<(), FileError> {
-    let tensors = named(tensors);
+    let tensors = named(tensors).map_err(|error| refused(path, &error))?;
     let mut entries = Vec::with_capacity(tensors.len());
     for (name, x) in &tensors {
         let values = values(x).map_err(|error| refused(path, &error))?;
@@ -108,7 +108,8 @@ impl Tensor {
 
     /// Writes an `.npy` file; complete or not at all, and never over an existing one unless asked.
     pub fn write_npy(&self, path: impl AsRef<Path>, options: WriteOptions) -> Result<(), FileError> {
-        let (path, x) = (path.as_ref(), self.contiguous_data());
+        let path = path.as_ref();
+        let x = self.contiguous_data().map_err(|error| refused(path, &error))?;
         npy::write(path, x.dims(), values(&x).map_err(|error| refused(path, &error))?, options)
     }
 }
@@ -126,10 +127,33 @@ pub fn write_npz(path: impl AsRef<Path>, tensors: &[(&str, &Tensor)], options: W
 }
 
 /// Maps a safetensors file and gives its tensors, in the order of their bytes. Those of this crate's element types
-/// share the map and cost no copy; f16 and bf16 become f32. Do not change the file while they are in use.
+/// share the map and cost no copy; f16 and bf16 become f32, and truth values are copied.
+///
+/// Do not change the file while the tensors are in use: their values would change, and cutting the file short ends the
+/// process (SIGBUS). Writers of this crate are harmless, since they put a new file in the old one's place. Where others
+/// may write into it, use [`read_safetensors_copied`].
 pub fn read_safetensors(path: impl AsRef<Path>) -> Result<Vec<(String, Tensor)>, FileError> {
     let path = path.as_ref();
     safetensors::read(path)?.into_iter().map(|(name, array)| Ok((name, tensor(array, path)?))).collect()
+}
+
+/// As [`read_safetensors`], with the file read into memory first, so that whatever happens to it afterwards is no concern.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use tove_tensor::{Tensor, io};
+/// let path = std::env::temp_dir().join(format!("tove-copied-{}.safetensors", std::process::id()));
+/// io::write_safetensors(&path, &[("w", &Tensor::from([1.5, 2.5]))], &BTreeMap::new(), io::WriteOptions::overwriting())?;
+/// let tensors = io::read_safetensors_copied(&path)?;
+/// std::fs::write(&path, b"")?; // cut short
+/// assert_eq!(tensors[0].1.to_vec::<f64>(), [1.5, 2.5]);
+/// std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_safetensors_copied(path: impl AsRef<Path>) -> Result<Vec<(String, Tensor)>, FileError> {
+    let path = path.as_ref();
+    let tensors = safetensors::SafeTensors::open_copied(path)?.read_all()?;
+    tensors.into_iter().map(|(name, array)| Ok((name, tensor(array, path)?))).collect()
 }
 
 /// Writes named tensors and text metadata to a safetensors file.

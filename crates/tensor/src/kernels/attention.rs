@@ -11,6 +11,7 @@ use super::math::Float;
 use super::rows::{Shared, for_runs, get, larger, largest, sum};
 use super::simd::{Kernel, dispatch};
 use super::softmax::shift_of;
+use crate::error::OrPanic;
 use crate::tensor::Fresh;
 use crate::{Element, Shape};
 
@@ -106,7 +107,8 @@ unsafe fn add_mask<T: Float>(mask: Option<Strided<T>>, row: usize, scores: &mut 
 
 /// Scratch memory for a task, recycled.
 fn scratch<T: Element>(count: usize) -> Fresh {
-    Fresh::new(Shape::from(count), T::DTYPE)
+    // A few kilobytes that every thread keeps; kernels have no way to report that even these are not there.
+    Fresh::new(Shape::from(count), T::DTYPE).or_panic()
 }
 
 /// Writes the result (head, query, width) and ln Σ e^s of each query (+∞ where a query sees no key).

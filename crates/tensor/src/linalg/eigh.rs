@@ -1,9 +1,9 @@
 //! Symmetric eigenproblem `A = V Λ Vᵀ`, eigenvalues ascending.
 //!
 //! With `P = Vᵀ A' V` and `F_ij = 1/(λ_j - λ_i)` (0 on the diagonal): `λ' = diag(P)`, `V' = V (F ∘ P)`, and the adjoint is
-//! `V (diag(g) + F ∘ Vᵀ G) Vᵀ`. Derivatives of the vectors need distinct eigenvalues: between equal ones F is taken as 0,
-//! which is right for functions that do not depend on the choice of a basis there. The values alone have a kernel of
-//! their own for the first derivative, `V diag(g) Vᵀ`.
+//! `V (diag(g) + F ∘ Vᵀ G) Vᵀ`. Derivatives of the vectors need distinct eigenvalues: between equal ones there is no F, and
+//! reverse mode reports the gap (see `ties`). The values alone have a kernel of their own for the first derivative,
+//! `V diag(g) Vᵀ`, which needs no gap.
 //!
 //! The symmetric part `(A + Aᵀ)/2` is what is decomposed, not one triangle: for a symmetric matrix that is the matrix
 //! itself, and the derivative is right for changes of any entry.
@@ -13,6 +13,7 @@ use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_
 use faer::{ColMut, Mat, Par};
 
 use super::kernel::{Job, Scalar, finite, negate, points_backwards, rows, square, store};
+use super::ties::{require_distinct, undefined};
 use super::tools::{as_row, diagonal, diagonal_matrix, gap_reciprocals, mm, pack, symmetric_part, t, unpack};
 use crate::autodiff::{Grads, Point, Saves, apply};
 use crate::dtype::match_float;
@@ -76,14 +77,17 @@ impl Op for Packed {
         let Some(da) = tangents[0] else { return Ok(None) };
         let [values, v] = self.parts(at.output())?;
         let p = mm(&t(&v)?, &mm(da, &v)?)?;
-        let dv = mm(&v, &binary::mul(&gap_reciprocals(&values)?, &p)?)?;
+        let turn = binary::add(&binary::mul(&gap_reciprocals(&values)?, &p)?, &undefined(&values, &p)?)?;
+        let dv = mm(&v, &turn)?;
         pack([(&diagonal(&p)?, 1), (&dv, 2)]).map(Some)
     }
 
     fn vjp(&self, at: &Point<'_>, grad: &Tensor, _needs: &[bool]) -> Result<Grads> {
         let [values, v] = self.parts(at.output())?;
         let [gvalues, gv] = self.parts(grad)?;
-        let turn = binary::mul(&gap_reciprocals(&values)?, &mm(&t(&v)?, &gv)?)?;
+        let turned = mm(&t(&v)?, &gv)?;
+        require_distinct("eigh", &values, &turned)?;
+        let turn = binary::mul(&gap_reciprocals(&values)?, &turned)?;
         let inner = binary::add(&diagonal_matrix(&gvalues)?, &turn)?;
         one(mm(&mm(&v, &inner)?, &t(&v)?)?)
     }
@@ -109,7 +113,8 @@ pub struct Eigh {
 /// Eigenvalues, ascending, and orthonormal eigenvectors of the symmetric part of `a`; the largest entry
 /// of each vector is positive.
 ///
-/// Differentiable to any order; derivatives of the vectors need distinct eigenvalues.
+/// Differentiable to any order. Derivatives of the vectors need distinct eigenvalues: at equal ones reverse mode is an
+/// error that names the gap, and forward mode gives NaN for the vectors.
 ///
 /// ```
 /// use tove_tensor::{Tensor, linalg};

@@ -39,7 +39,7 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn new(x: &'a Tensor, batch: &Shape) -> Source<'a> {
+    fn new(x: &'a Tensor, batch: &Shape) -> Result<Source<'a>> {
         let leading = Shape::new(&x.dims()[..x.rank() - 2]);
         let own = leading.row_major();
         let missing = batch.rank() - leading.rank();
@@ -48,7 +48,7 @@ impl<'a> Source<'a> {
             _ => 0,
         };
         let size = x.dims()[x.rank() - 2..].iter().product();
-        Source { data: x.contiguous_data(), size, steps: (0..batch.rank()).map(step).collect() }
+        Ok(Source { data: x.contiguous_data()?, size, steps: (0..batch.rank()).map(step).collect() })
     }
 
     /// The matrix that belongs to a position of the batch.
@@ -81,12 +81,13 @@ impl Job<'_> {
     /// Runs the routine on every matrix. Of several failures the first in the batch's order is returned.
     pub(crate) fn run<T: Scalar>(&self, routine: impl Fn(&[&[T]], &mut [T]) -> Result<()> + Sync) -> Result<Tensor> {
         let batch = self.batch()?;
-        let mut out = Fresh::new(batch.joined(self.item), T::DTYPE);
+        let mut out = Fresh::new(batch.joined(self.item), T::DTYPE)?;
         let size: usize = self.item.iter().product();
         if size == 0 || batch.numel() == 0 {
             return Ok(out.finish());
         }
-        let sources: SmallVec<[Source<'_>; 2]> = self.inputs.iter().map(|x| Source::new(x, &batch)).collect();
+        let sources: SmallVec<[Source<'_>; 2]> =
+            self.inputs.iter().map(|x| Source::new(x, &batch)).collect::<Result<_>>()?;
         let group = (TASK_WORK / self.work.max(1)).max(1);
         let pieces: Vec<Mutex<&mut [T]>> = out.slice::<T>().chunks_mut(size * group).map(Mutex::new).collect();
         let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);

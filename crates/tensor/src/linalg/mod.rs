@@ -48,6 +48,7 @@ mod qr;
 mod rank;
 mod solve;
 mod svd;
+mod ties;
 mod tools;
 mod triangular;
 

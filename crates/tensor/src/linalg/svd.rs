@@ -2,7 +2,8 @@
 //!
 //! With `P = Uᵀ A' V` and `F_ij = 1/(s_j² - s_i²)` (0 on the diagonal):
 //! `s' = diag(P)`, `U' = U (F ∘ (P S + S Pᵀ)) + (I - U Uᵀ) A' V S⁻¹`, `V' = V (F ∘ (S P + Pᵀ S)) + (I - V Vᵀ) A'ᵀ U S⁻¹`.
-//! Derivatives of the vectors need distinct, nonzero singular values. Those of the values alone exist at ties up to the
+//! Derivatives of the vectors need distinct, nonzero singular values: else reverse mode reports which are not, and
+//! forward mode gives NaN for turns between equal ones. Those of the values alone exist at ties up to the
 //! choice of a basis; `singular_values` computes them by a kernel of its own, `U diag(g) Vᵀ`, and takes everything of
 //! higher order from the rule above.
 
@@ -11,6 +12,7 @@ use faer::linalg::svd::{ComputeSvdVectors, svd as faer_svd, svd_scratch};
 use faer::{ColMut, Mat, Par};
 
 use super::kernel::{Job, Scalar, finite, matrices, negate, points_backwards, rows, store};
+use super::ties::{require_distinct, require_nonzero, undefined};
 use super::tools::{
     as_column, as_row, diagonal, diagonal_matrix, gap_reciprocals, mm, pack, reciprocal_or_zero, t, unpack,
 };
@@ -133,8 +135,9 @@ impl Op for Packed {
         let pt = t(&p)?;
         let turn_u = binary::add(&binary::mul(&p, &row)?, &binary::mul(&column, &pt)?)?; // P S + S Pᵀ
         let turn_v = binary::add(&binary::mul(&column, &p)?, &binary::mul(&pt, &row)?)?; // S P + Pᵀ S
-        let mut du = mm(&u, &binary::mul(&f, &turn_u)?)?;
-        let mut dv = mm(&v, &binary::mul(&f, &turn_v)?)?;
+        let turn = |turn: &Tensor| binary::add(&binary::mul(&f, turn)?, &undefined(&s, turn)?);
+        let mut du = mm(&u, &turn(&turn_u)?)?;
+        let mut dv = mm(&v, &turn(&turn_v)?)?;
         if self.m > self.k() {
             du = binary::add(&du, &binary::mul(&outside(&u, &av)?, &inverse)?)?;
         }
@@ -154,6 +157,7 @@ impl Op for Packed {
         // F ∘ (Xᵀ G - Gᵀ X), the turn of one basis.
         let turn = |x: &Tensor, g: &Tensor| -> Result<Tensor> {
             let product = mm(&t(x)?, g)?;
+            require_distinct("svd", &s, &product)?;
             binary::mul(&f, &binary::sub(&product, &t(&product)?)?)
         };
         let from_u = binary::mul(&turn(&u, &gu)?, &as_row(&s)?)?;
@@ -161,10 +165,14 @@ impl Op for Packed {
         let inner = binary::add(&binary::add(&from_u, &from_v)?, &diagonal_matrix(&gs)?)?;
         let mut ga = mm(&mm(&u, &inner)?, &vt)?;
         if self.m > self.k() {
-            ga = binary::add(&ga, &mm(&binary::mul(&outside(&u, &gu)?, &inverse)?, &vt)?)?;
+            let outside = outside(&u, &gu)?;
+            require_nonzero("svd", &s, &outside)?;
+            ga = binary::add(&ga, &mm(&binary::mul(&outside, &inverse)?, &vt)?)?;
         }
         if self.n > self.k() {
-            let right = t(&binary::mul(&outside(&v, &gv)?, &inverse)?)?;
+            let outside = outside(&v, &gv)?;
+            require_nonzero("svd", &s, &outside)?;
+            let right = t(&binary::mul(&outside, &inverse)?)?;
             ga = binary::add(&ga, &mm(&u, &right)?)?;
         }
         one(ga)

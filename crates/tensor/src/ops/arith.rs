@@ -3,7 +3,7 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::unary;
+use super::{binary, unary};
 use crate::Tensor;
 use crate::error::OrPanic;
 use crate::kernels::gelu;
@@ -49,6 +49,10 @@ pub(crate) trait Arith:
     fn gelu_slope(self) -> Self;
     /// -1, 0 or 1; locally constant.
     fn sign(self) -> Self;
+    /// 1 above `c`, 1/2 at it, 0 below; locally constant.
+    fn above(self, c: f64) -> Self;
+    /// min(self, 0).
+    fn cut(self) -> Self;
     /// 1 where positive, else 0 (also at 0); locally constant.
     fn positive(self) -> Self;
 }
@@ -78,6 +82,10 @@ macro_rules! arith_for_numbers {
             #[inline(always)]
             fn sign(self) -> Self { Float::sign(self) }
             #[inline(always)]
+            fn above(self, c: f64) -> Self { binary::share_of(self, c as $t) }
+            #[inline(always)]
+            fn cut(self) -> Self { Float::minimum(self, 0.0) }
+            #[inline(always)]
             fn positive(self) -> Self { if self > 0.0 { 1.0 } else { 0.0 } }
             arith_for_numbers!(@forward $t: exp sin cos sinh cosh sqrt recip square sigmoid normal_cdf digamma trigamma);
         }
@@ -103,6 +111,12 @@ macro_rules! arith_for_tensors {
             }
             fn gelu_slope(self) -> Self {
                 gelu_slope(self)
+            }
+            fn above(self, c: f64) -> Self {
+                binary::share(&self, &Tensor::scalar_of(c, self.dtype())).or_panic()
+            }
+            fn cut(self) -> Self {
+                unary::minimum_scalar(&self, 0.0).or_panic()
             }
             fn power(self, c: f64) -> Self {
                 unary::powf(&self, c).or_panic()

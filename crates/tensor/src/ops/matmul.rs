@@ -51,7 +51,7 @@ impl Op for MatMul {
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let (a, b) = (inputs[0], inputs[1]);
         let (shape, batch) = check(a, b)?;
-        let mut out = Fresh::new(shape, a.dtype());
+        let mut out = Fresh::new(shape, a.dtype())?;
         match_float!("matmul", a.dtype(), T => {
             let c = out.pointer::<T>();
             if batch.rank() == 0 {

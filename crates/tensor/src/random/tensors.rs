@@ -17,7 +17,7 @@ use super::{
 };
 use crate::dtype::match_float;
 use crate::error::OrPanic;
-use crate::tensor::Fresh;
+use crate::tensor::{Fresh, checked_numel, try_vec};
 use crate::{DType, Error, Result, Shape, Tensor};
 
 /// Declares draws: the method, which panics at the caller's line, and its `try_` twin.
@@ -76,7 +76,7 @@ draws! {
     /// ```
     bernoulli try_bernoulli(p: f64, shape: impl Into<Shape>) |key| {
         let shape = shape.into();
-        let mut values = vec![false; crate::tensor::checked_numel("bernoulli", &shape)?];
+        let mut values = try_vec("bernoulli", checked_numel("bernoulli", &shape)?, false)?;
         fill_bernoulli(key, p, &mut values).map_err(|error| parameter("bernoulli", "p", error))?;
         Tensor::try_from_vec(values, shape)
     };
@@ -100,7 +100,10 @@ draws! {
     /// order.sort();
     /// assert_eq!(order, [0, 1, 2, 3]);
     /// ```
-    permutation try_permutation(n: usize) |key| Tensor::try_from_vec(permutation(key, n), n);
+    permutation try_permutation(n: usize) |key| {
+        room("permutation", Shape::from(n), DType::I64)?; // before the order itself is made, which cannot fail
+        Tensor::try_from_vec(permutation(key, n), n)
+    };
     /// Indices of the last axis of `weights`, drawn in proportion to them: shape (…, classes) gives (…, draws). Weights
     /// need not sum to 1; an index of weight 0 is never drawn.
     ///
@@ -197,8 +200,7 @@ draws! {
 
 /// Memory for the draws.
 fn room(op: &'static str, shape: Shape, dtype: DType) -> Result<Fresh> {
-    crate::tensor::checked_numel(op, &shape)?;
-    Ok(Fresh::new(shape, dtype))
+    Fresh::new(shape, dtype).map_err(|error| error.named(op))
 }
 
 #[cold]
@@ -222,7 +224,7 @@ fn indices(key: Key, op: &'static str, rows: &Tensor, draws: usize, logits: bool
         return Err(Error::derivative(op, "draws read values and cannot run inside `vmap`"));
     }
     let mut out = room(op, Shape::new(leading).joined(&[draws]), DType::I64)?;
-    let rows = rows.contiguous_data();
+    let rows = rows.contiguous_data()?;
     match_float!(op, rows.dtype(), T => {
         let (rows, out) = (rows.contiguous_slice::<T>(), out.slice());
         let filled = if logits {

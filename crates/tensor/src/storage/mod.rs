@@ -49,12 +49,13 @@ impl Drop for Buffer {
 pub(crate) struct Storage(ManuallyDrop<Arc<Buffer>>);
 
 impl Storage {
-    /// Memory for at least `bytes` bytes, whose content is whatever the block last held.
+    /// Memory for at least `bytes` bytes, whose content is whatever the block last held; `None` where the system has
+    /// none to give.
     #[inline]
-    pub(crate) fn uninit(bytes: usize) -> Storage {
-        let buffer = recycle::take(bytes);
+    pub(crate) fn uninit(bytes: usize) -> Option<Storage> {
+        let buffer = recycle::take(bytes)?;
         meter::allocated(buffer.bytes);
-        Storage(ManuallyDrop::new(buffer))
+        Some(Storage(ManuallyDrop::new(buffer)))
     }
 
     /// Takes over a vector without copying.

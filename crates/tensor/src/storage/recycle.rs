@@ -5,7 +5,7 @@
 //! apart, so that at most a fifth of a block is unused. The lists are capped, so that a thread that only frees
 //! (a consumer of prefetched batches, say) does not hoard.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,8 @@ const ALIGN: usize = 64;
 const LOCAL_CAP: usize = 64 << 20;
 /// Bytes kept for all threads together.
 const COMMON_CAP: usize = 1 << 30;
-const CLASSES: usize = 4 * 58;
+/// Four for every octave of an address.
+const CLASSES: usize = 4 * usize::BITS as usize;
 
 /// Index of a size class.
 #[derive(Clone, Copy)]
@@ -40,10 +41,10 @@ impl Class {
         (5 + quarter) << (octave - 2)
     }
 
-    fn layout(self) -> Layout {
-        let bytes = self.bytes().next_multiple_of(ALIGN);
-        // A size this large cannot be had; asking for it reports the failure in the ordinary way.
-        Layout::from_size_align(bytes, ALIGN).unwrap_or(Layout::new::<[u8; 1 << 40]>())
+    /// `None` for sizes that no system gives.
+    fn layout(self) -> Option<Layout> {
+        let bytes = self.bytes().checked_next_multiple_of(ALIGN)?;
+        Layout::from_size_align(bytes, ALIGN).ok()
     }
 }
 
@@ -93,12 +94,12 @@ thread_local! {
 }
 static COMMON: Mutex<Lists> = Mutex::new(Lists::new(COMMON_CAP));
 
-/// A block of at least `bytes` bytes that nobody else holds.
+/// A block of at least `bytes` bytes (at most `isize::MAX`) that nobody else holds; `None` where there is no memory.
 #[inline]
-pub(super) fn take(bytes: usize) -> Arc<Buffer> {
+pub(super) fn take(bytes: usize) -> Option<Arc<Buffer>> {
     let class = Class::of(bytes);
     match LOCAL.try_with(|lists| lists.borrow_mut().take(class)) {
-        Ok(Some(buffer)) => buffer,
+        Ok(Some(buffer)) => Some(buffer),
         _ => take_common(class),
     }
 }
@@ -115,15 +116,14 @@ pub(super) fn give(buffer: Arc<Buffer>, class: Class) {
 }
 
 #[cold]
-fn take_common(class: Class) -> Arc<Buffer> {
+fn take_common(class: Class) -> Option<Arc<Buffer>> {
     let found = COMMON.lock().unwrap_or_else(PoisonError::into_inner).take(class);
-    found.unwrap_or_else(|| {
-        let layout = class.layout();
+    found.or_else(|| {
+        let layout = class.layout()?;
         // Zeroed, so that the memory is initialised (if arbitrary) ever after.
         // SAFETY: the layout has a size of at least 64.
-        let pointer = unsafe { alloc_zeroed(layout) };
-        let pointer = NonNull::new(pointer).unwrap_or_else(|| handle_alloc_error(layout));
-        Arc::new(Buffer { pointer, bytes: class.bytes(), owner: Owner::Recycled(class) })
+        let pointer = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Arc::new(Buffer { pointer, bytes: class.bytes(), owner: Owner::Recycled(class) }))
     })
 }
 
@@ -136,8 +136,10 @@ fn give_common(buffer: Arc<Buffer>, class: Class) {
 
 /// Returns a block to the system.
 pub(super) fn free(pointer: NonNull<u8>, class: Class) {
-    // SAFETY: the block was allocated in `take_common` with the layout of its class.
-    unsafe { dealloc(pointer.as_ptr(), class.layout()) };
+    if let Some(layout) = class.layout() {
+        // SAFETY: the block was allocated in `take_common` with the layout of its class.
+        unsafe { dealloc(pointer.as_ptr(), layout) };
+    }
 }
 
 #[cfg(test)]
@@ -146,7 +148,7 @@ mod tests {
 
     #[test]
     fn classes_hold_what_they_promise_without_much_waste() {
-        for bytes in (0..5000).chain([1 << 20, (1 << 20) + 1, 123_456_789]) {
+        for bytes in (0..5000).chain([1 << 20, (1 << 20) + 1, 123_456_789, 1 << 62]) {
             let size = Class::of(bytes).bytes();
             assert!(size >= bytes, "{bytes} in {size}");
             assert!(size <= 64 || size as f64 <= 1.26 * bytes as f64, "{bytes} in {size}");
@@ -155,9 +157,9 @@ mod tests {
 
     #[test]
     fn a_freed_block_is_used_again() {
-        let first = take(10_000);
+        let first = take(10_000).expect("there is memory for 10 kB");
         let place = first.pointer;
         give(first, Class::of(10_000));
-        assert_eq!(take(10_000).pointer, place);
+        assert_eq!(take(10_000).map(|buffer| buffer.pointer), Some(place));
     }
 }

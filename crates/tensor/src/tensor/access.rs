@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{Fresh, Tensor};
 use crate::error::OrPanic;
 use crate::kernels::elementwise;
+use crate::ops::shape;
 use crate::storage::Storage;
 use crate::{DType, Element, Error, Result};
 
@@ -40,7 +41,7 @@ impl Tensor {
     /// A copy of the elements in row-major order; an error when the type is another.
     pub fn try_to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.check_readable::<T>("to_vec")?;
-        Ok(self.contiguous_data().contiguous_slice::<T>().to_vec())
+        Ok(self.contiguous_data()?.contiguous_slice::<T>().to_vec())
     }
 
     /// The elements as a vector, without copying when the tensor was made from one and nobody else holds it.
@@ -51,7 +52,7 @@ impl Tensor {
             && self.is_contiguous()
             && let Some(array) = Arc::get_mut(&mut self.array)
         {
-            let storage = std::mem::replace(&mut array.storage, Storage::uninit(0));
+            let storage = std::mem::replace(&mut array.storage, Storage::from_vec(Vec::<T>::new()));
             match storage.into_vec::<T>() {
                 // A view of the beginning does not speak for the whole vector.
                 Ok(data) if data.len() == array.shape.numel() => return Ok(data),
@@ -124,7 +125,7 @@ impl Tensor {
         self.check_readable::<T>("as_mut_slice")?;
         self.track = None;
         if !self.owns_alone() {
-            *self = self.copy();
+            *self = self.copy()?;
         }
         let len = self.numel();
         let pointer = self.pointer::<T>().cast_mut();
@@ -138,12 +139,53 @@ impl Tensor {
         self.untracked_readable().to_dtype(DType::F64).to_vec()
     }
 
-    /// Row-major copy or the tensor itself when it already lies so. Values and tracking are unchanged.
-    pub fn contiguous(&self) -> Tensor {
-        if self.is_contiguous() || self.is_batched() {
-            return self.clone();
+    /// Whether all elements agree, |a − b| ≤ absolute + relative · |b|, as in numpy: equal infinities do, NaN never does. The
+    /// shapes broadcast.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let (a, b) = (Tensor::from([1.0, f64::INFINITY]), Tensor::from([1.0 + 1e-9, f64::INFINITY]));
+    /// assert!(a.allclose(&b, 1e-5, 1e-8) && !a.allclose(&b, 0.0, 1e-12));
+    /// assert!(!a.allclose(&Tensor::from([1.0, f64::NAN]), 1e-5, 1e-8));
+    /// ```
+    #[track_caller]
+    pub fn allclose(&self, other: &Tensor, relative: f64, absolute: f64) -> bool {
+        self.try_allclose(other, relative, absolute).or_panic()
+    }
+
+    /// As [`Tensor::allclose`], with the error returned.
+    pub fn try_allclose(&self, other: &Tensor, relative: f64, absolute: f64) -> Result<bool> {
+        if self.dtype() != other.dtype() {
+            return Err(Error::DTypePair { op: "allclose", left: self.dtype(), right: other.dtype() });
         }
-        self.copy().with_track(self.track.clone())
+        let common = self.shape().broadcast(other.shape()).ok_or_else(|| {
+            Error::shapes(
+                "allclose",
+                self.shape(),
+                other.shape(),
+                "sizes must be equal or 1, axis by axis from the last",
+            )
+        })?;
+        let numbers = |x: &Tensor| -> Result<Vec<f64>> {
+            x.check_readable_any("allclose")?;
+            shape::to_dtype(&shape::broadcast_to(&x.untracked(), common.clone())?, DType::F64)?.try_to_vec()
+        };
+        let close = |(a, b): (&f64, &f64)| a == b || (a - b).abs() <= absolute + relative * b.abs() && b.is_finite();
+        Ok(numbers(self)?.iter().zip(&numbers(other)?).all(close))
+    }
+
+    /// Row-major copy or the tensor itself when it already lies so. Values and tracking are unchanged.
+    #[track_caller]
+    pub fn contiguous(&self) -> Tensor {
+        self.try_contiguous().or_panic()
+    }
+
+    /// As [`Tensor::contiguous`], with the error returned where there is no memory for the copy.
+    pub fn try_contiguous(&self) -> Result<Tensor> {
+        if self.is_contiguous() || self.is_batched() {
+            return Ok(self.clone());
+        }
+        Ok(self.copy().map_err(|error| error.named("contiguous"))?.with_track(self.track.clone()))
     }
 
     /// Whether this tensor may be written in place: nobody else holds its buffer, and it is row-major.
@@ -154,15 +196,15 @@ impl Tensor {
 
     /// The data in row-major order, without tracking; shares the buffer when it can.
     #[inline]
-    pub(crate) fn contiguous_data(&self) -> Cow<'_, Tensor> {
-        if self.is_contiguous() { Cow::Borrowed(self) } else { Cow::Owned(self.copy()) }
+    pub(crate) fn contiguous_data(&self) -> Result<Cow<'_, Tensor>> {
+        Ok(if self.is_contiguous() { Cow::Borrowed(self) } else { Cow::Owned(self.copy()?) })
     }
 
     /// A row-major copy of the data, without tracking.
-    pub(crate) fn copy(&self) -> Tensor {
-        let mut out = Fresh::new(self.shape().clone(), self.dtype());
+    pub(crate) fn copy(&self) -> Result<Tensor> {
+        let mut out = Fresh::new(self.shape().clone(), self.dtype())?;
         elementwise::copy(self, &mut out);
-        out.finish()
+        Ok(out.finish())
     }
 
     /// First element in memory.
@@ -193,6 +235,11 @@ impl Tensor {
         if self.dtype() != T::DTYPE {
             return Err(Error::DTypePair { op, left: self.dtype(), right: T::DTYPE });
         }
+        self.check_readable_any(op)
+    }
+
+    #[inline]
+    fn check_readable_any(&self, op: &'static str) -> Result<()> {
         if self.is_batched() {
             return Err(Error::derivative(op, "values cannot be read inside `vmap`; return the tensor instead"));
         }

@@ -60,29 +60,51 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn zeros(shape: impl Into<Shape>, dtype: DType) -> Tensor {
-        Tensor::full(shape, 0.0, dtype)
+        Tensor::try_zeros(shape, dtype).or_panic()
     }
 
     /// Ones of the given shape and type.
     #[track_caller]
     pub fn ones(shape: impl Into<Shape>, dtype: DType) -> Tensor {
-        Tensor::full(shape, 1.0, dtype)
+        Tensor::try_ones(shape, dtype).or_panic()
     }
 
     /// One value repeated; converted to `dtype` as Rust's `as` does.
     #[track_caller]
     pub fn full(shape: impl Into<Shape>, value: f64, dtype: DType) -> Tensor {
-        let shape = shape.into();
-        checked_numel("full", &shape).or_panic();
-        let mut out = Fresh::new(shape, dtype);
-        match dtype {
-            DType::F32 => out.slice::<f32>().fill(value as f32),
-            DType::F64 => out.slice::<f64>().fill(value),
-            DType::I64 => out.slice::<i64>().fill(value as i64),
-            DType::U8 => out.slice::<u8>().fill(value as u8),
-            DType::Bool => out.bytes_mut().fill(u8::from(value != 0.0)),
-        }
-        out.finish()
+        Tensor::try_full(shape, value, dtype).or_panic()
+    }
+
+    /// As [`Tensor::zeros`]; an error when there is no memory for the shape.
+    ///
+    /// ```
+    /// use tove_tensor::{DType, Tensor};
+    /// assert!(Tensor::try_zeros([1 << 58], DType::F64).is_err());
+    /// ```
+    pub fn try_zeros(shape: impl Into<Shape>, dtype: DType) -> Result<Tensor> {
+        filled("zeros", shape.into(), 0.0, dtype)
+    }
+
+    /// As [`Tensor::ones`]; an error when there is no memory for the shape.
+    ///
+    /// ```
+    /// use tove_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::try_ones([2], DType::I64)?.to_vec::<i64>(), [1, 1]);
+    /// # Ok::<(), tove_tensor::Error>(())
+    /// ```
+    pub fn try_ones(shape: impl Into<Shape>, dtype: DType) -> Result<Tensor> {
+        filled("ones", shape.into(), 1.0, dtype)
+    }
+
+    /// As [`Tensor::full`]; an error when there is no memory for the shape.
+    ///
+    /// ```
+    /// use tove_tensor::{DType, Tensor};
+    /// assert_eq!(Tensor::try_full([2], 0.5, DType::F32)?.to_vec::<f32>(), [0.5, 0.5]);
+    /// # Ok::<(), tove_tensor::Error>(())
+    /// ```
+    pub fn try_full(shape: impl Into<Shape>, value: f64, dtype: DType) -> Result<Tensor> {
+        filled("full", shape.into(), value, dtype)
     }
 
     /// Zeros of this tensor's shape and type.
@@ -105,10 +127,17 @@ impl Tensor {
     /// ```
     /// assert_eq!(tove_tensor::Tensor::arange(2, 5).to_vec::<i64>(), [2, 3, 4]);
     /// ```
+    #[track_caller]
     pub fn arange(start: i64, end: i64) -> Tensor {
-        let data: Vec<i64> = (start..end).collect();
-        let len = data.len();
-        Tensor::from_vec(data, len)
+        Tensor::try_arange(start, end).or_panic()
+    }
+
+    /// As [`Tensor::arange`]; an error when there is no memory for so many numbers.
+    pub fn try_arange(start: i64, end: i64) -> Result<Tensor> {
+        let count = usize::try_from(i128::from(end) - i128::from(start)).unwrap_or(0);
+        let mut out = Fresh::new(Shape::from(count), DType::I64).map_err(|error| error.named("arange"))?;
+        out.slice::<i64>().iter_mut().zip(start..end).for_each(|(slot, number)| *slot = number);
+        Ok(out.finish())
     }
 
     /// `count` evenly spaced f64 numbers from `start` to `end`, both included.
@@ -116,10 +145,13 @@ impl Tensor {
     /// ```
     /// assert_eq!(tove_tensor::Tensor::linspace(0.0, 1.0, 3).to_vec::<f64>(), [0.0, 0.5, 1.0]);
     /// ```
+    #[track_caller]
     pub fn linspace(start: f64, end: f64, count: usize) -> Tensor {
         let step = (end - start) / (count.max(2) - 1) as f64;
         let point = |i: usize| if i + 1 == count && count > 1 { end } else { start + step * i as f64 };
-        Tensor::from_vec((0..count).map(point).collect::<Vec<f64>>(), count)
+        let mut out = Fresh::new(Shape::from(count), DType::F64).map_err(|error| error.named("linspace")).or_panic();
+        out.slice::<f64>().iter_mut().enumerate().for_each(|(i, slot)| *slot = point(i));
+        out.finish()
     }
 
     /// The identity matrix of size `n`.
@@ -128,16 +160,33 @@ impl Tensor {
     /// use tove_tensor::{DType, Tensor};
     /// assert_eq!(Tensor::eye(2, DType::F64).to_vec::<f64>(), [1.0, 0.0, 0.0, 1.0]);
     /// ```
+    #[track_caller]
     pub fn eye(n: usize, dtype: DType) -> Tensor {
-        let mut data = vec![0.0f64; n * n];
-        data.iter_mut().step_by(n + 1).for_each(|x| *x = 1.0);
-        Tensor::from_vec(data, [n, n]).to_dtype(dtype)
+        Tensor::try_eye(n, dtype).or_panic()
+    }
+
+    /// As [`Tensor::eye`]; an error when there is no memory for so large a matrix.
+    ///
+    /// ```
+    /// use tove_tensor::{DType, Tensor};
+    /// assert!(Tensor::try_eye(1 << 40, DType::U8).is_err());
+    /// ```
+    pub fn try_eye(n: usize, dtype: DType) -> Result<Tensor> {
+        let mut out = Fresh::new(Shape::from([n, n]), dtype).map_err(|error| error.named("eye"))?;
+        out.bytes_mut().fill(0);
+        match dtype {
+            DType::F32 => out.slice::<f32>().iter_mut().step_by(n + 1).for_each(|x| *x = 1.0),
+            DType::F64 => out.slice::<f64>().iter_mut().step_by(n + 1).for_each(|x| *x = 1.0),
+            DType::I64 => out.slice::<i64>().iter_mut().step_by(n + 1).for_each(|x| *x = 1),
+            DType::U8 | DType::Bool => out.bytes_mut().iter_mut().step_by(n + 1).for_each(|x| *x = 1),
+        }
+        Ok(out.finish())
     }
 
     /// A copy of `data` in recycled memory; the length must be right.
     pub(crate) fn copied<T: Element>(data: &[T], shape: Shape) -> Tensor {
         debug_assert_eq!(data.len(), shape.numel());
-        let mut out = Fresh::new(shape, T::DTYPE);
+        let mut out = Fresh::new(shape, T::DTYPE).or_panic();
         out.copy_from(data);
         out.finish()
     }
@@ -158,6 +207,19 @@ impl Tensor {
     pub(crate) fn scalar_of(value: f64, dtype: DType) -> Tensor {
         match_any!(dtype, T => Tensor::scalar(T::from_f64(value)))
     }
+}
+
+/// One value repeated, on behalf of `op`.
+fn filled(op: &'static str, shape: Shape, value: f64, dtype: DType) -> Result<Tensor> {
+    let mut out = Fresh::new(shape, dtype).map_err(|error| error.named(op))?;
+    match dtype {
+        DType::F32 => out.slice::<f32>().fill(value as f32),
+        DType::F64 => out.slice::<f64>().fill(value),
+        DType::I64 => out.slice::<i64>().fill(value as i64),
+        DType::U8 => out.slice::<u8>().fill(value as u8),
+        DType::Bool => out.bytes_mut().fill(u8::from(value != 0.0)),
+    }
+    Ok(out.finish())
 }
 
 /// The number of elements, or an error for shapes too large to address.

@@ -1,9 +1,9 @@
 //! New memory on its way to becoming a tensor.
 #![allow(unsafe_code)]
 
-use super::Tensor;
+use super::{Tensor, checked_numel};
 use crate::storage::Storage;
-use crate::{DType, Element, Shape};
+use crate::{DType, Element, Error, Result, Shape};
 
 /// A row-major block that a kernel fills before anybody else sees it. Its initial content is arbitrary.
 pub(crate) struct Fresh {
@@ -13,9 +13,15 @@ pub(crate) struct Fresh {
 }
 
 impl Fresh {
+    /// Memory for a tensor of this shape. Every new tensor passes through here or through [`checked_numel`], so that
+    /// no shape whose size overflows ever reaches a kernel. Errors carry no name; [`Error::named`] gives them one.
     #[inline]
-    pub(crate) fn new(shape: Shape, dtype: DType) -> Fresh {
-        Fresh { storage: Storage::uninit(shape.numel() * dtype.size()), shape, dtype }
+    pub(crate) fn new(shape: Shape, dtype: DType) -> Result<Fresh> {
+        let bytes = checked_numel(Error::NAMELESS, &shape)? * dtype.size();
+        match Storage::uninit(bytes) {
+            Some(storage) => Ok(Fresh { storage, shape, dtype }),
+            None => Err(no_memory(&shape, bytes)),
+        }
     }
 
     /// Start of the memory, for kernels.
@@ -64,4 +70,19 @@ impl Fresh {
     pub(crate) fn shape(&self) -> &Shape {
         &self.shape
     }
+}
+
+#[cold]
+fn no_memory(shape: &Shape, bytes: usize) -> Error {
+    Error::data(Error::NAMELESS, format!("shape {shape} needs {bytes} bytes, which the system does not give"))
+}
+
+/// A vector of one value repeated, for results that are built in one; an error where there is no memory for it.
+pub(crate) fn try_vec<T: Clone>(op: &'static str, len: usize, value: T) -> Result<Vec<T>> {
+    let mut data = Vec::new();
+    if data.try_reserve_exact(len).is_err() {
+        return Err(Error::data(op, format!("{len} elements need more memory than the system gives")));
+    }
+    data.resize(len, value);
+    Ok(data)
 }

@@ -20,7 +20,7 @@ use crate::storage::Storage;
 use crate::{DType, Shape};
 
 pub(crate) use create::checked_numel;
-pub(crate) use fresh::Fresh;
+pub(crate) use fresh::{Fresh, try_vec};
 
 /// An n-dimensional array of one element type, with optional derivative tracking.
 ///

@@ -10,6 +10,7 @@ impl Tensor {
     /// element so addressed lies inside the buffer.
     #[inline]
     pub(crate) fn view(&self, shape: Shape, strides: Strides, offset: usize) -> Tensor {
+        debug_assert!(shape.checked_numel().is_some(), "views that stretch check the shape first");
         let contiguous = super::is_row_major(&shape, &strides);
         let (storage, dtype) = (self.array.storage.clone(), self.array.dtype);
         Tensor::from_array(Array { storage, offset, shape, strides, dtype, contiguous })

@@ -1,7 +1,7 @@
 //! Points where a function has a kink or a tie, with the slope that its documentation promises there.
 
 use super::Apply;
-use crate::Tensor;
+use crate::{Activation, ConvOptions, PoolOptions, Tensor};
 
 /// A kink: there, differences say nothing, and the documented rule is checked instead.
 #[derive(Clone)]
@@ -46,6 +46,43 @@ pub fn kinks() -> Vec<Kink> {
             &[&[2.0, 2.0, 1.0, 5.0]],
             |x| x[0].reshape([2, 2]).min_axes(&[1], true),
             &[&[0.5, 0.5, 1.0, 0.0]],
+        ),
+        kink("norm", &[&[0.0, 0.0]], |x| x[0].norm(2.0), &[&[0.0, 0.0]]),
+        kink("std", &[&[3.0, 3.0, 3.0]], |x| x[0].std(1), &[&[0.0, 0.0, 0.0]]),
+        // The first of equal elements comes first, whichever way is sorted.
+        kink(
+            "sort",
+            &[&[2.0, 1.0, 2.0]],
+            |x| x[0].sort(0, false).0 * Tensor::from([1.0, 2.0, 3.0]),
+            &[&[2.0, 1.0, 3.0]],
+        ),
+        kink("topk", &[&[2.0, 1.0, 2.0, 2.0]], |x| x[0].topk(2, 0, true).0, &[&[1.0, 0.0, 1.0, 0.0]]),
+        kink("median", &[&[2.0, 1.0, 2.0, 3.0, 2.0]], |x| x[0].median(), &[&[0.0, 0.0, 1.0, 0.0, 0.0]]),
+        // The first maximum of a window takes all.
+        kink(
+            "max_pool2d",
+            &[&[1.0, 4.0, 4.0, 4.0]],
+            |x| x[0].reshape([1, 1, 2, 2]).max_pool2d(&PoolOptions::new(2)),
+            &[&[0.0, 1.0, 0.0, 0.0]],
+        ),
+        // A rectifier inside another operation has slope 0 at 0 like the one outside.
+        kink(
+            "linear",
+            &[&[1.0, -1.0]],
+            |x| {
+                let w = Tensor::from([[1.0, 1.0], [2.0, 1.0]]);
+                x[0].reshape([1, 2]).linear(&w, None, Activation::Relu)
+            },
+            &[&[2.0, 1.0]],
+        ),
+        kink(
+            "conv2d",
+            &[&[0.0, 3.0]],
+            |x| {
+                let w = Tensor::from([1.0]).reshape([1, 1, 1, 1]);
+                x[0].reshape([1, 1, 1, 2]).conv2d(&w, None, &ConvOptions::new().activation(Activation::Relu))
+            },
+            &[&[0.0, 1.0]],
         ),
     ]
 }

@@ -1,12 +1,19 @@
 //! Linear algebra, on matrices well away from singular ones and from equal eigenvalues.
 
 use super::{Apply, Sample, sample, values};
-use crate::linalg::{Norm, Triangle};
+use crate::error::OrPanic;
+use crate::linalg::{self, Norm, Triangle};
 use crate::{DType, Tensor};
 
 /// A matrix with a dominant diagonal.
 fn regular() -> Tensor {
     values([3, 3], 71) * 0.5 + Tensor::from([2.0, 3.0, 4.5]).diag(0)
+}
+
+/// All parts in one vector.
+fn flat(parts: &[&Tensor]) -> Tensor {
+    let parts: Vec<Tensor> = parts.iter().map(|part| part.reshape(part.numel())).collect();
+    Tensor::concat(&parts.iter().collect::<Vec<_>>(), 0)
 }
 
 fn of(name: &'static str, apply: Apply) -> Sample {
@@ -36,5 +43,23 @@ pub(super) fn samples() -> Vec<Sample> {
         sample("matrix_norm", "nuclear", vec![regular()], |x| x[0].matrix_norm(Norm::Nuclear)),
         of("expm", |x| (&x[0] * 0.2).expm()),
         of("matrix_power", |x| x[0].matrix_power(3)),
+        of("svd", |x| {
+            let svd = linalg::svd(&x[0]).or_panic();
+            flat(&[&svd.u, &svd.s, &svd.vt])
+        }),
+        of("eigh", |x| {
+            // Eigenvalues well apart, so that the vectors are well conditioned in f32 too.
+            let apart = &x[0] * 0.3 + Tensor::from([0.0, 3.0, 7.0]).diag(0).to_dtype(x[0].dtype());
+            let eigh = linalg::eigh(&apart).or_panic();
+            flat(&[&eigh.values, &eigh.vectors])
+        }),
+        sample("qr", "", vec![values([4, 3], 74)], |x| {
+            let qr = linalg::qr(&x[0]).or_panic();
+            flat(&[&qr.q, &qr.r])
+        }),
+        sample("lstsq", "", vec![values([4, 3], 75), values([4, 2], 76)], |x| {
+            linalg::lstsq(&x[0], &x[1], None).or_panic().solution
+        }),
+        of("slogdet", |x| linalg::slogdet(&x[0]).or_panic().logdet),
     ]
 }

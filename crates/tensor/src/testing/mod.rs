@@ -93,6 +93,7 @@ pub fn registry() -> Vec<Sample> {
 pub fn method_names() -> Vec<&'static str> {
     let mut names = crate::ops::list::ALL_NAMES.concat();
     names.extend(["concat", "stack", "to_dtype", "meshgrid", "broadcast_all", "einsum", "custom", "checkpoint"]);
+    names.extend(["svd", "eigh", "qr", "lstsq", "slogdet"]);
     names.extend(["neg", "add_scalar", "sub_scalar", "mul_scalar", "div_scalar", "scalar_sub", "scalar_div"]);
     names
 }

@@ -3,6 +3,7 @@
 mod fuzz;
 mod hostile;
 mod meter;
+mod replace;
 mod sound;
 mod write;
 

@@ -285,7 +285,14 @@ fn b22_graph_export_reproduces_the_gradient() {
     let scalars = |p: &[Tensor]| (&p[0] * &p[1] + p[0].exp()).tanh() / (&p[1] + 3.0);
     let tensors = |p: &[Tensor]| (p[0].matmul(&p[1]).tanh() * &p[2]).square().mean();
     type Function = dyn Fn(&[Tensor]) -> Tensor;
-    let cases: [(&Function, Vec<Tensor>); 2] = [
+    // Constants and a mask: what would flow into them is shown too, and a mask has no derivative.
+    let weights = values(3, 9);
+    let masked = |p: &[Tensor]| {
+        let scaled = &p[0] * &weights;
+        scaled.gt_scalar(0.0).select(&scaled, &p[1]).sum()
+    };
+    let cases: [(&Function, Vec<Tensor>); 3] = [
+        (&masked, vec![values(3, 4), values(3, 5)]),
         (&scalars, vec![Tensor::scalar(0.4), Tensor::scalar(-1.3)]),
         (&tensors, vec![values([2, 3], 1), values([3, 2], 2), values(2, 3)]),
     ];
@@ -308,7 +315,16 @@ fn b22_graph_export_reproduces_the_gradient() {
         }
         let edges = dot.lines().filter(|line| line.contains(" -> ")).count();
         let labelled = dot.lines().filter(|line| line.contains("label=\"local ") && line.contains("upstream ")).count();
-        assert_eq!(edges, labelled);
+        let without = dot.lines().filter(|line| line.contains("label=\"no derivative\"")).count();
+        let discrete = |source: &Source| match source {
+            Source::Constant(value) => !value.dtype().is_float(),
+            other => !trace.variable(trace.number(other).unwrap()).unwrap().dtype().is_float(),
+        };
+        let undifferentiable = trace.steps().iter().flat_map(|step| {
+            let whole = !step.value().dtype().is_float();
+            step.inputs().iter().filter(move |source| whole || discrete(source))
+        });
+        assert_eq!((edges, without), (labelled + without, undifferentiable.count()));
         assert_eq!(edges, trace.steps().iter().map(|step| step.inputs().len()).sum::<usize>());
     }
     let large = Trace::of(|x| x[0].sin().sum(), &[values([10, 10], 1)]).to_dot().unwrap();

@@ -67,7 +67,7 @@ fn b26_max_routes_to_the_larger_and_shares_ties() {
     assert_eq!(pulled(|[x, y]| x.maximum(y), [-3.0, -2.0], 5.0), [0.0, 5.0]);
     gradcheck(|x: &[Tensor]| x[0].maximum(&x[1]), &[values([2, 3], 1), values([2, 3], 2)]).unwrap();
     gradcheck(|x: &[Tensor]| x[0].max_axes(&[1], false), &[values([2, 3], 1)]).unwrap();
-    for tie in [0.0, -1.5, 1e30] {
+    for tie in [0.0, -1.5, 1e30, f64::INFINITY, f64::NEG_INFINITY] {
         let shares = pulled(|[x, y]| x.maximum(y), [tie, tie], 1.0);
         assert_eq!(shares, [0.5, 0.5]);
     }

@@ -60,9 +60,19 @@ impl SafeTensors {
         Ok(SafeTensors { path: path.to_owned(), source: Source::Mapped(Arc::new(map)), header })
     }
 
+    /// Reads a file into memory and checks its header; the file may change afterwards.
+    pub fn open_copied(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|error| Failure::Io(error).file(path, "read"))?;
+        SafeTensors::of(bytes, path)
+    }
+
     /// Takes the bytes of a file; tensors are copied out of them.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, FileError> {
-        let path = Path::new("(bytes)");
+        SafeTensors::of(bytes, Path::new("(bytes)"))
+    }
+
+    fn of(bytes: Vec<u8>, path: &Path) -> Result<Self, FileError> {
         let header = Header::parse(&bytes).map_err(|failure| failure.file(path, "read"))?;
         Ok(SafeTensors { path: path.to_owned(), source: Source::Memory(bytes), header })
     }

@@ -8,7 +8,6 @@ binary! {
     /// atan2(a, b).
     Atan2, atan2, cost 15,
     |a, b| a.atan2(b),
-    integers |a, b| (a as f64).atan2(b as f64) as i64,
     saves |needs| Saves::nothing().input(0).input(1),
     partial |at, index, t| {
         let (a, b) = (at.input(0), at.input(1));

@@ -1,4 +1,5 @@
-//! Comparisons: truth values, no derivative.
+//! Comparisons: truth values, no derivative. Against a number, floating-point tensors round it to their type; whole ones
+//! compare as real numbers do.
 
 use super::common_shape;
 use crate::autodiff::apply;
@@ -7,6 +8,53 @@ use crate::kernels::elementwise::{Map2, map2};
 use crate::ops::constant::{Constant, constant_op};
 use crate::tensor::Fresh;
 use crate::{DType, Result, Tensor};
+
+/// The comparisons by name.
+#[derive(Clone, Copy, PartialEq)]
+enum Relation {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// Smallest number of a type without fractions, and the one behind its largest.
+fn bounds(dtype: DType) -> (f64, f64) {
+    const END: f64 = 9_223_372_036_854_775_808.0; // 2^63
+    match dtype {
+        DType::Bool => (0.0, 2.0),
+        DType::U8 => (0.0, 256.0),
+        _ => (-END, END),
+    }
+}
+
+/// Whether a type without fractions holds this number.
+fn holds(dtype: DType, b: f64) -> bool {
+    let (low, end) = bounds(dtype);
+    b.fract() == 0.0 && b >= low && b < end
+}
+
+/// Whole numbers against a real one that their type does not hold, compared as numbers: against the whole number below
+/// where that is in range, else all the same answer.
+fn beside_real(a: &Tensor, b: f64, relation: Relation) -> Result<Tensor> {
+    let (low, end) = bounds(a.dtype());
+    let same = |answer: bool| if answer { eq(a, a) } else { ne(a, a) };
+    if b.is_nan() {
+        return same(relation == Relation::Ne);
+    }
+    match relation {
+        Relation::Eq => same(false),
+        Relation::Ne => same(true),
+        Relation::Lt | Relation::Le if b < low => same(false),
+        Relation::Lt | Relation::Le if b >= end => same(true),
+        Relation::Lt | Relation::Le => le(a, &Tensor::scalar_of(b.floor(), a.dtype())),
+        Relation::Gt | Relation::Ge if b < low => same(true),
+        Relation::Gt | Relation::Ge if b >= end => same(false),
+        Relation::Gt | Relation::Ge => gt(a, &Tensor::scalar_of(b.floor(), a.dtype())),
+    }
+}
 
 macro_rules! comparison {
     ($($Type:ident $name:ident $scalar:ident $operator:tt;)*) => {$(
@@ -27,7 +75,7 @@ macro_rules! comparison {
             fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
                 let (a, b) = (inputs[0], inputs[1]);
                 let shape = common_shape(Self::NAME, a, b)?;
-                let mut out = Fresh::new(shape.clone(), DType::Bool);
+                let mut out = Fresh::new(shape.clone(), DType::Bool)?;
                 match_any!(a.dtype(), T => {
                     // SAFETY: `out` has the common shape; truth values are bytes 0 and 1.
                     unsafe { map2::<T, T, u8, _>($Type, a, b, &shape, out.pointer()) }
@@ -41,7 +89,10 @@ macro_rules! comparison {
         }
 
         pub(crate) fn $scalar(a: &Tensor, b: f64) -> Result<Tensor> {
-            $name(a, &Tensor::scalar_of(b, a.dtype()))
+            if a.dtype().is_float() || holds(a.dtype(), b) {
+                return $name(a, &Tensor::scalar_of(b, a.dtype()));
+            }
+            beside_real(a, b, Relation::$Type)
         }
     )*};
 }

@@ -29,7 +29,7 @@ macro_rules! logic {
                 let (a, b) = (inputs[0], inputs[1]);
                 let shape = common_shape(Self::NAME, a, b)?;
                 check_bool(Self::NAME, a)?;
-                let mut out = Fresh::new(shape.clone(), DType::Bool);
+                let mut out = Fresh::new(shape.clone(), DType::Bool)?;
                 // SAFETY: `out` has the common shape; truth values are bytes 0 and 1, which the operator keeps.
                 unsafe { map2::<u8, u8, u8, _>($Type, a, b, &shape, out.pointer()) };
                 Ok(out.finish())
@@ -78,7 +78,7 @@ macro_rules! test {
 
             #[allow(unsafe_code)]
             fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-                let mut out = Fresh::new(inputs[0].shape().clone(), DType::Bool);
+                let mut out = Fresh::new(inputs[0].shape().clone(), DType::Bool)?;
                 match_float!(Self::NAME, inputs[0].dtype(), T => {
                     // SAFETY: `out` has the shape of the input; truth values are bytes 0 and 1.
                     unsafe { map1::<T, u8, _>($Type, inputs[0], out.pointer()) }

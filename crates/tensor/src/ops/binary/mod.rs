@@ -26,7 +26,7 @@ pub(crate) use atan2::atan2;
 pub(crate) use compare::{eq, eq_scalar, ge, ge_scalar, gt, gt_scalar, le, le_scalar, lt, lt_scalar, ne, ne_scalar};
 pub(crate) use div::{Div, div};
 pub(crate) use logical::{is_finite, is_nan, logical_and, logical_not, logical_or, logical_xor};
-pub(crate) use maximum::maximum;
+pub(crate) use maximum::{maximum, share, share_of};
 pub(crate) use minimum::minimum;
 pub(crate) use mul::{Mul, mul};
 pub(crate) use pow::pow;
@@ -39,6 +39,8 @@ pub(crate) trait Binary: Copy + Send + Sync + 'static {
     const NAME: &'static str;
     /// Rough cost against a copy.
     const COST: usize;
+    /// Whether whole numbers have a value too.
+    const INTEGERS: bool = true;
 
     fn value<T: Float>(a: T, b: T) -> T;
     fn integer(a: i64, b: i64) -> i64;
@@ -90,7 +92,10 @@ impl<F: Binary> Pointwise for Of<F> {
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let (a, b) = (inputs[0], inputs[1]);
         let shape = common_shape(F::NAME, a, b)?;
-        let mut out = Fresh::new(shape, a.dtype());
+        if !F::INTEGERS && !a.dtype().is_float() {
+            return Err(Error::DType { op: F::NAME, dtype: a.dtype(), expected: "f32 or f64 is needed" });
+        }
+        let mut out = Fresh::new(shape, a.dtype())?;
         fill(self.0, a, b, &mut out)?;
         Ok(out.finish())
     }
@@ -137,29 +142,48 @@ pub(crate) fn apply_binary<F: Binary>(f: F, a: &Tensor, b: &Tensor) -> Result<Te
 
 /// Applies a function to two tensors of which the first is not needed any more; in place when nobody else holds it.
 #[allow(unsafe_code)]
-pub(crate) fn binary_owned<F: Binary>(f: F, mut a: Tensor, b: &Tensor) -> Result<Tensor> {
+pub(crate) fn binary_assign<F: Binary>(f: F, a: &mut Tensor, b: &Tensor) -> Result<()> {
     let plain = a.track().is_none() && b.track().is_none() && a.dtype() == b.dtype() && a.dtype().is_float();
     let fits = plain && (a.shape() == b.shape() || a.shape().broadcast(b.shape()).as_ref() == Some(a.shape()));
     if !fits || crate::meter::on() || !a.owns_alone() {
-        return apply_binary(f, &a, b);
+        *a = apply_binary(f, a, b)?;
+        return Ok(());
     }
     let shape = a.shape().clone();
     crate::dtype::match_float!(F::NAME, a.dtype(), T => {
         let out = a.pointer_mut::<T>();
         // SAFETY: `a` is row-major of the common shape and alone on its buffer (so `b` cannot overlap it), and the loop
         // reads each element before it writes it.
-        unsafe { map2::<T, T, T, _>(Value(f), &a, b, &shape, out) }
+        unsafe { map2::<T, T, T, _>(Value(f), a, b, &shape, out) }
     });
+    Ok(())
+}
+
+/// As [`binary_assign`], for a tensor passed on.
+pub(crate) fn binary_owned<F: Binary>(f: F, mut a: Tensor, b: &Tensor) -> Result<Tensor> {
+    binary_assign(f, &mut a, b)?;
     Ok(a)
 }
 
 /// Declares a function of two elements.
 macro_rules! binary {
+    (@integers) => {
+        const INTEGERS: bool = false;
+        fn integer(a: i64, _b: i64) -> i64 {
+            a
+        }
+    };
+    (@integers |$ia:ident, $ib:ident| $integer:expr) => {
+        #[inline(always)]
+        fn integer($ia: i64, $ib: i64) -> i64 {
+            $integer
+        }
+    };
     (
         $(#[$doc:meta])*
         $Type:ident, $name:ident, cost $cost:literal,
         |$a:ident, $b:ident| $value:expr,
-        integers |$ia:ident, $ib:ident| $integer:expr,
+        $(integers |$ia:ident, $ib:ident| $integer:expr,)?
         saves |$needs:ident| $saves:expr,
         partial |$at:ident, $index:ident, $t:ident| $partial:expr
     ) => {
@@ -176,10 +200,7 @@ macro_rules! binary {
                 $value
             }
 
-            #[inline(always)]
-            fn integer($ia: i64, $ib: i64) -> i64 {
-                $integer
-            }
+            $crate::ops::binary::binary!(@integers $(|$ia, $ib| $integer)?);
 
             #[allow(unused_variables)]
             fn saves($needs: &[bool]) -> $crate::autodiff::Saves {

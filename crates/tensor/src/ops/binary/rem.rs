@@ -1,19 +1,38 @@
-//! Remainder with the sign of the divisor, as in Python: a - b floor(a/b). ∂/∂a = 1, ∂/∂b = -floor(a/b).
+//! Remainder with the sign of the divisor, as in Python: a - b ⌊a/b⌋, exact as `fmod` is. ∂/∂a = 1, ∂/∂b = -⌊a/b⌋.
 
-use super::{binary, div, mul};
+use super::{binary, div, mul, sub};
 use crate::autodiff::Saves;
-use crate::ops::unary::{floor, neg};
+use crate::kernels::math::Float;
+use crate::ops::unary::{neg, round};
 
 binary! {
     /// a mod b.
-    Rem, rem, cost 3,
-    |a, b| a - b * (a / b).floor(),
-    integers |a, b| if b == 0 { 0 } else { a.wrapping_rem(b).wrapping_add(b).wrapping_rem(b) },
-    saves |needs| Saves::nothing().input_if(0, needs[1]).input_if(1, needs[1]),
+    Rem, rem, cost 20,
+    |a, b| floor_rem(a, b),
+    integers |a, b| whole_rem(a, b),
+    saves |needs| if needs[1] { Saves::output().input(0).input(1) } else { Saves::nothing() },
     partial |at, index, t| {
         if index == 0 {
             return Ok(Some(t.clone()));
         }
-        neg(&mul(t, &floor(&div(at.input(0), at.input(1))?)?)?).map(Some)
+        // The quotient a / b may round up to the next whole number; what the remainder leaves of a does not.
+        let quotient = round(&div(&sub(at.input(0), at.output())?, at.input(1))?)?;
+        neg(&mul(t, &quotient)?).map(Some)
     }
+}
+
+/// The exact remainder, moved to the divisor's side of zero.
+#[inline(always)]
+fn floor_rem<T: Float>(a: T, b: T) -> T {
+    let rest = T::from_f64(a.to_f64() % b.to_f64());
+    T::select((rest != T::ZERO) & ((rest < T::ZERO) != (b < T::ZERO)), rest + b, rest)
+}
+
+#[inline(always)]
+fn whole_rem(a: i64, b: i64) -> i64 {
+    if b == 0 {
+        return 0;
+    }
+    let rest = a.wrapping_rem(b);
+    if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest }
 }

@@ -37,7 +37,7 @@ impl Pointwise for Select {
         let shape = shape.broadcast(mask.shape()).ok_or_else(|| {
             Error::shapes("select", mask.shape(), &shape, "the mask must broadcast with the alternatives")
         })?;
-        let mut out = Fresh::new(shape.clone(), a.dtype());
+        let mut out = Fresh::new(shape.clone(), a.dtype())?;
         match_any!(a.dtype(), T => {
             // SAFETY: `out` has the common shape and the alternatives' type; the mask holds bytes.
             unsafe { map3::<u8, T, T, T, _>(Select, mask, a, b, &shape, out.pointer()) }

@@ -19,6 +19,9 @@ pub enum Reduction {
 
 /// An error that says how to bring both to one shape.
 fn check(op: &'static str, prediction: &Tensor, target: &Tensor) -> Result<()> {
+    if prediction.dtype() != target.dtype() {
+        return Err(Error::DTypePair { op, left: prediction.dtype(), right: target.dtype() });
+    }
     if prediction.shape() == target.shape() {
         return Ok(());
     }

@@ -28,9 +28,9 @@ impl LinearMap for AvgPool {
 
     #[allow(unsafe_code)]
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let x = x.contiguous_data();
+        let x = x.contiguous_data()?;
         let (w, planes) = windows(Self::NAME, &x, &self.options)?;
-        let mut out = Fresh::new(pooled(&x, &w), x.dtype());
+        let mut out = Fresh::new(pooled(&x, &w), x.dtype())?;
         match_float!(Self::NAME, x.dtype(), T => {
             // SAFETY: `x` is row-major with these planes, and `out` was made for their windows.
             unsafe { mean_pool::<T>(&w, planes, x.pointer(), out.pointer()) }
@@ -56,9 +56,9 @@ impl LinearMap for Spread {
 
     #[allow(unsafe_code)]
     fn forward(&self, g: &Tensor) -> Result<Tensor> {
-        let g = g.contiguous_data();
+        let g = g.contiguous_data()?;
         let shape = Shape::new(&g.dims()[..g.rank() - 2]).joined(&self.image);
-        let mut out = Fresh::new(shape, g.dtype());
+        let mut out = Fresh::new(shape, g.dtype())?;
         let like = Tensor::scalar_of(0.0, g.dtype());
         let like = like.view(out.shape().clone(), crate::shape::Strides::filled(g.rank(), 0), 0);
         let (w, planes) = windows(Self::NAME, &like, &self.options)?;

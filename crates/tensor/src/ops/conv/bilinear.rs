@@ -139,8 +139,8 @@ impl Op for Bilinear {
     #[allow(unsafe_code)]
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let sizes = self.sizes(inputs[0], inputs[1])?;
-        let (a, b) = (inputs[0].contiguous_data(), inputs[1].contiguous_data());
-        let mut out = Fresh::new(self.shape(&sizes), a.dtype());
+        let (a, b) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
+        let mut out = Fresh::new(self.shape(&sizes), a.dtype())?;
         match_float!(self.name(), a.dtype(), T => {
             let (a, b, out, none) = (a.pointer::<T>(), b.pointer::<T>(), out.pointer::<T>(), std::ptr::null());
             // SAFETY: row-major tensors of these sizes, as checked, and `out` is new.

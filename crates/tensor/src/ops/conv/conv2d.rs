@@ -45,10 +45,10 @@ impl Fused for Conv2d {
     #[allow(unsafe_code)]
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
         let s = self.check(inputs)?;
-        let (x, w) = (inputs[0].contiguous_data(), inputs[1].contiguous_data());
-        let bias = inputs.get(2).map(|bias| bias.contiguous_data());
+        let (x, w) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
+        let bias = inputs.get(2).map(|bias| bias.contiguous_data()).transpose()?;
         let shape = Shape::from([s.images, s.groups * s.outputs, s.result[0], s.result[1]]);
-        let mut out = Fresh::new(shape, x.dtype());
+        let mut out = Fresh::new(shape, x.dtype())?;
         match_float!("conv2d", x.dtype(), T => {
             let bias = bias.as_ref().map_or(std::ptr::null(), |bias| bias.pointer::<T>());
             let relu = self.options.activation == Activation::Relu;
@@ -61,22 +61,23 @@ impl Fused for Conv2d {
     #[allow(unsafe_code)]
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
         let s = self.check(&at.inputs)?;
-        let (x, w, g) = (at.inputs[0].contiguous_data(), at.inputs[1].contiguous_data(), grad.contiguous_data());
+        let (x, w, g) = (at.inputs[0].contiguous_data()?, at.inputs[1].contiguous_data()?, grad.contiguous_data()?);
         // Where the rectifier has given zero, nothing goes back.
-        let gate = at.output.filter(|_| self.options.activation == Activation::Relu).map(|y| y.contiguous_data());
+        let gated = at.output.filter(|_| self.options.activation == Activation::Relu);
+        let gate = gated.map(|y| y.contiguous_data()).transpose()?;
         let needs_bias = needs.get(2) == Some(&true);
         let mut grads: Grads = smallvec![None; needs.len()];
         match_float!("conv2d", x.dtype(), T => {
             let gate = gate.as_ref().map_or(std::ptr::null(), |y| y.pointer::<T>());
             if needs[0] {
-                let mut out = Fresh::new(x.shape().clone(), x.dtype());
+                let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
                 // SAFETY: row-major tensors of the sizes checked when the value was computed, and `out` is new.
                 unsafe { convolve_transposed(&s, g.pointer::<T>(), gate, w.pointer(), out.pointer()) };
                 grads[0] = Some(out.finish());
             }
             if needs[1] || needs_bias {
-                let mut filters = Fresh::new(w.shape().clone(), x.dtype());
-                let mut bias = needs_bias.then(|| Fresh::new(Shape::from([w.dims()[0]]), x.dtype()));
+                let mut filters = Fresh::new(w.shape().clone(), x.dtype())?;
+                let mut bias = needs_bias.then(|| Fresh::new(Shape::from([w.dims()[0]]), x.dtype())).transpose()?;
                 let sums = bias.as_mut().map_or(std::ptr::null_mut(), |bias| bias.pointer::<T>());
                 // SAFETY: as above.
                 unsafe { filter_gradient(&s, x.pointer::<T>(), g.pointer(), gate, filters.pointer(), sums) };

@@ -21,17 +21,16 @@ pub(crate) fn conv_transpose2d(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, o:
             return Err(Error::parameter(OP, "output_padding", "must be smaller than the stride or the dilation"));
         }
         let (size, kernel) = (x.dims()[2 + axis], w.dims()[2 + axis]);
-        let full = size.saturating_sub(1) * o.stride[axis]
-            + o.dilation[axis] * kernel.saturating_sub(1)
-            + o.output_padding[axis]
-            + 1;
+        let full = (size.saturating_sub(1).saturating_mul(o.stride[axis]))
+            .saturating_add(o.dilation[axis].saturating_mul(kernel.saturating_sub(1)))
+            .saturating_add(o.output_padding[axis] + 1);
         match full.checked_sub(2 * o.padding[axis]) {
             Some(rest) if size > 0 && kernel > 0 && rest > 0 => *length = rest,
             _ => return Err(Error::shapes(OP, x.shape(), w.shape(), "nothing is left of the image after the padding")),
         }
     }
     if let Some(bias) = bias
-        && (bias.rank() != 1 || bias.dims()[0] != w.dims()[1] * o.groups)
+        && (bias.rank() != 1 || bias.dims()[0] != w.dims()[1].saturating_mul(o.groups))
     {
         return Err(Error::shapes(OP, w.shape(), bias.shape(), "the bias needs one number per channel of the result"));
     }

@@ -46,7 +46,7 @@ pub(super) fn windows(op: &'static str, x: &Tensor, o: &PoolOptions) -> Result<(
         if padding > kernel / 2 {
             return Err(Error::parameter(op, "padding", format!("{padding} is more than half the window of {kernel}")));
         }
-        match (image[axis] + 2 * padding).checked_sub(kernel) {
+        match image[axis].saturating_add(padding.saturating_mul(2)).checked_sub(kernel) {
             Some(rest) if image[axis] > 0 => result[axis] = rest / stride + 1,
             _ => {
                 let problem = format!("a window of {:?} does not fit into the padded image", o.kernel);
@@ -69,9 +69,9 @@ impl Constant for Winners {
 
     #[allow(unsafe_code)]
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let x = inputs[0].contiguous_data();
+        let x = inputs[0].contiguous_data()?;
         let (w, planes) = windows(Self::NAME, &x, &self.options)?;
-        let mut out = Fresh::new(pooled(&x, &w), DType::I64);
+        let mut out = Fresh::new(pooled(&x, &w), DType::I64)?;
         match_float!(Self::NAME, x.dtype(), T => {
             // SAFETY: `x` is row-major with these planes, and `out` was made for their windows.
             unsafe { winners::<T>(&w, planes, x.pointer(), out.pointer()) }
@@ -85,9 +85,9 @@ impl Fused for MaxPool {
 
     #[allow(unsafe_code)]
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
-        let x = inputs[0].contiguous_data();
+        let x = inputs[0].contiguous_data()?;
         let (w, planes) = windows(Self::NAME, &x, &self.options)?;
-        let mut out = Fresh::new(pooled(&x, &w), x.dtype());
+        let mut out = Fresh::new(pooled(&x, &w), x.dtype())?;
         match_float!(Self::NAME, x.dtype(), T => {
             // SAFETY: `x` is row-major with these planes, and `out` was made for their windows.
             unsafe { max_pool::<T>(&w, planes, x.pointer(), out.pointer()) }
@@ -97,9 +97,9 @@ impl Fused for MaxPool {
 
     #[allow(unsafe_code)]
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, _needs: &[bool]) -> Result<Grads> {
-        let (x, g) = (at.inputs[0].contiguous_data(), grad.contiguous_data());
+        let (x, g) = (at.inputs[0].contiguous_data()?, grad.contiguous_data()?);
         let (w, planes) = windows(Self::NAME, &x, &self.options)?;
-        let mut out = Fresh::new(x.shape().clone(), x.dtype());
+        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         match_float!(Self::NAME, x.dtype(), T => {
             // SAFETY: row-major tensors with these planes, and `out` is new.
             unsafe { max_pool_transposed::<T>(&w, planes, x.pointer(), g.pointer(), out.pointer()) }
@@ -117,7 +117,7 @@ impl Fused for MaxPool {
     }
 
     fn flops(&self, _inputs: &[&Tensor], output: &Tensor) -> u64 {
-        (output.numel() * self.options.kernel[0] * self.options.kernel[1]) as u64
+        output.numel().saturating_mul(self.options.kernel[0]).saturating_mul(self.options.kernel[1]) as u64
     }
 
     fn attributes(&self) -> String {

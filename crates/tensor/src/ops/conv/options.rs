@@ -84,6 +84,12 @@ impl ConvOptions {
         if self.dilation.contains(&0) {
             return Err(Error::parameter(op, "dilation", "must be at least 1"));
         }
+        // Positions are counted in signed numbers, with room for sums of a few of these.
+        let largest =
+            [self.stride, self.padding, self.dilation, self.output_padding].as_flattened().iter().max().copied();
+        if largest > Some(isize::MAX as usize / 8) {
+            return Err(Error::parameter(op, "options", "hold a number too large for the position of a pixel"));
+        }
         if self.groups == 0 {
             return Err(Error::parameter(op, "groups", "must be at least 1"));
         }

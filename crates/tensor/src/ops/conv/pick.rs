@@ -30,10 +30,10 @@ impl Op for Pick {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let (x, positions) = (inputs[0].contiguous_data(), inputs[1].contiguous_data());
+        let (x, positions) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
         let pixels: usize = spatial(x.shape()).iter().product();
         let entries: usize = spatial(positions.shape()).iter().product();
-        let mut out = Fresh::new(positions.shape().clone(), x.dtype());
+        let mut out = Fresh::new(positions.shape().clone(), x.dtype())?;
         let places = positions.contiguous_slice::<i64>();
         match_number!("pick", x.dtype(), T => {
             let (x, out) = (x.contiguous_slice::<T>(), out.slice::<T>());
@@ -69,11 +69,11 @@ impl Op for Put {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let (g, positions) = (inputs[0].contiguous_data(), inputs[1].contiguous_data());
+        let (g, positions) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
         let pixels: usize = self.image.iter().product();
         let entries: usize = spatial(positions.shape()).iter().product();
         let rank = g.rank();
-        let mut out = Fresh::new(Shape::new(&g.dims()[..rank - 2]).joined(&self.image), g.dtype());
+        let mut out = Fresh::new(Shape::new(&g.dims()[..rank - 2]).joined(&self.image), g.dtype())?;
         debug_assert_eq!(planes(g.shape()) * pixels, out.shape().numel());
         let places = positions.contiguous_slice::<i64>();
         match_number!("put", g.dtype(), T => {

@@ -22,10 +22,12 @@ impl LinearMap for Unfold {
     #[allow(unsafe_code)]
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
         let (p, rank) = (&self.0, x.rank());
-        let x = x.contiguous_data();
+        let x = x.contiguous_data()?;
         let (lead, channels) = (&x.dims()[..rank - 3], x.dims()[rank - 3]);
-        let taps = channels * p.kernel[0] * p.kernel[1];
-        let mut out = Fresh::new(Shape::new(lead).joined(&[taps, p.result[0] * p.result[1]]), x.dtype());
+        // Products that overflow stand at the largest number, which no tensor holds.
+        let taps = channels.saturating_mul(p.kernel[0]).saturating_mul(p.kernel[1]);
+        let windows = p.result[0].saturating_mul(p.result[1]);
+        let mut out = Fresh::new(Shape::new(lead).joined(&[taps, windows]), x.dtype())?;
         let planes: usize = x.dims()[..rank - 2].iter().product();
         match_number!(Self::NAME, x.dtype(), T => {
             // SAFETY: `x` is row-major with these planes, and `out` was made for their patches.
@@ -49,11 +51,11 @@ impl LinearMap for Fold {
     #[allow(unsafe_code)]
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
         let (p, rank) = (&self.0, x.rank());
-        let x = x.contiguous_data();
+        let x = x.contiguous_data()?;
         let (lead, channels) = (&x.dims()[..rank - 2], x.dims()[rank - 2] / (p.kernel[0] * p.kernel[1]));
         let shape = Shape::new(lead).joined(&[channels, p.image[0], p.image[1]]);
         let planes = lead.iter().product::<usize>() * channels;
-        let mut out = Fresh::new(shape, x.dtype());
+        let mut out = Fresh::new(shape, x.dtype())?;
         match_number!(Self::NAME, x.dtype(), T => {
             // SAFETY: `x` is row-major with the patches of these planes, and `out` was made for them.
             unsafe { kernel::fold::<T>(p, planes, x.pointer(), out.pointer()) }
@@ -102,15 +104,12 @@ pub(crate) fn unfold(x: &Tensor, kernel: [usize; 2], o: &ConvOptions) -> Result<
 /// The transpose: columns of (…, C · rows · columns, windows) added into images (…, C, height, width) of a given size.
 pub(crate) fn fold(x: &Tensor, image: [usize; 2], kernel: [usize; 2], o: &ConvOptions) -> Result<Tensor> {
     let p = patches("fold", x.shape(), image, kernel, o)?;
-    let taps = kernel[0] * kernel[1];
-    let fits = x.rank() >= 2
-        && x.shape().size_from_end(0) == p.result[0] * p.result[1]
-        && x.shape().size_from_end(1).is_multiple_of(taps);
+    let (taps, windows) = (kernel[0].saturating_mul(kernel[1]), p.result[0].saturating_mul(p.result[1]));
+    let fits =
+        x.rank() >= 2 && x.shape().size_from_end(0) == windows && x.shape().size_from_end(1).is_multiple_of(taps);
     if !fits {
         let problem = format!(
-            "an image of {image:?} has {} windows of {taps} positions; (…, channels · {taps}, {}) is needed",
-            p.result[0] * p.result[1],
-            p.result[0] * p.result[1]
+            "an image of {image:?} has {windows} windows of {taps} positions; (…, channels · {taps}, {windows}) is needed"
         );
         return Err(Error::shape("fold", x.shape(), problem));
     }

@@ -72,8 +72,8 @@ impl Fused for Attention {
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
         let (q, v) = (inputs[0], inputs[2]);
         let rows = Shape::new(&q.dims()[..q.rank() - 1]);
-        let mut out = Fresh::new(rows.joined(&v.dims()[v.rank() - 1..]), q.dtype());
-        let mut log_sums = Fresh::new(rows, q.dtype());
+        let mut out = Fresh::new(rows.joined(&v.dims()[v.rank() - 1..]), q.dtype())?;
+        let mut log_sums = Fresh::new(rows, q.dtype())?;
         match_float!(NAME, q.dtype(), T => {
             let operands = self.operands::<T>(inputs);
             // SAFETY: `attention` checked that the operands fit; the results are new.
@@ -85,7 +85,7 @@ impl Fused for Attention {
     #[allow(unsafe_code)]
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
         let (q, k, v) = (at.inputs[0], at.inputs[1], at.inputs[2]);
-        let grad = grad.contiguous_data();
+        let grad = grad.contiguous_data()?;
         let computed;
         let (out, log_sums) = match (at.output, at.aux.first()) {
             (Some(out), Some(log_sums)) => (out, log_sums),
@@ -95,7 +95,7 @@ impl Fused for Attention {
             }
         };
         let new = |x: &Tensor| Fresh::new(x.shape().clone(), x.dtype());
-        let (mut dq, mut dk, mut dv) = (new(q), new(k), new(v));
+        let (mut dq, mut dk, mut dv) = (new(q)?, new(k)?, new(v)?);
         match_float!(NAME, q.dtype(), T => {
             let kept = Kept { grad: grad.pointer::<T>(), out: out.pointer(), log_sums: log_sums.pointer() };
             // SAFETY: as in `forward`; what was kept is row-major, as is the gradient.

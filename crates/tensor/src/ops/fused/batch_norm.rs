@@ -57,8 +57,8 @@ fn layout(x: &Tensor) -> Layout {
 
 #[allow(unsafe_code)]
 fn value(op: &'static str, inputs: &[&Tensor], moments: &Moments, eps: f64) -> Result<Tensor> {
-    let (x, w, b) = (inputs[0].contiguous_data(), inputs[1].contiguous_data(), inputs[2].contiguous_data());
-    let mut out = Fresh::new(x.shape().clone(), x.dtype());
+    let (x, w, b) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?, inputs[2].contiguous_data()?);
+    let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
     match_float!(op, x.dtype(), T => {
         let (w, b) = (w.contiguous_slice::<T>(), b.contiguous_slice::<T>());
         // SAFETY: `x` and `out` are row-major with the layout's size; the sizes of the others were checked.
@@ -77,8 +77,8 @@ fn gradients(
     eps: f64,
     training: bool,
 ) -> Result<Grads> {
-    let (x, w, grad) = (inputs[0].contiguous_data(), inputs[1].contiguous_data(), grad.contiguous_data());
-    let mut dx = Fresh::new(x.shape().clone(), x.dtype());
+    let (x, w, grad) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?, grad.contiguous_data()?);
+    let mut dx = Fresh::new(x.shape().clone(), x.dtype())?;
     let mut grads: Grads = smallvec![];
     match_float!(op, x.dtype(), T => {
         let w = w.contiguous_slice::<T>();
@@ -138,11 +138,21 @@ impl Fused for Training {
         let ready = self.value.lock().unwrap_or_else(PoisonError::into_inner).take();
         match ready {
             Some(value) => Ok((value, Aux::new())),
-            None => Ok((value(Self::NAME, inputs, &self.moments, self.eps)?, Aux::new())),
+            // Applied again, perhaps to other values: the statistics are theirs, kept for the backward pass.
+            None => {
+                let x = inputs[0].contiguous_data()?;
+                let found = moments_of(Self::NAME, &x)?;
+                let kept = [&found.mean, &found.variance].map(|numbers| Tensor::from_slice(numbers));
+                Ok((value(Self::NAME, inputs, &found, self.eps)?, kept.into_iter().collect()))
+            }
         }
     }
 
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, _needs: &[bool]) -> Result<Grads> {
+        if let [mean, variance] = at.aux {
+            let kept = Moments { mean: mean.try_to_vec()?, variance: variance.try_to_vec()? };
+            return gradients(Self::NAME, &at.inputs, grad, &kept, self.eps, true);
+        }
         gradients(Self::NAME, &at.inputs, grad, &self.moments, self.eps, true)
     }
 
@@ -199,8 +209,16 @@ fn check(op: &'static str, x: &Tensor, eps: f64) -> Result<()> {
     Ok(())
 }
 
-/// The result with the batch's own statistics, and these.
+/// Mean and variance of each channel of a row-major tensor.
 #[allow(unsafe_code)]
+fn moments_of(op: &'static str, x: &Tensor) -> Result<Moments> {
+    Ok(match_float!(op, x.dtype(), T => {
+        // SAFETY: `x` is row-major with the layout's size.
+        unsafe { moments::<T>(x.pointer(), layout(x)) }
+    }))
+}
+
+/// The result with the batch's own statistics, and these.
 pub(crate) fn batch_norm(
     x: &Tensor,
     weight: Option<&Tensor>,
@@ -223,11 +241,8 @@ pub(crate) fn batch_norm(
         let variance = shape::reshape(&centred(&fixed)?.1, Shape::new(size))?;
         return Ok((y, BatchStatistics { mean, variance, count }));
     }
-    let data = x.contiguous_data();
-    let found = match_float!(OP, x.dtype(), T => {
-        // SAFETY: `data` is row-major with the layout's size.
-        unsafe { moments::<T>(data.pointer(), layout(&data)) }
-    });
+    let data = x.contiguous_data()?;
+    let found = moments_of(OP, &data)?;
     let statistics = BatchStatistics {
         mean: Tensor::from_slice(&found.mean).to_dtype(x.dtype()),
         variance: Tensor::from_slice(&found.variance).to_dtype(x.dtype()),

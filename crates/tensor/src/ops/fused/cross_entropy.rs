@@ -150,14 +150,14 @@ impl Fused for Loss {
     const NAME: &'static str = NAME;
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
-        let (x, target) = (inputs[0].contiguous_data(), inputs[1].contiguous_data());
+        let (x, target) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
         let classes = x.dims()[x.rank() - 1];
         let shape = x.shape().without(x.rank() - 1);
         if target.dtype() == DType::I64 {
             check_classes(target.contiguous_slice(), classes, self.options.ignore_index)?;
         }
-        let mut losses = Fresh::new(shape.clone(), x.dtype());
-        let mut log_sums = Fresh::new(shape.joined(&[2]), x.dtype());
+        let mut losses = Fresh::new(shape.clone(), x.dtype())?;
+        let mut log_sums = Fresh::new(shape.joined(&[2]), x.dtype())?;
         let value = match_float!(NAME, x.dtype(), T => {
             forward::<T>(rows!(self, x, target, T), losses.slice::<T>(), log_sums.slice::<T>());
             let mut total = || losses.slice::<T>().iter().map(|&loss| Element::to_f64(loss)).sum::<f64>();
@@ -172,7 +172,7 @@ impl Fused for Loss {
     }
 
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
-        let (x, target) = (at.inputs[0].contiguous_data(), at.inputs[1].contiguous_data());
+        let (x, target) = (at.inputs[0].contiguous_data()?, at.inputs[1].contiguous_data()?);
         let mut grads: Grads = smallvec![None, None];
         if needs[0] {
             let computed;
@@ -183,8 +183,8 @@ impl Fused for Loss {
                     &computed[0]
                 }
             };
-            let grad = grad.contiguous_data();
-            let mut out = Fresh::new(x.shape().clone(), x.dtype());
+            let grad = grad.contiguous_data()?;
+            let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
             match_float!(NAME, x.dtype(), T => {
                 let (log_sums, g) = (log_sums.contiguous_slice::<T>(), grad.contiguous_slice::<T>());
                 let mean = self.count(&target, log_sums.len() / 2) as T;

@@ -7,7 +7,7 @@
 use crate::dtype::match_float;
 use crate::ops::binary;
 use crate::random::{Key, fill_bernoulli};
-use crate::tensor::Fresh;
+use crate::tensor::{Fresh, try_vec};
 use crate::{Error, Result, Tensor};
 
 const NAME: &str = "dropout";
@@ -20,10 +20,10 @@ pub(crate) fn dropout(x: &Tensor, p: f64, key: Key) -> Result<Tensor> {
     if p == 0.0 {
         return Ok(x.clone());
     }
-    let mut kept = vec![false; x.numel()];
+    let mut kept = try_vec(NAME, x.numel(), false)?;
     fill_bernoulli(key, 1.0 - p, &mut kept).map_err(|error| Error::parameter(NAME, "p", error.to_string()))?;
     let factor = if p == 1.0 { 0.0 } else { 1.0 / (1.0 - p) };
-    let mut mask = Fresh::new(x.shape().clone(), x.dtype());
+    let mut mask = Fresh::new(x.shape().clone(), x.dtype())?;
     match_float!(NAME, x.dtype(), T => {
         let factors = [0.0, factor as T];
         mask.slice::<T>().iter_mut().zip(&kept).for_each(|(slot, &kept)| *slot = factors[usize::from(kept)]);

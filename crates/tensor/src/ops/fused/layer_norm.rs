@@ -30,10 +30,10 @@ impl Fused for LayerNorm {
 
     #[allow(unsafe_code)]
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
-        let (x, w, b) = (inputs[0].contiguous_data(), inputs[1].contiguous_data(), inputs[2].contiguous_data());
-        let mut out = Fresh::new(x.shape().clone(), x.dtype());
+        let (x, w, b) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?, inputs[2].contiguous_data()?);
+        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         let rows: usize = x.dims()[..x.rank() - self.axes].iter().product();
-        let mut statistics = Fresh::new(Shape::from([rows, STATISTICS]), x.dtype());
+        let mut statistics = Fresh::new(Shape::from([rows, STATISTICS]), x.dtype())?;
         match_float!(Self::NAME, x.dtype(), T => {
             let rows = self.rows::<T>(&x, &w, &b);
             // SAFETY: `layer_norm` checked the sizes; the results are new.
@@ -45,8 +45,8 @@ impl Fused for LayerNorm {
     #[allow(unsafe_code)]
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, _needs: &[bool]) -> Result<Grads> {
         let (x, w, b) =
-            (at.inputs[0].contiguous_data(), at.inputs[1].contiguous_data(), at.inputs[2].contiguous_data());
-        let grad = grad.contiguous_data();
+            (at.inputs[0].contiguous_data()?, at.inputs[1].contiguous_data()?, at.inputs[2].contiguous_data()?);
+        let grad = grad.contiguous_data()?;
         let computed;
         let statistics = match at.aux.first() {
             Some(statistics) => statistics,
@@ -55,9 +55,9 @@ impl Fused for LayerNorm {
                 &computed[0]
             }
         };
-        let mut dx = Fresh::new(x.shape().clone(), x.dtype());
-        let mut dw = Fresh::new(w.shape().clone(), x.dtype());
-        let mut db = Fresh::new(b.shape().clone(), x.dtype());
+        let mut dx = Fresh::new(x.shape().clone(), x.dtype())?;
+        let mut dw = Fresh::new(w.shape().clone(), x.dtype())?;
+        let mut db = Fresh::new(b.shape().clone(), x.dtype())?;
         match_float!(Self::NAME, x.dtype(), T => {
             let to = Gradients { x: dx.pointer::<T>(), weight: dw.pointer(), bias: db.pointer() };
             // SAFETY: as in `forward`.
@@ -97,7 +97,7 @@ pub(super) fn affine(
     dtype: DType,
     name: &'static str,
 ) -> Result<Tensor> {
-    let Some(given) = given else { return Ok(Tensor::full(Shape::new(shape), default, dtype)) };
+    let Some(given) = given else { return Tensor::try_full(Shape::new(shape), default, dtype) };
     if given.dims() != shape {
         let problem = format!("the {name} needs shape {}", Shape::new(shape));
         return Err(Error::shape(op, given.shape(), problem));

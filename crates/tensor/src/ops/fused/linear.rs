@@ -55,7 +55,7 @@ fn rows(x: &Tensor) -> Result<Tensor> {
 /// C = A B for plain matrices, into new memory of `shape`.
 #[allow(unsafe_code)]
 fn product(a: MatSource<'_>, b: MatSource<'_>, shape: Shape) -> Result<Tensor> {
-    let mut out = Fresh::new(shape, a.tensor().dtype());
+    let mut out = Fresh::new(shape, a.tensor().dtype())?;
     match_float!("linear", a.tensor().dtype(), T => {
         let (a, b) = (a.matrix::<T>(), b.matrix::<T>());
         let c = MatMut::row_major(out.pointer(), a.rows, b.cols);
@@ -106,8 +106,8 @@ impl Fused for Linear {
         check(inputs)?;
         let (x, w) = (inputs[0], inputs[1]);
         let flat = rows(&x.untracked())?;
-        let bias = inputs.get(2).map(|b| b.contiguous_data());
-        let mut out = Fresh::new(Shape::new(&x.dims()[..x.rank() - 1]).joined(&w.dims()[..1]), x.dtype());
+        let bias = inputs.get(2).map(|b| b.contiguous_data()).transpose()?;
+        let mut out = Fresh::new(Shape::new(&x.dims()[..x.rank() - 1]).joined(&w.dims()[..1]), x.dtype())?;
         match_float!("linear", x.dtype(), T => {
             let epilogue = match (&bias, self.activation) {
                 (Some(bias), Activation::Relu) => Epilogue::BiasRelu(bias.pointer()),
@@ -130,7 +130,7 @@ impl Fused for Linear {
         let (x, w) = (at.inputs[0], at.inputs[1]);
         let grad = match (self.activation, at.output) {
             (Activation::Relu, Some(y)) => unary::times_slope(unary::Relu, grad, y)?,
-            _ => grad.contiguous_data().into_owned(),
+            _ => grad.contiguous_data()?.into_owned(),
         };
         let (g, flat) = (rows(&grad)?, rows(x)?);
         let mut grads: Grads = smallvec![None; needs.len()];

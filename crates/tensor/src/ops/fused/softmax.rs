@@ -30,8 +30,8 @@ fn layout(x: &Tensor, axis: usize) -> Layout {
 
 #[allow(unsafe_code)]
 fn value(op: &'static str, kind: Kind, x: &Tensor, axis: usize) -> Result<Tensor> {
-    let x = x.contiguous_data();
-    let mut out = Fresh::new(x.shape().clone(), x.dtype());
+    let x = x.contiguous_data()?;
+    let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
     match_float!(op, x.dtype(), T => {
         // SAFETY: both are row-major with the layout's size, and `out` is new.
         unsafe { forward::<T>(kind, x.pointer(), layout(&x, axis), out.pointer()) }
@@ -41,8 +41,8 @@ fn value(op: &'static str, kind: Kind, x: &Tensor, axis: usize) -> Result<Tensor
 
 #[allow(unsafe_code)]
 fn gradient(op: &'static str, kind: Kind, y: Option<&Tensor>, grad: &Tensor, axis: usize) -> Result<Tensor> {
-    let (y, grad) = (y.unwrap_or(grad).contiguous_data(), grad.contiguous_data());
-    let mut out = Fresh::new(y.shape().clone(), y.dtype());
+    let (y, grad) = (y.unwrap_or(grad).contiguous_data()?, grad.contiguous_data()?);
+    let mut out = Fresh::new(y.shape().clone(), y.dtype())?;
     match_float!(op, y.dtype(), T => {
         // SAFETY: all are row-major with the layout's size, and `out` is new.
         unsafe { backward::<T>(kind, y.pointer(), grad.pointer(), layout(&y, axis), out.pointer()) }

@@ -39,11 +39,14 @@ impl Fused for SquaredError {
     const NAME: &'static str = "squared_error";
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
-        let (a, b) = (inputs[0].contiguous_data(), inputs[1].contiguous_data());
-        if a.shape() != b.shape() || a.dtype() != b.dtype() {
-            return Err(Error::shapes(Self::NAME, a.shape(), b.shape(), "shapes and types must be equal"));
+        let (a, b) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
+        if a.dtype() != b.dtype() {
+            return Err(Error::DTypePair { op: Self::NAME, left: a.dtype(), right: b.dtype() });
         }
-        let mut out = Fresh::new(Shape::from(()), a.dtype());
+        if a.shape() != b.shape() {
+            return Err(Error::shapes(Self::NAME, a.shape(), b.shape(), "shapes must be equal"));
+        }
+        let mut out = Fresh::new(Shape::from(()), a.dtype())?;
         match_float!(Self::NAME, a.dtype(), T => {
             let sum = squared_distance::<T>(a.contiguous_slice(), b.contiguous_slice());
             out.slice::<T>()[0] = sum * <T as Float>::from_f64(self.factor(&a));
@@ -57,7 +60,7 @@ impl Fused for SquaredError {
         let mut grads: Grads = smallvec![None, None];
         for (index, slot) in grads.iter_mut().enumerate().filter(|(index, _)| needs[*index]) {
             let sign = if index == 0 { 2.0 } else { -2.0 };
-            let mut out = Fresh::new(a.shape().clone(), a.dtype());
+            let mut out = Fresh::new(a.shape().clone(), a.dtype())?;
             match_float!(Self::NAME, a.dtype(), T => {
                 let factor = grad.try_item::<T>()? * <T as Float>::from_f64(sign * self.factor(a));
                 // SAFETY: `out` has the shape and type of both operands.

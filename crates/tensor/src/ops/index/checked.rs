@@ -36,7 +36,7 @@ pub(super) fn checked(op: &'static str, index: &Tensor, size: usize) -> Result<T
 }
 
 fn normalised(op: &'static str, index: &Tensor, size: usize) -> Result<Tensor> {
-    let data = index.contiguous_data();
+    let data = index.contiguous_data()?;
     let values = data.contiguous_slice::<i64>();
     let (low, high) = range(values);
     let bound = size as i64;
@@ -47,7 +47,7 @@ fn normalised(op: &'static str, index: &Tensor, size: usize) -> Result<Tensor> {
         let outside = values.iter().copied().find(|&i| i < -bound || i >= bound).unwrap_or(high);
         return Err(Error::Index { op, index: outside, size });
     }
-    let mut out = Fresh::new(index.shape().clone(), DType::I64);
+    let mut out = Fresh::new(index.shape().clone(), DType::I64)?;
     for (slot, &i) in out.slice::<i64>().iter_mut().zip(values) {
         *slot = if i < 0 { i + bound } else { i };
     }

@@ -45,10 +45,10 @@ impl Op for Gather {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let (x, index) = (inputs[0].contiguous_data(), inputs[1].contiguous_data());
+        let (x, index) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
         let position = x.rank() - self.axis;
         let (size, n) = (x.dims()[position], index.dims()[position]);
-        let mut out = Fresh::new(index.shape().clone(), x.dtype());
+        let mut out = Fresh::new(index.shape().clone(), x.dtype())?;
         let inner = inner(index.shape(), self.axis);
         kernel::match_bits!(x.dtype(), U => {
             let places = index.contiguous_slice::<i64>();
@@ -92,11 +92,11 @@ impl Op for ScatterAdd {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let (source, index) = (inputs[0].contiguous_data(), inputs[1].contiguous_data());
+        let (source, index) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
         let position = source.rank() - self.axis;
         let n = source.dims()[position];
         let inner = inner(source.shape(), self.axis);
-        let mut out = Fresh::new(source.shape().with(position, self.size), source.dtype());
+        let mut out = Fresh::new(source.shape().with(position, self.size), source.dtype())?;
         match_number!("scatter_add", source.dtype(), T => {
             let (from, places) = (source.contiguous_slice::<T>(), index.contiguous_slice::<i64>());
             kernel::scatter_add::<T>(from, places, self.size, n, inner, out.slice::<T>());

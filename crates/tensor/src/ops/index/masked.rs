@@ -1,6 +1,7 @@
 //! Elements chosen by truth values.
 
 use super::select::select_named;
+use crate::autodiff::depends_on;
 use crate::dtype::match_any;
 use crate::ops::{binary, shape};
 use crate::{DType, Element, Error, Result, Shape, Tensor};
@@ -37,11 +38,12 @@ fn nonzero_places(op: &'static str, x: &Tensor) -> Result<Vec<i64>> {
         let problem = "the shape of the result would differ from sample to sample inside `vmap`; use `select` instead";
         return Err(Error::derivative(op, problem));
     }
+    depends_on(op, x)?;
     fn places<T: Element>(values: &[T]) -> Vec<i64> {
         let zero = T::default();
         values.iter().enumerate().filter(|&(_, &value)| value != zero).map(|(i, _)| i as i64).collect()
     }
-    let data = x.contiguous_data();
+    let data = x.contiguous_data()?;
     Ok(match_any!(x.dtype(), T => places(data.contiguous_slice::<T>())))
 }
 

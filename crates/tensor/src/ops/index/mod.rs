@@ -23,4 +23,4 @@ pub(crate) use resolve::index;
 pub(crate) use search::{bincount, searchsorted};
 pub(crate) use select::{embedding, index_add, index_select};
 pub(crate) use sort::{argsort, sort, topk};
-pub use spec::{Ellipsis, Index, IntoIndices, NewAxis, stepped};
+pub use spec::{Ellipsis, Index, IntoIndices, NewAxis, Steppable, stepped};

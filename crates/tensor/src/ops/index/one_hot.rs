@@ -17,9 +17,9 @@ impl Constant for OneHot {
     const NAME: &'static str = "one_hot";
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let index = inputs[0].contiguous_data();
+        let index = inputs[0].contiguous_data()?;
         let places = index.contiguous_slice::<i64>();
-        let mut out = Fresh::new(index.shape().joined(&[self.classes]), self.dtype);
+        let mut out = Fresh::new(index.shape().joined(&[self.classes]), self.dtype)?;
         out.bytes_mut().fill(0);
         let one = Tensor::scalar_of(1.0, self.dtype);
         kernel::match_bits!(self.dtype, U => {
@@ -38,9 +38,9 @@ impl Constant for OneHot {
 
 /// A last axis of length `classes` with a one at each index.
 pub(crate) fn one_hot(index: &Tensor, classes: usize, dtype: DType) -> Result<Tensor> {
-    let index = checked("one_hot", index, classes)?;
     if index.shape().joined(&[classes]).checked_numel().is_none() {
         return Err(Error::shape("one_hot", index.shape(), format!("{classes} classes are too many to address")));
     }
+    let index = checked("one_hot", index, classes)?;
     apply(constant_op(OneHot { classes, dtype }), &[&index])
 }

@@ -24,8 +24,8 @@ impl Constant for LastWriter {
     const LEADING_AXES_FREE: bool = false;
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let places = inputs[0].contiguous_data();
-        let mut out = Fresh::new(Shape::from(self.size), DType::I64);
+        let places = inputs[0].contiguous_data()?;
+        let mut out = Fresh::new(Shape::from(self.size), DType::I64)?;
         let writers = out.slice::<i64>();
         writers.fill(-1);
         for (number, &place) in places.contiguous_slice::<i64>().iter().enumerate() {

@@ -1,13 +1,13 @@
 //! Positions in a sorted list, and counts of small whole numbers.
 
 use super::select::sum_rows;
-use crate::autodiff::apply;
+use crate::autodiff::{apply, depends_on};
 use crate::dtype::match_number;
 use crate::kernels::elementwise::GRAIN;
 use crate::kernels::index::for_pieces;
 use crate::ops::constant::{Constant, constant_op};
 use crate::ops::shape;
-use crate::tensor::Fresh;
+use crate::tensor::{Fresh, checked_numel};
 use crate::{DType, Error, Result, Shape, Tensor};
 
 #[derive(Clone, Copy)]
@@ -20,8 +20,8 @@ impl Constant for SearchSorted {
     const LEADING_AXES_FREE: bool = false;
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let (sorted, values) = (inputs[0].contiguous_data(), inputs[1].contiguous_data());
-        let mut out = Fresh::new(values.shape().clone(), DType::I64);
+        let (sorted, values) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
+        let mut out = Fresh::new(values.shape().clone(), DType::I64)?;
         match_number!("searchsorted", sorted.dtype(), T => {
             positions(sorted.contiguous_slice::<T>(), values.contiguous_slice::<T>(), self.right, out.slice::<i64>());
         });
@@ -73,15 +73,17 @@ pub(crate) fn bincount(x: &Tensor, weights: Option<&Tensor>, least: usize) -> Re
         let problem = "the length of the result would depend on the sample inside `vmap`; use `one_hot` and `sum`";
         return Err(Error::derivative("bincount", problem));
     }
-    let data = x.contiguous_data();
+    depends_on("bincount", x)?;
+    let data = x.contiguous_data()?;
     let values = data.contiguous_slice::<i64>();
     if let Some(&index) = values.iter().find(|&&value| value < 0) {
         return Err(Error::parameter("bincount", "values", format!("must not be negative, but one is {index}")));
     }
     let bins = values.iter().map(|&value| value as usize + 1).max().unwrap_or(0).max(least);
+    checked_numel("bincount", &Shape::from(bins))?;
     let flat = |y: &Tensor| shape::reshape(y, Shape::from(y.numel()));
     let weights = match weights {
-        None => Tensor::ones(x.numel(), DType::I64),
+        None => Tensor::try_ones(x.numel(), DType::I64)?,
         Some(weights) if weights.shape() == x.shape() => flat(weights)?,
         Some(weights) => {
             return Err(Error::shapes("bincount", x.shape(), weights.shape(), "there must be one weight per value"));

@@ -56,10 +56,10 @@ impl Op for Rows {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let (x, index) = (inputs[0].contiguous_data(), inputs[1].contiguous_data());
+        let (x, index) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
         let position = x.rank() - self.axis;
         let inner = x.dims()[position + 1..].iter().product();
-        let mut out = Fresh::new(x.shape().with(position, index.numel()), x.dtype());
+        let mut out = Fresh::new(x.shape().with(position, index.numel()), x.dtype())?;
         kernel::match_bits!(x.dtype(), U => {
             let places = index.contiguous_slice::<i64>();
             kernel::take_rows::<U>(kernel::bits(&x), places, x.dims()[position], inner, kernel::bits_mut(&mut out));
@@ -113,10 +113,10 @@ impl Op for AddRows {
     }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let (source, index) = (inputs[0].contiguous_data(), inputs[1].contiguous_data());
+        let (source, index) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
         let position = source.rank() - self.axis;
         let inner = source.dims()[position + 1..].iter().product();
-        let mut out = Fresh::new(source.shape().with(position, self.size), source.dtype());
+        let mut out = Fresh::new(source.shape().with(position, self.size), source.dtype())?;
         match_number!("index_add", source.dtype(), T => {
             let (from, places) = (source.contiguous_slice::<T>(), index.contiguous_slice::<i64>());
             kernel::add_rows::<T>(from, places, self.size, inner, out.slice::<T>());

@@ -74,10 +74,10 @@ impl Constant for Order {
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         // With the axis last, every lane lies in one piece.
         let last = shape::swap_axes(&inputs[0].untracked(), -(self.axis as isize), -1)?;
-        let x = last.contiguous_data();
+        let x = last.contiguous_data()?;
         let rank = x.rank();
         let length = x.dims()[rank - 1];
-        let mut out = Fresh::new(x.shape().with(rank - 1, self.count), DType::I64);
+        let mut out = Fresh::new(x.shape().with(rank - 1, self.count), DType::I64)?;
         match_any!(x.dtype(), T => {
             order_lanes(x.contiguous_slice::<T>(), length, self.count, self.descending, out.slice::<i64>());
         });

@@ -52,10 +52,30 @@ pub struct Ellipsis;
 /// assert_eq!(x.index(stepped(1.., 2)).to_vec::<i64>(), [1, 3, 5]);
 /// assert_eq!(x.index(stepped(.., -2)).to_vec::<i64>(), [5, 3, 1]);
 /// ```
-pub fn stepped(range: impl Into<Index>, step: i64) -> Index {
-    match range.into() {
-        Index::Range { start, end, .. } => Index::Range { start, end, step },
-        other => other,
+/// An inclusive range includes its last position whichever way it is walked: `stepped(4..=0, -1)` is 4, 3, 2, 1, 0.
+pub fn stepped(range: impl Steppable, step: i64) -> Index {
+    range.with_step(step)
+}
+
+/// Ranges that [`stepped`] takes.
+pub trait Steppable {
+    /// The range with this distance between positions.
+    fn with_step(self, step: i64) -> Index;
+}
+
+/// An index that is a range, with a step; others stay as they are.
+impl Steppable for Index {
+    fn with_step(self, step: i64) -> Index {
+        match self {
+            Index::Range { start, end, .. } => Index::Range { start, end, step },
+            other => other,
+        }
+    }
+}
+
+impl Steppable for RangeFull {
+    fn with_step(self, step: i64) -> Index {
+        Index::Range { start: None, end: None, step }
     }
 }
 
@@ -95,42 +115,50 @@ impl From<&Index> for Index {
     }
 }
 
-/// The bound behind an inclusive one; behind -1 there is only the end of the axis.
-fn after(last: i64) -> Option<i64> {
-    last.checked_add(1).filter(|&end| end != 0)
+/// The bound behind an inclusive one in the direction of the step; behind the last position of the axis there is only
+/// its end, and before the first only its beginning.
+fn beyond(last: i64, step: i64) -> Option<i64> {
+    if step < 0 { (last != 0).then(|| last.saturating_sub(1)) } else { last.checked_add(1).filter(|&end| end != 0) }
+}
+
+/// A position as it is kept. One too large to keep lies outside of every axis, as does the largest that can be kept.
+fn kept<N>(position: N) -> i64
+where
+    i64: TryFrom<N>,
+{
+    i64::try_from(position).unwrap_or(i64::MAX)
+}
+
+macro_rules! ranges {
+    ($($t:ty |$range:ident, $step:ident| $bounds:expr;)*) => {$(
+        impl Steppable for $t {
+            fn with_step(self, $step: i64) -> Index {
+                let $range = self;
+                let (start, end) = $bounds;
+                Index::Range { start, end, step: $step }
+            }
+        }
+        impl From<$t> for Index {
+            fn from(range: $t) -> Index {
+                range.with_step(1)
+            }
+        }
+    )*};
 }
 
 macro_rules! whole_numbers {
     ($($t:ident)*) => {$(
         impl From<$t> for Index {
             fn from(position: $t) -> Index {
-                Index::At(position as i64)
+                Index::At(kept(position))
             }
         }
-        impl From<Range<$t>> for Index {
-            fn from(range: Range<$t>) -> Index {
-                Index::Range { start: Some(range.start as i64), end: Some(range.end as i64), step: 1 }
-            }
-        }
-        impl From<RangeFrom<$t>> for Index {
-            fn from(range: RangeFrom<$t>) -> Index {
-                Index::Range { start: Some(range.start as i64), end: None, step: 1 }
-            }
-        }
-        impl From<RangeTo<$t>> for Index {
-            fn from(range: RangeTo<$t>) -> Index {
-                Index::Range { start: None, end: Some(range.end as i64), step: 1 }
-            }
-        }
-        impl From<RangeInclusive<$t>> for Index {
-            fn from(range: RangeInclusive<$t>) -> Index {
-                Index::Range { start: Some(*range.start() as i64), end: after(*range.end() as i64), step: 1 }
-            }
-        }
-        impl From<RangeToInclusive<$t>> for Index {
-            fn from(range: RangeToInclusive<$t>) -> Index {
-                Index::Range { start: None, end: after(range.end as i64), step: 1 }
-            }
+        ranges! {
+            Range<$t> |range, step| (Some(kept(range.start)), Some(kept(range.end)));
+            RangeFrom<$t> |range, step| (Some(kept(range.start)), None);
+            RangeTo<$t> |range, step| (None, Some(kept(range.end)));
+            RangeInclusive<$t> |range, step| (Some(kept(*range.start())), beyond(kept(*range.end()), step));
+            RangeToInclusive<$t> |range, step| (None, beyond(kept(range.end), step));
         }
         single! {
             $t, Range<$t>, RangeFrom<$t>, RangeTo<$t>, RangeInclusive<$t>, RangeToInclusive<$t>,

@@ -68,13 +68,23 @@ methods! {
     add try_add(other: &Tensor) |x| binary::add(x, other);
     /// Difference, with broadcasting; the same as `-`.
     sub try_sub(other: &Tensor) |x| binary::sub(x, other);
-    /// Product element by element, with broadcasting; the same as `*`.
+    /// Product element by element (Hadamard), with broadcasting; the same as `*`. It is bilinear: for a fixed mask M,
+    /// (aX + bY) ∘ M = a(X ∘ M) + b(Y ∘ M). What it does not do is compose linear maps: (A ∘ B)x is not A(Bx), which
+    /// is what [`Tensor::matmul`] is for.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let (a, b) = (Tensor::from([[1.0, 2.0], [3.0, 4.0]]), Tensor::from([[0.0, 1.0], [1.0, 0.0]]));
+    /// let x = Tensor::from([1.0, 1.0]);
+    /// assert_eq!(a.mul(&b).matmul(&x).to_vec::<f64>(), [2.0, 3.0]);
+    /// assert_eq!(a.matmul(&b.matmul(&x)).to_vec::<f64>(), [3.0, 7.0]);
+    /// ```
     mul try_mul(other: &Tensor) |x| binary::mul(x, other);
-    /// Quotient, with broadcasting; the same as `/`.
+    /// Quotient, with broadcasting; the same as `/`. Whole numbers round towards minus infinity.
     div try_div(other: &Tensor) |x| binary::div(x, other);
     /// Remainder with the sign of the divisor, as in Python; the same as `%`.
     rem try_rem(other: &Tensor) |x| binary::rem(x, other);
-    /// Power with an exponent per element.
+    /// Power with an exponent per element. Whole numbers take no negative exponents.
     pow try_pow(exponent: &Tensor) |x| binary::pow(x, exponent);
     /// Power with one exponent for all elements.
     ///
@@ -203,7 +213,7 @@ methods! {
     /// `len` positions of an axis from `start` on; a view.
     narrow try_narrow(axis: isize, start: usize, len: usize) |x| shape::narrow(x, axis, start, len);
     /// One position of the first axis, which disappears; a view.
-    get try_get(index: usize) |x| shape::select(x, 0, index);
+    get try_get(index: usize) |x| shape::get(x, index);
     /// One position of an axis, which disappears; a view.
     select_index try_select_index(axis: isize, index: usize) |x| shape::select(x, axis, index);
 }

@@ -8,6 +8,7 @@ use smallvec::smallvec;
 
 use super::prod::{Multiply, around};
 use super::sum::Add;
+use super::widened;
 use crate::autodiff::{Grads, apply};
 use crate::dtype::{match_float, match_number};
 use crate::kernels::scan::{product_gradient, scan};
@@ -29,8 +30,8 @@ impl LinearMap for CumSum {
 
     #[allow(unsafe_code)]
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let x = x.contiguous_data();
-        let mut out = Fresh::new(x.shape().clone(), x.dtype());
+        let x = x.contiguous_data()?;
+        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         let sizes = around(x.shape(), self.axis);
         match_number!("cumsum", x.dtype(), T => {
             // SAFETY: `x` is row-major of this shape, and `out` is new.
@@ -63,8 +64,8 @@ impl Fused for CumProd {
 
     #[allow(unsafe_code)]
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
-        let x = inputs[0].contiguous_data();
-        let mut out = Fresh::new(x.shape().clone(), x.dtype());
+        let x = inputs[0].contiguous_data()?;
+        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         let sizes = around(x.shape(), self.axis);
         match_number!("cumprod", x.dtype(), T => {
             // SAFETY: `x` is row-major of this shape, and `out` is new.
@@ -75,8 +76,8 @@ impl Fused for CumProd {
 
     #[allow(unsafe_code)]
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, _needs: &[bool]) -> Result<Grads> {
-        let (x, grad) = (at.inputs[0].contiguous_data(), grad.contiguous_data());
-        let mut out = Fresh::new(x.shape().clone(), x.dtype());
+        let (x, grad) = (at.inputs[0].contiguous_data()?, grad.contiguous_data()?);
+        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         let sizes = around(x.shape(), self.axis);
         match_float!("cumprod", x.dtype(), T => {
             // SAFETY: all three are row-major of this shape, and `out` is new.
@@ -111,10 +112,10 @@ impl Fused for CumProd {
 
 /// Running sum along an axis.
 pub(crate) fn cumsum(x: &Tensor, axis: isize) -> Result<Tensor> {
-    linear_map(CumSum { axis: axis_from_end("cumsum", x, axis)?, reverse: false }, x)
+    linear_map(CumSum { axis: axis_from_end("cumsum", x, axis)?, reverse: false }, &widened(x)?)
 }
 
 /// Running product along an axis.
 pub(crate) fn cumprod(x: &Tensor, axis: isize) -> Result<Tensor> {
-    fused(CumProd { axis: axis_from_end("cumprod", x, axis)? }, &[x])
+    fused(CumProd { axis: axis_from_end("cumprod", x, axis)? }, &[&widened(x)?])
 }

@@ -72,6 +72,11 @@ impl Op for Extreme {
         if count(x.shape(), &self.axes) == 0 && reduced(x.shape(), &self.axes, false).numel() > 0 {
             return Err(Error::shape(self.name(), x.shape(), "has no elements to choose from"));
         }
+        // Before the fold, which never looks at the elements of axes of length 1.
+        if x.dtype() == DType::Bool {
+            let expected = "truth values have no order; use `any` or `all`";
+            return Err(Error::DType { op: self.name(), dtype: x.dtype(), expected });
+        }
         fold_axes(x, &self.axes, self.keep, x.dtype(), |x, [outer, length, inner], out| {
             match_number!(self.name(), x.dtype(), T => {
                 let (from, to) = (x.pointer::<T>(), out.pointer::<T>());
@@ -136,17 +141,16 @@ extremes! {
 
 /// Position of the first extreme element along an axis counted from the end.
 #[derive(Clone)]
-struct Position {
-    largest: bool,
+struct Position<const LARGEST: bool> {
     axis: usize,
     keep: bool,
 }
 
-impl Constant for Position {
-    const NAME: &'static str = "argmax";
+impl<const LARGEST: bool> Constant for Position<LARGEST> {
+    const NAME: &'static str = if LARGEST { "argmax" } else { "argmin" };
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let x = inputs[0].contiguous_data();
+        let x = inputs[0].contiguous_data()?;
         let axes: Axes = smallvec![self.axis];
         let axis = x.rank() - self.axis;
         let length = x.dims()[axis];
@@ -155,8 +159,8 @@ impl Constant for Position {
             return Err(Error::shape(Self::NAME, x.shape(), "has no elements to choose from"));
         }
         // The value first, by the fast fold, then where it is.
-        let best = Extreme { largest: self.largest, axes: axes.clone(), keep: true }.forward(&[&x])?;
-        let mut out = Fresh::new(reduced(x.shape(), &axes, self.keep), DType::I64);
+        let best = Extreme { largest: LARGEST, axes: axes.clone(), keep: true }.forward(&[&x])?;
+        let mut out = Fresh::new(reduced(x.shape(), &axes, self.keep), DType::I64)?;
         match_number!(Self::NAME, x.dtype(), T => {
             let (x, best) = (x.contiguous_slice::<T>(), best.contiguous_slice::<T>());
             positions(x, best, length, inner, out.slice::<i64>());
@@ -244,12 +248,12 @@ fn first_match<T: PartialOrd + Copy>(row: &[T], best: T) -> i64 {
 
 /// Position of the largest element along an axis; the first among equals.
 pub(crate) fn argmax(x: &Tensor, axis: isize, keep: bool) -> Result<Tensor> {
-    apply(constant_op(Position { largest: true, axis: axis_from_end("argmax", x, axis)?, keep }), &[x])
+    apply(constant_op(Position::<true> { axis: axis_from_end("argmax", x, axis)?, keep }), &[x])
 }
 
 /// Position of the smallest element along an axis; the first among equals.
 pub(crate) fn argmin(x: &Tensor, axis: isize, keep: bool) -> Result<Tensor> {
-    apply(constant_op(Position { largest: false, axis: axis_from_end("argmin", x, axis)?, keep }), &[x])
+    apply(constant_op(Position::<false> { axis: axis_from_end("argmin", x, axis)?, keep }), &[x])
 }
 
 /// Position of the largest of all elements in row-major order; the first among equals.

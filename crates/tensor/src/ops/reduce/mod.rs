@@ -15,7 +15,7 @@ mod variance;
 
 use smallvec::SmallVec;
 
-use crate::ops::axis_from_end;
+use crate::ops::{axis_from_end, shape};
 use crate::tensor::Fresh;
 use crate::{DType, Error, Result, Shape, Tensor};
 
@@ -86,6 +86,14 @@ pub(crate) fn require_float(op: &'static str, x: &Tensor) -> Result<()> {
     Err(Error::DType { op, dtype: x.dtype(), expected: "f32 or f64 is needed" })
 }
 
+/// Small whole numbers and truth values as i64, in which they are summed and multiplied, as in numpy.
+pub(crate) fn widened(x: &Tensor) -> Result<Tensor> {
+    match x.dtype() {
+        DType::U8 | DType::Bool => shape::to_dtype(x, DType::I64),
+        _ => Ok(x.clone()),
+    }
+}
+
 /// Attributes for traces.
 pub(crate) fn describe(axes: &[usize], keep: bool) -> String {
     format!("axes={:?}, keep={keep}", negative(axes).as_slice())
@@ -112,10 +120,11 @@ pub(crate) fn fold_axes(
         order.iter().zip(folded.strides()).for_each(|(&axis, &stride)| strides.as_mut()[axis] = stride);
         let folded = folded.view(kept(x.shape(), axes), strides, folded.offset());
         let shape = reduced(x.shape(), axes, keep);
-        let folded = folded.contiguous_data();
+        let folded = folded.contiguous_data()?;
         return Ok(folded.view(shape.clone(), shape.row_major(), folded.offset()));
     }
-    fold_contiguous(&x.contiguous_data(), axes, keep, dtype, pass)
+    let x = x.contiguous_data()?;
+    fold_contiguous(&x, axes, keep, dtype, pass)
 }
 
 fn fold_contiguous(
@@ -131,7 +140,7 @@ fn fold_contiguous(
         if length == 1 {
             continue;
         }
-        let mut out = Fresh::new(Shape::from([outer, inner]), dtype);
+        let mut out = Fresh::new(Shape::from([outer, inner]), dtype)?;
         pass(current.as_ref().unwrap_or(x), sizes, &mut out)?;
         current = Some(out.finish());
     }

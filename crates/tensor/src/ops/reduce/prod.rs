@@ -5,7 +5,7 @@
 
 use smallvec::smallvec;
 
-use super::{Axes, axes_from_end, count, describe, fold_axes, kept, reduced};
+use super::{Axes, axes_from_end, count, describe, fold_axes, kept, reduced, widened};
 use crate::autodiff::{Grads, apply};
 use crate::dtype::{match_float, match_number};
 use crate::kernels::reduce::{Fold, fold};
@@ -70,8 +70,8 @@ impl Fused for Prod {
         let folded = |axis: &usize| self.axes.contains(&(rank - axis));
         let order: Vec<usize> = (0..rank).filter(|axis| !folded(axis)).chain((0..rank).filter(folded)).collect();
         let rows = shape::permute(&x.untracked(), &order)?;
-        let (data, grad) = (rows.contiguous_data(), grad.contiguous_data());
-        let mut out = Fresh::new(rows.shape().clone(), x.dtype());
+        let (data, grad) = (rows.contiguous_data()?, grad.contiguous_data()?);
+        let mut out = Fresh::new(rows.shape().clone(), x.dtype())?;
         let sizes = Sizes { outer: grad.numel(), length: count(x.shape(), &self.axes), inner: 1 };
         match_float!("prod", x.dtype(), T => {
             // SAFETY: `data` and `out` have outer · length elements, `grad` has one for each row.
@@ -124,7 +124,7 @@ fn tree(x: &Tensor, axis: isize) -> Result<Tensor> {
 
 /// Product over the axes given; with `keep` they stay with size 1.
 pub(crate) fn prod(x: &Tensor, axes: &[isize], keep: bool) -> Result<Tensor> {
-    fused(Prod { axes: axes_from_end("prod", x, axes)?, keep }, &[x])
+    fused(Prod { axes: axes_from_end("prod", x, axes)?, keep }, &[&widened(x)?])
 }
 
 /// Shape of a tensor around one axis counted from the end.

@@ -26,12 +26,12 @@ impl Constant for Weights {
     const NAME: &'static str = "quantile";
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let x = inputs[0].contiguous_data();
+        let x = inputs[0].contiguous_data()?;
         let sizes = around(x.shape(), self.axis);
         if sizes.length == 0 {
             return Err(Error::shape("quantile", x.shape(), "has no elements to choose from"));
         }
-        let mut out = Fresh::new(x.shape().clone(), x.dtype());
+        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         match_float!("quantile", x.dtype(), T => {
             let (x, out) = (x.contiguous_slice::<T>(), out.slice::<T>());
             out.fill(0.0);

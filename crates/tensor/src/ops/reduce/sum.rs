@@ -1,11 +1,11 @@
 //! Sum over axes. Its transpose is broadcasting.
 
-use super::{Axes, all_axes, axes_from_end, count, describe, fold_axes, kept, require_float};
+use super::{Axes, all_axes, axes_from_end, count, describe, fold_axes, kept, require_float, widened};
 use crate::dtype::match_number;
 use crate::kernels::reduce::{Fold, fold};
 use crate::ops::linear_map::{LinearMap, linear_map};
 use crate::ops::{shape, unary};
-use crate::{Result, Shape, Tensor};
+use crate::{Error, Result, Shape, Tensor};
 
 #[derive(Clone)]
 struct Sum {
@@ -66,14 +66,14 @@ impl LinearMap for Sum {
     }
 }
 
-/// Sum over the axes given; with `keep` they stay with size 1.
+/// Sum over the axes given; with `keep` they stay with size 1. Truth values and u8 give i64.
 pub(crate) fn sum(x: &Tensor, axes: &[isize], keep: bool) -> Result<Tensor> {
-    linear_map(Sum { axes: axes_from_end("sum", x, axes)?, keep }, x)
+    linear_map(Sum { axes: axes_from_end("sum", x, axes)?, keep }, &widened(x)?)
 }
 
-/// Sum of all elements.
+/// Sum of all elements. Truth values and u8 give i64.
 pub(crate) fn sum_all(x: &Tensor) -> Result<Tensor> {
-    linear_map(Sum { axes: all_axes(x), keep: false }, x)
+    linear_map(Sum { axes: all_axes(x), keep: false }, &widened(x)?)
 }
 
 /// Mean over the axes given; NaN over nothing.
@@ -96,6 +96,10 @@ pub(crate) fn mean_all(x: &Tensor) -> Result<Tensor> {
 pub(crate) fn sum_to(x: Tensor, shape: &Shape) -> Result<Tensor> {
     if x.shape() == shape {
         return Ok(x);
+    }
+    if x.shape().broadcast(shape).as_ref() != Some(x.shape()) {
+        let problem = "a gradient has the shape of its input, or one that the input stretches to";
+        return Err(Error::shapes("gradient", x.shape(), shape, problem));
     }
     let stretched =
         |a: &usize| *a > shape.rank() || shape.size_from_end(a - 1) == 1 && x.shape().size_from_end(a - 1) != 1;

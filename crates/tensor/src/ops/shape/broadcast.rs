@@ -2,6 +2,7 @@
 
 use crate::ops::linear_map::{LinearMap, linear_map};
 use crate::ops::{align_batched, reduce};
+use crate::tensor::checked_numel;
 use crate::{Error, Result, Shape, Tensor};
 
 #[derive(Clone)]
@@ -17,6 +18,8 @@ impl LinearMap for Broadcast {
             let problem = "only axes of size 1 or missing ones in front can be stretched";
             return Err(Error::shapes("broadcast_to", x.shape(), &self.shape, problem));
         }
+        // A stretched axis takes no memory, but positions must be countable all the same.
+        checked_numel("broadcast_to", &self.shape)?;
         Ok(x.view(self.shape.clone(), x.broadcast_strides(&self.shape), x.offset()))
     }
 

@@ -28,7 +28,7 @@ impl LinearMap for Cast {
 
     #[allow(unsafe_code)]
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let mut out = Fresh::new(x.shape().clone(), self.to);
+        let mut out = Fresh::new(x.shape().clone(), self.to)?;
         match_any!(x.dtype(), A => match_any!(self.to, B => {
             // SAFETY: `out` has the shape of `x` and the element type written.
             unsafe { map1::<A, B, _>(Convert, x, out.pointer()) }

@@ -24,7 +24,7 @@ impl Op for Concat {
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let first = inputs[0];
         let axis = first.rank() - self.axis;
-        let mut total = 0;
+        let mut total = 0usize;
         for x in inputs {
             if x.dtype() != first.dtype() {
                 return Err(Error::DTypePair { op: "concat", left: first.dtype(), right: x.dtype() });
@@ -33,9 +33,9 @@ impl Op for Concat {
                 let problem = format!("all sizes but that of axis {axis} must agree");
                 return Err(Error::shapes("concat", first.shape(), x.shape(), problem));
             }
-            total += x.dims()[axis];
+            total = total.saturating_add(x.dims()[axis]);
         }
-        let mut out = crate::tensor::Fresh::new(first.shape().with(axis, total), first.dtype());
+        let mut out = crate::tensor::Fresh::new(first.shape().with(axis, total), first.dtype())?;
         let strides = out.shape().row_major();
         let mut position = 0;
         for x in inputs {

@@ -58,10 +58,7 @@ impl LinearMap for Embed {
     #[allow(unsafe_code)]
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
         let shape = x.shape().with(x.rank() - 1, self.rows).joined(&[self.columns]);
-        if shape.checked_numel().is_none() {
-            return Err(Error::shape("diag_embed", &shape, "has too many elements to address"));
-        }
-        let mut out = Tensor::zeros(shape, x.dtype());
+        let mut out = Tensor::try_zeros(shape, x.dtype())?;
         let target = Diagonal { offset: self.offset }.view(&out);
         let (strides, shift) = (target.strides().to_vec(), target.offset());
         drop(target);

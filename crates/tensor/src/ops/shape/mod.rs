@@ -24,7 +24,7 @@ pub(crate) use pad::pad;
 pub(crate) use permute::{permute, swap_axes, transpose};
 pub(crate) use reshape::{flatten, reshape, squeeze, unsqueeze};
 pub(crate) use roll::roll;
-pub(crate) use slice::{narrow, select, slice, slice_from};
+pub(crate) use slice::{get, narrow, select, slice, slice_from};
 pub(crate) use split::{broadcast_all, chunk, meshgrid, move_axis, split};
 pub(crate) use tile::{repeat_interleave, tile};
 pub(crate) use triangle::{tril, triu};

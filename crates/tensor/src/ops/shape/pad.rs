@@ -46,10 +46,7 @@ impl Op for Pad {
             shape = shape.with(axis, size);
             target = target.narrowed(axis, before, x.dims()[axis]);
         }
-        if shape.checked_numel().is_none() {
-            return Err(Error::shape("pad", &shape, "has too many elements to address"));
-        }
-        let mut out = Fresh::new(shape, x.dtype());
+        let mut out = Fresh::new(shape, x.dtype())?;
         let value = Tensor::scalar_of(self.value, x.dtype());
         kernel::match_bits!(x.dtype(), U => kernel::bits_mut::<U>(&mut out).fill(kernel::bits(&value)[0]));
         place(x, &Region::whole(x.shape()), &mut out, &target);

@@ -19,7 +19,7 @@ impl LinearMap for Reshape {
         }
         Ok(match x.reshaped_strides(&self.shape) {
             Some(strides) => x.view(self.shape.clone(), strides, x.offset()),
-            None => x.copy().view(self.shape.clone(), self.shape.row_major(), 0),
+            None => x.copy()?.view(self.shape.clone(), self.shape.row_major(), 0),
         })
     }
 

@@ -19,7 +19,7 @@ impl LinearMap for Roll {
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
         let axis = x.rank() - self.axis;
         let size = x.dims()[axis];
-        let mut out = Fresh::new(x.shape().clone(), x.dtype());
+        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         if x.numel() > 0 {
             let shift = self.shift.rem_euclid(size as isize) as usize;
             let whole = Region::whole(x.shape());

@@ -62,7 +62,7 @@ impl LinearMap for Scatter {
     #[allow(unsafe_code)]
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
         let shape = x.shape().with(self.slice.axis(x), self.size);
-        let mut out = Tensor::zeros(shape, x.dtype());
+        let mut out = Tensor::try_zeros(shape, x.dtype())?;
         let target = self.slice.view(&out);
         let (strides, shift) = (target.strides().to_vec(), target.offset());
         drop(target);
@@ -96,6 +96,7 @@ pub(crate) fn slice(x: &Tensor, axis: isize, start: usize, end: usize, step: isi
     }
     let len = (end - start).div_ceil(step.unsigned_abs());
     let first = if step > 0 { start } else { end.saturating_sub(1) };
+    let step = if len < 2 { 1 } else { step }; // as in `slice_from`
     linear_map(Slice { axis: from_end, start: first, step, len }, x)
 }
 
@@ -121,10 +122,19 @@ pub(crate) fn narrow(x: &Tensor, axis: isize, start: usize, len: usize) -> Resul
 
 /// One position of an axis, which disappears.
 pub(crate) fn select(x: &Tensor, axis: isize, index: usize) -> Result<Tensor> {
-    let position = x.rank() - axis_from_end("select", x, axis)?;
+    select_named("select_index", x, axis, index)
+}
+
+/// One position of the first axis.
+pub(crate) fn get(x: &Tensor, index: usize) -> Result<Tensor> {
+    select_named("get", x, 0, index)
+}
+
+fn select_named(op: &'static str, x: &Tensor, axis: isize, index: usize) -> Result<Tensor> {
+    let position = x.rank() - axis_from_end(op, x, axis)?;
     let size = x.dims()[position];
     if index >= size {
-        return Err(Error::Index { op: "select", index: index as i64, size });
+        return Err(Error::Index { op, index: i64::try_from(index).unwrap_or(i64::MAX), size });
     }
     let slice = narrow(x, axis, index, 1)?;
     reshape(&slice, x.shape().without(position))

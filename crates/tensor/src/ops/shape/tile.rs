@@ -14,7 +14,7 @@ pub(crate) fn tile(x: &Tensor, times: &[usize]) -> Result<Tensor> {
     if stretched.checked_numel().is_none() {
         return Err(Error::shape("tile", x.shape(), format!("{times:?} copies are too many to address")));
     }
-    let merged: Shape = (0..rank).map(|axis| count(axis) * size(axis)).collect();
+    let merged: Shape = (0..rank).map(|axis| count(axis).saturating_mul(size(axis))).collect();
     reshape(&broadcast_to(&reshape(x, apart)?, stretched)?, merged)
 }
 
@@ -27,5 +27,5 @@ pub(crate) fn repeat_interleave(x: &Tensor, repeats: usize, axis: isize) -> Resu
         return Err(Error::shape("repeat_interleave", x.shape(), format!("{repeats} copies are too many to address")));
     }
     let apart = reshape(x, x.shape().inserted(position + 1, 1))?;
-    reshape(&broadcast_to(&apart, stretched)?, x.shape().with(position, size * repeats))
+    reshape(&broadcast_to(&apart, stretched)?, x.shape().with(position, size.saturating_mul(repeats)))
 }

@@ -41,9 +41,9 @@ impl LinearMap for Triangle {
     const NAME: &'static str = "triangle";
 
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let x = x.contiguous_data();
+        let x = x.contiguous_data()?;
         let (rows, columns) = (x.dims()[x.rank() - 2], x.dims()[x.rank() - 1]);
-        let mut out = Fresh::new(x.shape().clone(), x.dtype());
+        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         match_bits!(x.dtype(), U => self.fill::<U>(bits(&x), rows, columns, bits_mut(&mut out)));
         Ok(out.finish())
     }

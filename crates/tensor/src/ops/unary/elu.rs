@@ -7,7 +7,8 @@ unary! {
     Elu(alpha: f64), elu, cost 6, slope of Both,
     |self, x| T::select(x > T::ZERO, x, x.minimum(T::ZERO).expm1() * alpha),
     |x, y| {
+        // Cut, so that an infinite value is not multiplied by zero.
         let positive = x.positive();
-        positive.clone() + (-positive).plus(1.0) * y.plus(alpha)
+        positive.clone() + (-positive).plus(1.0) * y.cut().plus(alpha)
     }
 }

@@ -6,6 +6,6 @@ unary! {
     /// max(x, c): slope 1 where x > c, half of it at the tie.
     MaximumScalar(c: f64), maximum_scalar, cost 1, slope of Input,
     |self, x| x.maximum(c),
-    |x, y| x.plus(-c).sign().plus(1.0).times(0.5),
+    |x, y| x.above(c),
     integers |x| x.max(c)
 }

@@ -12,6 +12,7 @@ mod ceil;
 mod cos;
 mod cosh;
 mod digamma;
+mod div_into;
 mod div_scalar;
 mod elu;
 mod erf;
@@ -75,6 +76,7 @@ pub(crate) use {
     cos::cos,
     cosh::cosh,
     digamma::digamma,
+    div_into::{DivInto, div_into},
     div_scalar::{DivScalar, div_scalar},
     elu::elu,
     erf::erf,
@@ -147,6 +149,10 @@ pub(crate) trait Unary: Copy + Send + Sync + 'static {
     fn integer(self, x: i64) -> i64 {
         x
     }
+    /// The number that is a parameter of the function, if it has one.
+    fn scalar(&self) -> Option<f64> {
+        None
+    }
     fn attributes(&self) -> String {
         String::new()
     }
@@ -203,8 +209,8 @@ impl<F: Unary> Pointwise for F {
     #[inline]
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let x = inputs[0];
-        check_dtype::<F>(x)?;
-        let mut out = Fresh::new(x.shape().clone(), x.dtype());
+        check_dtype(*self, x)?;
+        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         fill(*self, x, &mut out);
         Ok(out.finish())
     }
@@ -240,15 +246,28 @@ impl<F: Unary> Pointwise for F {
     }
 }
 
-fn check_dtype<F: Unary>(x: &Tensor) -> Result<()> {
+fn check_dtype<F: Unary>(f: F, x: &Tensor) -> Result<()> {
     match x.dtype() {
         DType::F32 | DType::F64 => Ok(()),
-        DType::I64 | DType::U8 if F::INTEGERS => Ok(()),
+        DType::I64 | DType::U8 if F::INTEGERS => match f.scalar() {
+            None => Ok(()),
+            Some(c) if is_whole(c, x.dtype()) => Ok(()),
+            Some(_) => {
+                let expected = "its number has a fraction or is too large for whole numbers of this type";
+                Err(Error::DType { op: F::NAME, dtype: x.dtype(), expected })
+            }
+        },
         dtype => {
             let expected = if F::INTEGERS { "a number type is needed" } else { "f32 or f64 is needed" };
             Err(Error::DType { op: F::NAME, dtype, expected })
         }
     }
+}
+
+/// Whether a number stands for one of a whole type. Infinities do: they are cut to the largest and the smallest.
+fn is_whole(c: f64, dtype: DType) -> bool {
+    let fits = if dtype == DType::U8 { (0.0..=255.0).contains(&c) } else { c.abs() < 9_223_372_036_854_775_808.0 };
+    c.is_infinite() || c.fract() == 0.0 && fits
 }
 
 /// Writes the values for `x` into new memory of its shape and type.
@@ -268,8 +287,8 @@ fn fill<F: Unary>(f: F, x: &Tensor, out: &mut Fresh) {
 /// `t` times the slope at the saved values.
 #[allow(unsafe_code)]
 pub(crate) fn times_slope<F: Unary>(f: F, t: &Tensor, saved: &Tensor) -> Result<Tensor> {
-    let shape = t.shape().broadcast(saved.shape()).unwrap_or_else(|| saved.shape().clone());
-    let mut out = Fresh::new(shape.clone(), saved.dtype());
+    let shape = super::binary::common_shape(F::NAME, t, saved)?;
+    let mut out = Fresh::new(shape.clone(), saved.dtype())?;
     match_float!(F::NAME, saved.dtype(), T => {
         // SAFETY: `out` has the common shape and the type of both.
         unsafe { map2::<T, T, T, _>(SlopeTimes(f), t, saved, &shape, out.pointer()) }
@@ -285,15 +304,22 @@ pub(crate) fn apply_unary<F: Unary>(f: F, x: &Tensor) -> Result<Tensor> {
 
 /// Applies a function to a tensor that is not needed any more; in place when nobody else holds it.
 #[allow(unsafe_code)]
-pub(crate) fn unary_owned<F: Unary>(f: F, mut x: Tensor) -> Result<Tensor> {
+pub(crate) fn unary_assign<F: Unary>(f: F, x: &mut Tensor) -> Result<()> {
     if x.track().is_some() || !x.dtype().is_float() || !x.owns_alone() || crate::meter::on() {
-        return apply_unary(f, &x);
+        *x = apply_unary(f, x)?;
+        return Ok(());
     }
     match_float!(F::NAME, x.dtype(), T => {
         let out = x.pointer_mut::<T>();
         // SAFETY: `x` is row-major and alone on its buffer; the loop reads each element before it writes it.
-        unsafe { map1::<T, T, _>(Value(f), &x, out) }
+        unsafe { map1::<T, T, _>(Value(f), x, out) }
     });
+    Ok(())
+}
+
+/// As [`unary_assign`], for a tensor passed on.
+pub(crate) fn unary_owned<F: Unary>(f: F, mut x: Tensor) -> Result<Tensor> {
+    unary_assign(f, &mut x)?;
     Ok(x)
 }
 
@@ -331,6 +357,11 @@ macro_rules! unary {
             }
 
             $crate::ops::unary::unary!(@integers $self_ $($field)?; $(|$ix| $integer)?);
+
+            $(fn scalar(&self) -> Option<f64> {
+                let $field = self.0;
+                Some($field)
+            })?
 
             $(fn attributes(&self) -> String {
                 let $field = self.0;

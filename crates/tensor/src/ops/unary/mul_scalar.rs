@@ -6,6 +6,5 @@ unary! {
     /// c x: slope c.
     MulScalar(c: f64), mul_scalar, cost 1, slope of Neither,
     |self, x| x * c,
-    |x, y| x.constant(c),
-    integers |x| x.wrapping_mul(c)
+    |x, y| x.constant(c)
 }

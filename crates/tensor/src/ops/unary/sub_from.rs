@@ -6,6 +6,5 @@ unary! {
     /// c - x: slope -1.
     SubFrom(c: f64), sub_from, cost 1, slope of Neither,
     |self, x| c - x,
-    |x, y| x.constant(-1.0),
-    integers |x| c.wrapping_sub(x)
+    |x, y| x.constant(-1.0)
 }

@@ -1,5 +1,8 @@
-//! Second derivative of lgamma. Its own slope, for positive x, is composed of arithmetic: the recurrence
-//! ψ''(x) = ψ''(x + 1) - 2/x³ up to an argument where the asymptotic series holds to double precision.
+//! Second derivative of lgamma. Its own slope is composed of arithmetic: for x ≥ 1/2 the recurrence
+//! ψ''(x) = ψ''(x + 1) - 2/x³ up to an argument where the asymptotic series holds to double precision, and below that the
+//! reflection ψ''(x) = ψ''(1 - x) - 2π³ cos(πx) / sin³(πx).
+
+use std::f64::consts::PI;
 
 use super::unary;
 use crate::ops::arith::Arith;
@@ -20,6 +23,17 @@ const SERIES: [(f64, f64); 9] = [
 ];
 
 fn tetragamma<A: Arith>(x: A) -> A {
+    // Without branches: below is min(x - 1/2, 0), so x or 1 - x becomes |x - 1/2| + 1/2, and the reflected part is taken
+    // at min(x, 1/2), where it vanishes for every larger x.
+    let below = x.clone().plus(-0.5).cut();
+    let angle = below.clone().plus(0.5).times(PI);
+    let sine = angle.clone().sin();
+    let reflected = (angle.cos() / (sine.clone() * sine.clone() * sine)).times(2.0 * PI.powi(3));
+    above_half(x - below.times(2.0)) - reflected
+}
+
+/// ψ'' for x ≥ 1/2.
+fn above_half<A: Arith>(x: A) -> A {
     let shifted = x.clone().plus(f64::from(SHIFT));
     let mut sum = x.constant(0.0);
     for step in 0..SHIFT {
