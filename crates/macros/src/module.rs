@@ -13,7 +13,7 @@ struct Part {
     name: TokenStream,
 }
 
-pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
+pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
         return Err(Error::new_spanned(&input.ident, "Module can be derived for structs only"));
     };

@@ -13,6 +13,61 @@
 //! assert!(w.to_vec::<f64>().iter().all(|w| w.abs() < 1e-2));
 //! ```
 
-mod adam;
+// Derived code names this crate by its path from outside.
+extern crate self as tove_optim;
 
-pub use adam::Adam;
+mod groups;
+mod optimizer;
+pub mod rules;
+pub mod settings;
+
+pub use groups::{Group, bias_or_norm};
+pub use optimizer::{Loss, Optimizer, OptimizerState, StateError};
+pub use rules::{
+    Adagrad, AdagradSettings, Adam, AdamSettings, AdamW, AdamWSettings, NesterovLookAhead, NesterovLookAheadSettings,
+    RmsProp, RmsPropSettings, Sgd, SgdSettings,
+};
+
+// Tools for any differentiable function: objectives, descent, constraints, certificates.
+mod batches;
+mod convexity;
+mod descent;
+mod divergence;
+mod fault;
+pub mod landscape;
+mod line_search;
+mod multi_start;
+mod newton;
+pub mod objective;
+mod optimality;
+mod penalty_method;
+mod projection;
+mod sampling;
+mod stochastic;
+mod subgradient;
+
+pub use batches::Batches;
+pub use convexity::{
+    ChordViolation, Convex, LeastCurvature, TangentViolation, check_chords, check_tangents, least_curvature,
+};
+pub use descent::{
+    Receding, Rules, Run, State, Steepest, Stop, backtracking_descent, directional_derivative, gradient_descent,
+    is_descent_direction, iterate, random_start, steepest_descent, steepest_direction,
+};
+pub use landscape::{Landscape, vector_field};
+pub use line_search::{Armijo, Step};
+pub use multi_start::{MultiStart, multi_start};
+pub use newton::{Damping, Newton, NewtonStep, newton_step};
+pub use objective::{Objective, ravel};
+pub use optimality::{
+    BallSample, Claim, Classification, FirstOrder, Kind, SecondOrder, classify, first_order, sample_ball, second_order,
+};
+pub use penalty_method::{Indicator, Penalised, PenaltyRun, QuadraticPenalty, Round};
+pub use projection::{
+    Affine, BoxSet, ConvexSet, HalfSpace, Intersection, L1Ball, L2Ball, LInfBall, Simplex, projected_gradient,
+};
+pub use sampling::Region;
+pub use stochastic::{FiniteSum, StochasticRun, stochastic_gradient};
+pub use subgradient::{
+    NotSubgradient, SubgradientRun, check_subgradient, subgradient_descent, subgradient_descent_with,
+};

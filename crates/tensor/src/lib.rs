@@ -12,6 +12,7 @@ pub mod optimizer_kernels;
 pub mod pool;
 pub mod random;
 mod shape;
+pub mod step_rules;
 mod storage;
 pub mod symbolic;
 mod tensor;

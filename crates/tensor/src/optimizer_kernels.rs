@@ -74,7 +74,7 @@ impl Default for SgdStep {
     }
 }
 
-fn check(op: &'static str, parameter: &Tensor, others: &[&Tensor], step: u64) -> Result<()> {
+pub(crate) fn check(op: &'static str, parameter: &Tensor, others: &[&Tensor], step: u64) -> Result<()> {
     if step == 0 {
         return Err(Error::parameter(op, "step", "is 0; steps are counted from 1"));
     }

@@ -100,7 +100,16 @@ pub fn set_num_threads(threads: usize) {
 
 /// Runs `body(0) … body(tasks - 1)`, each exactly once, in any order, and returns when all are done. A panic in a task
 /// is raised again here.
-pub(crate) fn parallel_for(tasks: usize, body: &(dyn Fn(usize) + Sync)) {
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// let sum = AtomicUsize::new(0);
+/// tove_tensor::pool::parallel_for(5, &|task| {
+///     sum.fetch_add(task, Ordering::Relaxed);
+/// });
+/// assert_eq!(sum.into_inner(), 10);
+/// ```
+pub fn parallel_for(tasks: usize, body: &(dyn Fn(usize) + Sync)) {
     let pool = pool();
     let threads = pool.threads.load(SeqCst).min(tasks);
     if threads <= 1 || pool.busy.swap(true, SeqCst) {

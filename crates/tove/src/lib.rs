@@ -14,7 +14,7 @@ pub use tove_tensor as tensor;
 
 /// What most programs need: `use tove::prelude::*`.
 pub mod prelude {
-    pub use tove_optim::Adam;
+    pub use tove_optim::{Adam, AdamW, Optimizer, Sgd};
     pub use tove_tensor::{
         Activation, CrossEntropy, DType, Error, GradCheck, Reduction, Result, Shape, Tensor, TryOps, TryUnary,
         checkpoint, grad, grad_of, gradcheck, hessian, hvp, jacobian, jvp, linearize, no_grad, per_sample_grad,

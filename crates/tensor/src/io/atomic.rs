@@ -37,6 +37,28 @@ impl Drop for Temporary {
     }
 }
 
+/// Writes a file of any format by these rules: `content` is given a buffered writer.
+///
+/// ```
+/// use std::io::Write;
+/// use tove_tensor::io::{WriteOptions, atomic};
+/// let path = std::env::temp_dir().join(format!("tove-atomic-{}.txt", std::process::id()));
+/// atomic::write_file(&path, WriteOptions::default(), |out| out.write_all(b"whole"))?;
+/// assert_eq!(std::fs::read(&path)?, b"whole");
+/// std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the file exists and `options` do not allow overwriting, or the system refuses.
+pub fn write_file(
+    path: &Path,
+    options: WriteOptions,
+    content: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), FileError> {
+    write(path, options.overwrite, |out| content(out).map_err(Failure::Io))
+}
+
 /// Calls `content` with a buffered writer and gives the result the name `path`.
 pub(crate) fn write(
     path: &Path,

@@ -21,3 +21,4 @@ pub(crate) mod scan;
 pub mod simd;
 pub(crate) mod softmax;
 pub(crate) mod squares;
+pub(crate) mod step_rules;

@@ -38,7 +38,7 @@ impl<T: Float> Kernel for Distance<'_, T> {
 }
 
 #[derive(Clone, Copy)]
-struct Add;
+pub(crate) struct Add;
 
 impl<T: Float> Fold<T> for Add {
     #[inline(always)]

@@ -1,0 +1,111 @@
+//! What can go wrong with data: the caller's mistake, a file's fault, a set that is not there.
+
+use std::path::PathBuf;
+
+use tove_tensor::io::FileError;
+
+/// An error of this crate. Every text says what is wrong and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// A tensor operation refused.
+    #[error(transparent)]
+    Tensor(#[from] tove_tensor::Error),
+    /// A file could not be read or written; names the file, the byte and what to do.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A sample that the set does not have.
+    #[error("sample {index} does not exist: the set has {len} samples, numbered from 0")]
+    Index {
+        /// The sample asked for.
+        index: usize,
+        /// Number of samples.
+        len: usize,
+    },
+    /// Inputs and targets of different numbers of samples.
+    #[error("{x} inputs and {y} targets: give both the same first axis, one row per sample")]
+    Lengths {
+        /// Size of the first axis of the inputs.
+        x: usize,
+        /// Size of the first axis of the targets.
+        y: usize,
+    },
+    /// A parameter outside its range.
+    #[error("{what}: {problem}")]
+    Parameter {
+        /// The function or type.
+        what: &'static str,
+        /// What is wrong and what is accepted.
+        problem: String,
+    },
+    /// A tensor that is no batch of images.
+    #[error("{what}: {problem}; images are (N, C, H, W) of type f32 or f64, or u8 before conversion")]
+    Images {
+        /// The transformation.
+        what: &'static str,
+        /// What is wrong with the tensor.
+        problem: String,
+    },
+    /// A character without a token.
+    #[error(
+        "character {character:?} at position {position} is not in the vocabulary of {size} characters; \
+             build the vocabulary from a text that has it, or remove it"
+    )]
+    Character {
+        /// The character.
+        character: char,
+        /// Its place in the text, counted in characters from 0.
+        position: usize,
+        /// Characters in the vocabulary.
+        size: usize,
+    },
+    /// A token without a character.
+    #[error("token {token} at position {position} is outside the vocabulary of {size} tokens, numbered from 0")]
+    Token {
+        /// The token.
+        token: i64,
+        /// Its place, from 0.
+        position: usize,
+        /// Tokens in the vocabulary.
+        size: usize,
+    },
+    /// A text without characters.
+    #[error("{0}: the text is empty; give at least one character")]
+    EmptyText(&'static str),
+    /// The tokenizer's own error.
+    #[error("{doing}: {problem}")]
+    Tokenizer {
+        /// What was tried.
+        doing: &'static str,
+        /// What the tokenizer says.
+        problem: String,
+    },
+    /// A data set that is not on this machine.
+    #[error(
+        "{set} was not found{}; {advice}, and name the folder that holds {set}/ by argument or in TOVE_DATA",
+        places(looked)
+    )]
+    Missing {
+        /// The set.
+        set: &'static str,
+        /// Files that were looked for.
+        looked: Vec<PathBuf>,
+        /// Where it can be had.
+        advice: &'static str,
+    },
+}
+
+/// A result with this crate's error.
+pub type Result<T, E = DataError> = std::result::Result<T, E>;
+
+impl DataError {
+    #[cold]
+    pub(crate) fn parameter(what: &'static str, problem: impl Into<String>) -> DataError {
+        DataError::Parameter { what, problem: problem.into() }
+    }
+}
+
+fn places(looked: &[PathBuf]) -> String {
+    let list: Vec<String> = looked.iter().map(|path| path.display().to_string()).collect();
+    if list.is_empty() { " (no data folder is known)".to_owned() } else { format!(" (looked for {})", list.join(", ")) }
+}

@@ -1,0 +1,308 @@
+//! `#[derive(Hyperparameters)]`: everything that follows from the declared fields of a settings struct.
+//!
+//! On a field, `#[hyper(default = …, range = "[0, 1)", alias = "…", doc = "…", fix = "…")]`; its doc comment is its
+//! documentation unless `doc` replaces it, and one of the two is required. On the struct,
+//! `#[hyper(name = "Adam", check = path::of::function, crate = "path::of::tove_optim")]`.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::{
+    Attribute, Data, DeriveInput, Error, Expr, ExprLit, Fields, Ident, Lit, LitStr, Meta, Path, Result, Type,
+    Visibility,
+};
+
+use crate::range::{self, Range};
+
+/// One field as declared.
+struct Field<'a> {
+    ident: &'a Ident,
+    kind: &'a Type,
+    visibility: &'a Visibility,
+    default: Option<Expr>,
+    range: Option<Range>,
+    aliases: Vec<String>,
+    doc: String,
+    fix: Option<String>,
+}
+
+/// What `#[hyper(…)]` on the struct says.
+struct Outer {
+    name: String,
+    path: TokenStream,
+    check: Option<Path>,
+}
+
+pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
+    let Data::Struct(data) = &input.data else {
+        return Err(Error::new_spanned(input, "Hyperparameters is for structs"));
+    };
+    let Fields::Named(named) = &data.fields else {
+        return Err(Error::new_spanned(input, "hyperparameters need names: declare a struct with named fields"));
+    };
+    if !input.generics.params.is_empty() {
+        return Err(Error::new_spanned(&input.generics, "a struct of hyperparameters takes no type parameters"));
+    }
+    let outer = Outer::read(input)?;
+    let fields = named.named.iter().map(Field::read).collect::<Result<Vec<_>>>()?;
+    refuse_double_names(&fields)?;
+    let ident = &input.ident;
+    let (default, setters) = (default(&fields), fields.iter().map(setter));
+    let implementation = implementation(ident, &outer, &doc(&input.attrs), &fields);
+    Ok(quote! {
+        #[automatically_derived]
+        impl ::core::default::Default for #ident {
+            fn default() -> Self {
+                Self { #default }
+            }
+        }
+        #[automatically_derived]
+        impl #ident {
+            #(#setters)*
+        }
+        #implementation
+    })
+}
+
+impl Outer {
+    fn read(input: &DeriveInput) -> Result<Outer> {
+        let mut outer = Outer { name: input.ident.to_string(), path: quote!(::tove_optim::settings), check: None };
+        for attribute in hyper(&input.attrs) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("name") {
+                    outer.name = meta.value()?.parse::<LitStr>()?.value();
+                } else if meta.path.is_ident("check") {
+                    outer.check = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("crate") {
+                    let root: Path = meta.value()?.parse::<LitStr>()?.parse()?;
+                    outer.path = quote!(#root::settings);
+                } else {
+                    return Err(meta.error("known on the struct: name, check, crate"));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(outer)
+    }
+}
+
+impl<'a> Field<'a> {
+    fn read(field: &'a syn::Field) -> Result<Field<'a>> {
+        let Some(ident) = &field.ident else {
+            return Err(Error::new_spanned(field, "a hyperparameter needs a name"));
+        };
+        let (kind, visibility) = (&field.ty, &field.vis);
+        let (default, range, aliases, fix) = (None, None, Vec::new(), None);
+        let mut read = Field { ident, kind, visibility, default, range, aliases, doc: doc(&field.attrs), fix };
+        for attribute in hyper(&field.attrs) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("default") {
+                    read.default = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("range") {
+                    read.range = Some(Range::parse(&meta.value()?.parse()?)?);
+                } else if meta.path.is_ident("alias") {
+                    read.aliases.push(meta.value()?.parse::<LitStr>()?.value());
+                } else if meta.path.is_ident("doc") {
+                    read.doc = meta.value()?.parse::<LitStr>()?.value();
+                } else if meta.path.is_ident("fix") {
+                    read.fix = Some(meta.value()?.parse::<LitStr>()?.value());
+                } else {
+                    return Err(meta.error("known on a field: default, range, alias, doc, fix"));
+                }
+                Ok(())
+            })?;
+        }
+        read.check_default()?;
+        if read.doc.is_empty() {
+            return Err(Error::new_spanned(ident, "say in a doc comment what the hyperparameter does"));
+        }
+        Ok(read)
+    }
+
+    /// A default written as a number is compared with the range right here.
+    fn check_default(&self) -> Result<()> {
+        if let (Some(default), Some(range)) = (&self.default, &self.range)
+            && range::literal(default).is_some_and(|value| !range.contains(value))
+        {
+            return Err(Error::new_spanned(default, "the default lies outside the range"));
+        }
+        Ok(())
+    }
+
+    fn is_text(&self) -> bool {
+        matches!(self.kind, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "String"))
+    }
+
+    fn names(&self) -> impl Iterator<Item = String> + '_ {
+        std::iter::once(self.ident.to_string()).chain(self.aliases.iter().cloned())
+    }
+
+    fn range_tokens(&self, path: &TokenStream) -> TokenStream {
+        match &self.range {
+            Some(range) => {
+                let range = range.tokens(path);
+                quote!(::core::option::Option::Some(#range))
+            }
+            None => quote!(::core::option::Option::None),
+        }
+    }
+
+    fn fix_tokens(&self) -> TokenStream {
+        match &self.fix {
+            Some(fix) => quote!(::core::option::Option::Some(#fix)),
+            None => quote!(::core::option::Option::None),
+        }
+    }
+
+    /// The field's constant facts, for error texts.
+    fn facts(&self, outer: &Outer) -> TokenStream {
+        let (path, name, field) = (&outer.path, &outer.name, self.ident.to_string());
+        let (range, fix) = (self.range_tokens(path), self.fix_tokens());
+        quote!(#path::Facts { settings: #name, field: #field, range: #range, fix: #fix })
+    }
+}
+
+fn hyper(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+    attributes.iter().filter(|attribute| attribute.path().is_ident("hyper"))
+}
+
+/// The doc comment in one line.
+fn doc(attributes: &[Attribute]) -> String {
+    let line = |attribute: &Attribute| match &attribute.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value().trim().to_owned()),
+            _ => None,
+        },
+        _ => None,
+    };
+    attributes.iter().filter_map(line).collect::<Vec<_>>().join(" ").trim().to_owned()
+}
+
+fn refuse_double_names(fields: &[Field<'_>]) -> Result<()> {
+    let mut seen = std::collections::BTreeSet::new();
+    for field in fields {
+        for name in field.names() {
+            if !seen.insert(name.clone()) {
+                return Err(Error::new_spanned(field.ident, format!("`{name}` names two hyperparameters")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn default(fields: &[Field<'_>]) -> TokenStream {
+    let entries = fields.iter().map(|field| {
+        let ident = field.ident;
+        match &field.default {
+            Some(value) if field.is_text() => quote!(#ident: ::core::convert::Into::into(#value)),
+            Some(value) => quote!(#ident: #value),
+            None => quote!(#ident: ::core::default::Default::default()),
+        }
+    });
+    quote!(#(#entries),*)
+}
+
+fn setter(field: &Field<'_>) -> TokenStream {
+    let Field { ident, kind, visibility, doc, .. } = field;
+    let doc = format!("Sets `{ident}`: {doc}");
+    let (argument, value) = if field.is_text() {
+        (quote!(impl ::core::convert::Into<#kind>), quote!(::core::convert::Into::into(#ident)))
+    } else {
+        (quote!(#kind), quote!(#ident))
+    };
+    quote! {
+        #[doc = #doc]
+        #[must_use]
+        #visibility fn #ident(mut self, #ident: #argument) -> Self {
+            self.#ident = #value;
+            self
+        }
+    }
+}
+
+fn implementation(ident: &Ident, outer: &Outer, doc: &str, fields: &[Field<'_>]) -> TokenStream {
+    let (path, name) = (&outer.path, &outer.name);
+    // Not read when there are no fields.
+    let defaults = Ident::new("_defaults", Span::mixed_site());
+    let described = fields.iter().map(|field| {
+        let (ident, kind, doc) = (field.ident, field.kind, &field.doc);
+        let (text, aliases, range) = (ident.to_string(), &field.aliases, field.range_tokens(path));
+        quote! {
+            #path::Hyperparameter {
+                name: #text,
+                aliases: &[#(#aliases),*],
+                kind: <#kind as #path::Setting>::kind(),
+                default: #path::Setting::value(&#defaults.#ident),
+                range: #range,
+                doc: #doc,
+            }
+        }
+    });
+    let set = fields.iter().map(|field| {
+        let (ident, names, facts) = (field.ident, field.names(), field.facts(outer));
+        quote!(#(#names)|* => { self.#ident = #path::read(&#facts, text)?; })
+    });
+    let values = fields.iter().map(|field| {
+        let (ident, names) = (field.ident, field.names());
+        quote!(#(#names)|* => ::core::option::Option::Some(#path::Setting::value(&self.#ident)),)
+    });
+    let checks = fields.iter().map(|field| {
+        let (ident, facts) = (field.ident, field.facts(outer));
+        quote!(#path::check(&#facts, &self.#ident)?;)
+    });
+    let last = outer.check.as_ref().map(|check| quote!(#check(self)?;));
+    quote! {
+        #[automatically_derived]
+        impl #path::Hyperparameters for #ident {
+            fn schema(&self) -> &'static #path::Schema {
+                static SCHEMA: ::std::sync::LazyLock<#path::Schema> = ::std::sync::LazyLock::new(|| {
+                    let #defaults = <#ident as ::core::default::Default>::default();
+                    #path::Schema { name: #name, doc: #doc, hyperparameters: ::std::vec![#(#described),*] }
+                });
+                &SCHEMA
+            }
+            fn value(&self, name: &str) -> ::core::option::Option<#path::Value> {
+                match &*#path::plain_name(name) {
+                    #(#values)*
+                    _ => ::core::option::Option::None,
+                }
+            }
+            fn set(&mut self, name: &str, text: &str) -> ::core::result::Result<(), #path::SettingError> {
+                match &*#path::plain_name(name) {
+                    #(#set)*
+                    _ => return ::core::result::Result::Err(#path::SettingError::unknown(self.schema(), name)),
+                }
+                ::core::result::Result::Ok(())
+            }
+            fn validate(&self) -> ::core::result::Result<(), #path::SettingError> {
+                #(#checks)*
+                #last
+                ::core::result::Result::Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(text: &str) -> String {
+        let input: DeriveInput = syn::parse_str(text).expect("a type");
+        derive(&input).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn mistakes_are_found_while_compiling() {
+        let field = |attribute: &str| problem(&format!("struct S {{ #[doc = \"d\"] #[hyper({attribute})] x: f64 }}"));
+        assert!(field("default = 2.0, range = \"[0, 1)\"").contains("outside the range"));
+        assert!(field("default = -1.0, range = \"[0, 1)\"").contains("outside the range"));
+        assert!(field("range = \"0 to 1\"").contains("write an interval"));
+        assert!(field("minimum = 0").contains("known on a field"));
+        assert!(problem("struct S { x: f64 }").contains("doc comment"));
+        assert!(problem("struct S(f64);").contains("named fields"));
+        assert!(problem("enum E { A }").contains("for structs"));
+        assert!(problem("struct S<T> { #[doc = \"d\"] x: T }").contains("type parameters"));
+        let twice = "struct S { #[doc = \"d\"] #[hyper(alias = \"y\")] x: f64, #[doc = \"d\"] y: f64 }";
+        assert!(problem(twice).contains("names two"));
+    }
+}

@@ -1,0 +1,170 @@
+//! What every optimiser offers, and the state that a run needs to go on after a pause.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tove_tensor::io::{FileError, WriteOptions, read_safetensors, write_safetensors};
+use tove_tensor::{Error, Result, Tensor};
+
+use crate::settings::Hyperparameters;
+
+/// A rule that moves parameters against their gradients.
+///
+/// Parameters come as a list of leaves, in the same order every time. `step` takes the gradients out of the leaves, and
+/// leaves alone a parameter that has none.
+///
+/// ```
+/// use tove_optim::{Adam, Optimizer, Sgd};
+/// use tove_tensor::Tensor;
+/// let mut rules: Vec<Box<dyn Optimizer>> = vec![Box::new(Sgd::new(0.1)), Box::new(Adam::new(0.1))];
+/// for rule in &mut rules {
+///     let mut w = Tensor::from([1.0]).requires_grad();
+///     for _ in 0..200 {
+///         rule.look_ahead(&mut [&mut w])?;
+///         w.square().sum().backward();
+///         rule.step(&mut [&mut w])?;
+///     }
+///     assert!(w.item::<f64>().abs() < 1e-2, "{}", rule.name());
+/// }
+/// # Ok::<(), tove_tensor::Error>(())
+/// ```
+pub trait Optimizer: Send {
+    /// Name of the rule.
+    fn name(&self) -> &'static str;
+
+    /// One step for all parameters from the gradients their leaves hold, which are taken out.
+    fn step(&mut self, parameters: &mut [&mut Tensor]) -> Result<()>;
+
+    /// Called before the gradients of a step are computed: moves the parameters to the point where the rule wants them.
+    /// Most rules want them where they are, and do nothing.
+    fn look_ahead(&mut self, parameters: &mut [&mut Tensor]) -> Result<()> {
+        let _ = parameters;
+        Ok(())
+    }
+
+    /// One step with the loss at hand: `loss` computes it at the present parameters and fills the leaves' gradients with
+    /// `backward`. Rules that need several evaluations (L-BFGS) call it as often as they like. Returns the first value.
+    ///
+    /// ```
+    /// use tove_optim::{Optimizer, Sgd};
+    /// use tove_tensor::{Error, Tensor};
+    /// let mut w = Tensor::from([4.0]).requires_grad();
+    /// let value = Sgd::new(0.5).step_with(&mut [&mut w], &mut |parameters| {
+    ///     let loss = parameters[0].square().sum();
+    ///     loss.backward();
+    ///     Ok(loss.item::<f64>())
+    /// })?;
+    /// assert_eq!((value, w.item::<f64>()), (16.0, 0.0));
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn step_with(&mut self, parameters: &mut [&mut Tensor], loss: &mut Loss<'_>) -> Result<f64> {
+        self.look_ahead(parameters)?;
+        let value = loss(parameters)?;
+        self.step(parameters)?;
+        Ok(value)
+    }
+
+    /// The present step size.
+    fn learning_rate(&self) -> f64;
+
+    /// Changes the step size; a [`Schedule`](crate::Schedule) does so before each step.
+    fn set_learning_rate(&mut self, learning_rate: f64);
+
+    /// All settings with their values, defaults and ranges.
+    fn hyperparameters(&self) -> &dyn Hyperparameters;
+
+    /// Everything that a run needs to go on: settings, counters and tensors. Parameter groups are not part of it.
+    fn state(&self) -> OptimizerState;
+
+    /// Goes on from a state: the next step gives the same bits as it would have where the state was taken.
+    fn load_state(&mut self, state: &OptimizerState) -> Result<()>;
+}
+
+/// Computes the loss at the given parameters and fills the gradients of their leaves.
+pub type Loss<'a> = dyn FnMut(&[&mut Tensor]) -> Result<f64> + 'a;
+
+/// The state of an optimiser: named tensors and counters, exact.
+#[derive(Clone, Debug, Default)]
+pub struct OptimizerState {
+    /// Name of the rule.
+    pub rule: String,
+    /// Settings by name, as a JSON object.
+    pub settings: serde_json::Value,
+    /// Whole numbers by name: `3.steps` counts the steps of the fourth parameter.
+    pub counters: BTreeMap<String, u64>,
+    /// Tensors by name: `3.velocity` belongs to the fourth parameter.
+    pub tensors: BTreeMap<String, Tensor>,
+}
+
+/// The tensor of a file that holds everything but the tensors, as JSON in bytes.
+const HEADER: &str = "optimizer";
+
+impl OptimizerState {
+    /// An empty state of this rule.
+    pub fn new(rule: &str, settings: &dyn Hyperparameters) -> OptimizerState {
+        OptimizerState { rule: rule.to_owned(), settings: settings.to_json(), ..OptimizerState::default() }
+    }
+
+    /// An error unless the state belongs to this rule.
+    pub fn expect_rule(&self, rule: &'static str) -> Result<()> {
+        if self.rule == rule {
+            return Ok(());
+        }
+        let problem = format!("is one of {}; load it into that optimiser", self.rule);
+        Err(Error::Parameter { op: rule, name: "state", problem: problem.into() })
+    }
+
+    /// Writes the state to a safetensors file.
+    ///
+    /// ```
+    /// use tove_optim::{Adam, Optimizer, OptimizerState};
+    /// use tove_tensor::Tensor;
+    /// let mut w = Tensor::from([1.0]).requires_grad();
+    /// let mut adam = Adam::new(0.1);
+    /// w.square().sum().backward();
+    /// adam.step(&mut [&mut w])?;
+    /// let path = std::env::temp_dir().join(format!("tove-state-{}.safetensors", std::process::id()));
+    /// adam.state().save(&path)?;
+    /// let mut again = Adam::default();
+    /// again.load_state(&OptimizerState::load(&path)?)?;
+    /// assert_eq!((again.learning_rate(), again.state().counters["0.steps"]), (0.1, 1));
+    /// std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        let header =
+            serde_json::json!({"rule": self.rule, "settings": self.settings, "counters": self.counters}).to_string();
+        let header = Tensor::from_slice(header.as_bytes());
+        let mut tensors: Vec<(&str, &Tensor)> = vec![(HEADER, &header)];
+        tensors.extend(self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor)));
+        write_safetensors(path, &tensors, &BTreeMap::new(), WriteOptions::overwriting())
+    }
+
+    /// Reads a state that [`OptimizerState::save`] wrote.
+    pub fn load(path: impl AsRef<Path>) -> Result<OptimizerState, StateError> {
+        let mut tensors: BTreeMap<String, Tensor> = read_safetensors(path)?.into_iter().collect();
+        let header = tensors.remove(HEADER).ok_or(StateError::NoHeader)?;
+        let header: serde_json::Value = serde_json::from_slice(&header.try_to_vec::<u8>()?)?;
+        let counters = serde_json::from_value(header["counters"].clone())?;
+        let rule = header["rule"].as_str().ok_or(StateError::NoHeader)?.to_owned();
+        Ok(OptimizerState { rule, settings: header["settings"].clone(), counters, tensors })
+    }
+}
+
+/// Why a state could not be read from a file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The file holds other tensors than the state of an optimiser.
+    #[error("the file holds no state of an optimiser; write one with `OptimizerState::save`")]
+    NoHeader,
+    /// The description in it is damaged.
+    #[error("the description of the optimiser in the file is damaged: {0}")]
+    Description(#[from] serde_json::Error),
+    /// A tensor in it is not what it should be.
+    #[error(transparent)]
+    Tensor(#[from] Error),
+}

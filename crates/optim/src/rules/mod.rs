@@ -1,0 +1,262 @@
+//! Step rules: settings that know how to move one parameter, and [`Stepwise`], which drives any of them.
+//!
+//! | optimiser | step, with g the gradient |
+//! |---|---|
+//! | [`Sgd`] | θ ← θ − η g; with momentum u ← μ u + g, θ ← θ − η u; Nesterov's θ ← θ − η (g + μ u) |
+//! | [`NesterovLookAhead`] | v ← α v − η ∇L(θ + α v), θ ← θ + v |
+//! | [`Adagrad`] | a ← a + g², θ ← θ − η g / (√a + ν) |
+//! | [`RmsProp`] | a ← β a + (1 − β) g², θ ← θ − η g / (√a + ν), optionally centred and with momentum |
+//! | [`Adam`] | m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g², θ ← θ − η m̂ / (√v̂ + ν) |
+//! | [`AdamW`] | θ ← (1 − η λ) θ, then Adam's step |
+
+mod adagrad;
+mod adam;
+mod look_ahead;
+mod rms_prop;
+mod sgd;
+
+pub use adagrad::{Adagrad, AdagradSettings};
+pub use adam::{Adam, AdamSettings, AdamW, AdamWSettings};
+pub use look_ahead::{NesterovLookAhead, NesterovLookAheadSettings};
+pub use rms_prop::{RmsProp, RmsPropSettings};
+pub use sgd::{Sgd, SgdSettings};
+
+use tove_tensor::{Error, Result, Tensor};
+
+use crate::groups::{Group, Pull};
+use crate::optimizer::{Optimizer, OptimizerState};
+use crate::settings::{Hyperparameters, SettingError};
+
+/// What differs from parameter to parameter in one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Number of this step of the parameter, from 1.
+    pub number: u64,
+    /// Step size, the group's factor included.
+    pub learning_rate: f64,
+    /// Weight decay of the parameter's group.
+    pub weight_decay: f64,
+}
+
+/// The settings of a rule that treats every parameter alone; [`Stepwise`] makes an optimiser of it.
+///
+/// ```
+/// use tove_optim::rules::{Step, StepRule, Stepwise};
+/// use tove_optim::settings::Hyperparameters;
+/// use tove_optim::Optimizer;
+/// use tove_tensor::{Result, Tensor, step_rules};
+///
+/// /// Steps against the sign of the gradient.
+/// #[derive(Clone, Debug, Hyperparameters)]
+/// #[hyper(name = "SignDescent")]
+/// struct SignDescent {
+///     /// Step size.
+///     #[hyper(default = 0.1, range = "[0, inf)", alias = "lr")]
+///     learning_rate: f64,
+/// }
+///
+/// impl StepRule for SignDescent {
+///     const NAME: &'static str = "SignDescent";
+///     fn learning_rate(&self) -> f64 {
+///         self.learning_rate
+///     }
+///     fn learning_rate_mut(&mut self) -> &mut f64 {
+///         &mut self.learning_rate
+///     }
+///     fn update(&self, step: Step, parameter: &mut Tensor, gradient: &Tensor, _: &mut [Tensor]) -> Result<()> {
+///         step_rules::add_scaled(parameter, &gradient.sign(), -step.learning_rate)
+///     }
+/// }
+///
+/// let mut w = Tensor::from([3.0, -5.0]).requires_grad();
+/// w.square().sum().backward();
+/// Stepwise::<SignDescent>::default().step(&mut [&mut w])?;
+/// assert_eq!(w.to_vec::<f64>(), [2.9, -4.9]);
+/// # Ok::<(), tove_tensor::Error>(())
+/// ```
+pub trait StepRule: Hyperparameters + Clone + Default + Send {
+    /// Name of the rule.
+    const NAME: &'static str;
+
+    /// Names of the tensors that are kept for each parameter between steps.
+    fn slots(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// What the tensors of a slot are filled with before the first step.
+    fn initial(&self, slot: usize) -> f64 {
+        let _ = slot;
+        0.0
+    }
+
+    /// The step size.
+    fn learning_rate(&self) -> f64;
+
+    /// The step size, to be changed.
+    fn learning_rate_mut(&mut self) -> &mut f64;
+
+    /// The weight decay of parameters whose group has none of its own.
+    fn weight_decay(&self) -> f64 {
+        0.0
+    }
+
+    /// Moves one parameter; `state` has one tensor per slot.
+    fn update(&self, step: Step, parameter: &mut Tensor, gradient: &Tensor, state: &mut [Tensor]) -> Result<()>;
+}
+
+/// What is kept for one parameter.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    steps: u64,
+    /// One tensor per slot from the first gradient on.
+    slots: Vec<Tensor>,
+}
+
+/// An optimiser made of a [`StepRule`]: [`Sgd`], [`Adagrad`], [`RmsProp`], [`Adam`] and [`AdamW`] are names for it.
+///
+/// ```
+/// use tove_optim::{Adam, AdamSettings, Optimizer};
+/// let mut adam = Adam::new(1e-2).with(|settings| settings.beta1(0.8));
+/// assert_eq!(adam.settings().beta1, 0.8);
+/// assert!(Adam::build(AdamSettings::default().beta2(1.0)).is_err());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Stepwise<R> {
+    rule: R,
+    /// By position of the parameter; those beyond the end belong to no group.
+    pulls: Vec<Pull>,
+    kept: Vec<Kept>,
+}
+
+impl<R: StepRule> Stepwise<R> {
+    /// The rule with this step size and its other settings at their defaults. Settings are checked at each step.
+    pub fn new(learning_rate: f64) -> Stepwise<R> {
+        let mut optimizer = Stepwise::<R>::default();
+        *optimizer.rule.learning_rate_mut() = learning_rate;
+        optimizer
+    }
+
+    /// The rule with these settings, which are checked.
+    pub fn build(settings: R) -> Result<Stepwise<R>, SettingError> {
+        settings.validate()?;
+        Ok(Stepwise { rule: settings, ..Stepwise::default() })
+    }
+
+    /// Changes settings: `Adam::new(1e-3).with(|settings| settings.beta1(0.8))`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(R) -> R) -> Stepwise<R> {
+        self.rule = change(self.rule);
+        self
+    }
+
+    /// Gives groups of parameters their own step size and weight decay.
+    pub fn groups(mut self, groups: &[Group]) -> Result<Stepwise<R>> {
+        self.pulls = crate::groups::by_position(R::NAME, groups)?;
+        Ok(self)
+    }
+
+    /// The present settings.
+    pub fn settings(&self) -> &R {
+        &self.rule
+    }
+
+    /// Number of steps that the parameter at this position has made.
+    pub fn steps(&self, position: usize) -> u64 {
+        self.kept.get(position).map_or(0, |kept| kept.steps)
+    }
+
+    /// The tensor kept for a parameter under this name, such as `velocity`; none before its first gradient.
+    pub fn kept(&self, position: usize, slot: &str) -> Option<&Tensor> {
+        let slot = self.rule.slots().iter().position(|&name| name == slot)?;
+        self.kept.get(position)?.slots.get(slot)
+    }
+
+    /// One step; as [`Optimizer::step`], here so that callers need not import the trait.
+    pub fn step(&mut self, parameters: &mut [&mut Tensor]) -> Result<()> {
+        self.rule.validate()?;
+        expect_count(R::NAME, self.kept.len(), parameters.len())?;
+        self.kept.resize_with(parameters.len(), Kept::default);
+        let learning_rate = self.rule.learning_rate();
+        for (position, (parameter, kept)) in parameters.iter_mut().zip(&mut self.kept).enumerate() {
+            let Some(gradient) = parameter.take_grad() else { continue };
+            let count = self.rule.slots().len();
+            if kept.slots.len() != count {
+                let plain = parameter.detach();
+                kept.slots = (0..count).map(|slot| plain.full_like(self.rule.initial(slot))).collect();
+            }
+            let pull = self.pulls.get(position).copied().unwrap_or_default();
+            let step = Step {
+                number: kept.steps + 1,
+                learning_rate: learning_rate * pull.factor,
+                weight_decay: pull.weight_decay.unwrap_or_else(|| self.rule.weight_decay()),
+            };
+            self.rule.update(step, parameter, &gradient, &mut kept.slots)?;
+            kept.steps += 1;
+        }
+        Ok(())
+    }
+}
+
+/// An error unless the number of parameters is what it was.
+pub(crate) fn expect_count(op: &'static str, before: usize, now: usize) -> Result<()> {
+    if before == 0 || before == now {
+        return Ok(());
+    }
+    let problem = format!("were {before} at the first step and are {now} now; give the same ones in the same order");
+    Err(Error::Parameter { op, name: "parameters", problem: problem.into() })
+}
+
+impl<R: StepRule> Optimizer for Stepwise<R> {
+    fn name(&self) -> &'static str {
+        R::NAME
+    }
+
+    fn step(&mut self, parameters: &mut [&mut Tensor]) -> Result<()> {
+        Stepwise::step(self, parameters)
+    }
+
+    fn learning_rate(&self) -> f64 {
+        self.rule.learning_rate()
+    }
+
+    fn set_learning_rate(&mut self, learning_rate: f64) {
+        *self.rule.learning_rate_mut() = learning_rate;
+    }
+
+    fn hyperparameters(&self) -> &dyn Hyperparameters {
+        &self.rule
+    }
+
+    fn state(&self) -> OptimizerState {
+        let mut state = OptimizerState::new(R::NAME, &self.rule);
+        for (position, kept) in self.kept.iter().enumerate() {
+            state.counters.insert(format!("{position}.steps"), kept.steps);
+            for (name, tensor) in self.rule.slots().iter().zip(&kept.slots) {
+                state.tensors.insert(format!("{position}.{name}"), tensor.clone());
+            }
+        }
+        state
+    }
+
+    fn load_state(&mut self, state: &OptimizerState) -> Result<()> {
+        state.expect_rule(R::NAME)?;
+        let mut rule = self.rule.clone();
+        rule.load_json(&state.settings)?;
+        let mut kept = Vec::new();
+        while let Some(&steps) = state.counters.get(&format!("{}.steps", kept.len())) {
+            let tensor = |name: &&str| state.tensors.get(&format!("{}.{name}", kept.len())).cloned();
+            let slots: Option<Vec<Tensor>> = rule.slots().iter().map(tensor).collect();
+            let slots = match slots {
+                Some(slots) => slots,
+                None if steps == 0 => Vec::new(),
+                None => {
+                    let problem = format!("lacks tensors of parameter {}: {}", kept.len(), rule.slots().join(", "));
+                    return Err(Error::Parameter { op: R::NAME, name: "state", problem: problem.into() });
+                }
+            };
+            kept.push(Kept { steps, slots });
+        }
+        (self.rule, self.kept) = (rule, kept);
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! What can be wrong with a hyperparameter.
+
+use super::{Facts, Kind, Schema, Value};
+
+/// A hyperparameter that cannot be used, with the sentence that repairs it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingError {
+    /// A value outside its range.
+    #[error("{settings}: {field} is {value}, but it must lie in {range}; {fix}")]
+    Range {
+        /// Whose hyperparameter it is.
+        settings: &'static str,
+        /// The hyperparameter.
+        field: &'static str,
+        /// The value given.
+        value: Value,
+        /// The range allowed.
+        range: Box<str>,
+        /// What to do.
+        fix: Box<str>,
+    },
+    /// Text that means no value of the right kind.
+    #[error("{settings}: {field} cannot be read from `{text}`; {fix}")]
+    Unreadable {
+        /// Whose hyperparameter it is.
+        settings: &'static str,
+        /// The hyperparameter.
+        field: &'static str,
+        /// The text given.
+        text: Box<str>,
+        /// What to do.
+        fix: Box<str>,
+    },
+    /// A name that no hyperparameter has.
+    #[error("{settings}: there is no hyperparameter `{name}`; {fix}")]
+    Unknown {
+        /// Whose hyperparameters they are.
+        settings: &'static str,
+        /// The name given.
+        name: Box<str>,
+        /// What to do: the names there are.
+        fix: Box<str>,
+    },
+    /// Values that are right one by one and do not go together.
+    #[error("{settings}: {problem}; {fix}")]
+    Conflict {
+        /// Whose hyperparameters they are.
+        settings: &'static str,
+        /// The hyperparameter to change.
+        field: &'static str,
+        /// What does not go together.
+        problem: Box<str>,
+        /// What to do.
+        fix: Box<str>,
+    },
+}
+
+impl SettingError {
+    /// Values that do not go together, for the `check` of a struct.
+    #[cold]
+    pub fn conflict(
+        settings: &'static str,
+        field: &'static str,
+        problem: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> SettingError {
+        SettingError::Conflict { settings, field, problem: problem.into().into(), fix: fix.into().into() }
+    }
+
+    /// No hyperparameter of this name; the text suggests the nearest one.
+    #[doc(hidden)]
+    #[cold]
+    pub fn unknown(schema: &Schema, name: &str) -> SettingError {
+        let names: Vec<&str> = schema.hyperparameters.iter().map(|known| known.name).collect();
+        let nearest = names.iter().map(|&known| (edits(known, name), known)).min();
+        let fix = match nearest {
+            Some((distance, known)) if distance <= 2 => format!("did you mean `{known}`?"),
+            _ => format!("there are {}", names.join(", ")),
+        };
+        SettingError::Unknown { settings: schema.name, name: name.into(), fix: fix.into() }
+    }
+
+    #[cold]
+    pub(super) fn not_an_object(schema: &Schema) -> SettingError {
+        let fix = "give a JSON object of names and values".into();
+        SettingError::Unknown { settings: schema.name, name: "".into(), fix }
+    }
+
+    #[cold]
+    pub(super) fn out_of_range(facts: &Facts, value: Value, whole: bool) -> SettingError {
+        let range = facts.range.map_or("the numbers".to_owned(), |range| range.to_string());
+        let made = || facts.range.map_or("give a number".to_owned(), |range| range.sentence(whole));
+        let fix = facts.fix.map_or_else(made, str::to_owned);
+        let (settings, field) = (facts.settings, facts.field);
+        SettingError::Range { settings, field, value, range: range.into(), fix: fix.into() }
+    }
+
+    #[cold]
+    pub(super) fn unreadable(facts: &Facts, text: &str, kind: &Kind) -> SettingError {
+        let what = match kind {
+            Kind::Choice(_) => format!("one of {kind}"),
+            Kind::Optional(inner) if matches!(**inner, Kind::Choice(_)) => format!("one of {kind}"),
+            Kind::Switch => kind.to_string(),
+            _ => format!("a {kind}"),
+        };
+        let (settings, field, fix) = (facts.settings, facts.field, format!("give {what}"));
+        SettingError::Unreadable { settings, field, text: text.into(), fix: fix.into() }
+    }
+
+    /// The hyperparameter at fault, if it is one.
+    pub fn field(&self) -> Option<&'static str> {
+        match self {
+            SettingError::Range { field, .. }
+            | SettingError::Unreadable { field, .. }
+            | SettingError::Conflict { field, .. } => Some(field),
+            SettingError::Unknown { .. } => None,
+        }
+    }
+}
+
+/// Insertions, deletions and replacements that turn one text into the other (Levenshtein).
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// For functions that return the tensor crate's error.
+impl From<SettingError> for tove_tensor::Error {
+    fn from(error: SettingError) -> Self {
+        let name = error.field().unwrap_or("settings");
+        let (op, problem) = match error {
+            SettingError::Range { settings, value, range, fix, .. } => {
+                (settings, format!("is {value}, but it must lie in {range}; {fix}"))
+            }
+            SettingError::Unreadable { settings, text, fix, .. } => {
+                (settings, format!("cannot be read from `{text}`; {fix}"))
+            }
+            SettingError::Unknown { settings, name, fix } => {
+                (settings, format!("have no hyperparameter `{name}`; {fix}"))
+            }
+            SettingError::Conflict { settings, problem, fix, .. } => {
+                (settings, format!("does not fit: {problem}; {fix}"))
+            }
+        };
+        tove_tensor::Error::Parameter { op, name, problem: problem.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_count_changes() {
+        assert_eq!((edits("beta1", "beta1"), edits("beta1", "bata"), edits("", "abc")), (0, 2, 3));
+    }
+}

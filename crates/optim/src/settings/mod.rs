@@ -1,0 +1,164 @@
+//! Hyperparameters written once.
+//!
+//! A struct declares each hyperparameter as a field with its default, its range and its documentation. Everything else
+//! follows from `#[derive(Hyperparameters)]`: `Default`, a setter per field, [`validate`](Hyperparameters::validate)
+//! with an error that says what to do, [`set`](Hyperparameters::set) for `--set name=value`, a description as values,
+//! as JSON and as a Markdown table. Optimisers, estimators and the command line all stand on it.
+//!
+//! ```
+//! use tove_optim::settings::{Choice, Hyperparameters};
+//!
+//! #[derive(Clone, Copy, Debug, PartialEq, Choice)]
+//! enum Penalty {
+//!     None,
+//!     L1,
+//!     L2,
+//! }
+//!
+//! /// Settings of a linear classifier.
+//! #[derive(Clone, Debug, PartialEq, Hyperparameters)]
+//! #[hyper(name = "LinearClassifier")]
+//! struct Settings {
+//!     /// Strength of the penalty.
+//!     #[hyper(default = 1.0, range = "[0, inf)", alias = "alpha")]
+//!     strength: f64,
+//!     /// What is penalised.
+//!     #[hyper(default = Penalty::L2)]
+//!     penalty: Penalty,
+//!     /// Iterations at most; no limit without it.
+//!     #[hyper(default = Some(100), range = "[1, inf)")]
+//!     iterations: Option<usize>,
+//! }
+//!
+//! let mut settings = Settings::default().strength(0.5);
+//! settings.set("penalty", "l1")?;
+//! settings.set("iterations", "none")?;
+//! assert_eq!(settings, Settings { strength: 0.5, penalty: Penalty::L1, iterations: None });
+//!
+//! let error = settings.strength(-2.0).validate().unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "LinearClassifier: strength is -2, but it must lie in [0, inf); give a finite number of at least 0",
+//! );
+//! assert_eq!(Settings::describe()[0].doc, "Strength of the penalty.");
+//! assert!(Settings::default().schema().to_markdown().contains("| `penalty` | none, l1, l2 | l2 |"));
+//! # Ok::<(), tove_optim::settings::SettingError>(())
+//! ```
+//!
+//! # Attributes
+//!
+//! On a field: `default = expression` (else the type's own default), `range = "[0, 1)"` with the brackets of mathematics,
+//! `alias = "lr"` as often as needed, `fix = "sentence"` in place of the sentence made from the range, `doc = "text"` in
+//! place of the doc comment. A default that is written as a number is compared with the range while compiling.
+//!
+//! On the struct: `name = "Adam"` for messages and tables (else the struct's name), `check = function` for conditions
+//! between fields, a `fn(&Settings) -> Result<(), SettingError>` that runs after the ranges, and `crate = "tove::optim"`
+//! for crates that reach this one by another path.
+//!
+//! Field types are those that implement [`Setting`]: `f64`, `usize`, `u64`, `bool`, `String`, enums with [`Choice`], and
+//! `Option` of each.
+
+mod error;
+mod range;
+mod schema;
+mod setting;
+
+pub use error::SettingError;
+pub use range::Range;
+pub use schema::{Hyperparameter, Schema};
+pub use setting::{Choice, Kind, Setting, Value};
+pub use tove_macros::{Choice, Hyperparameters};
+
+use std::borrow::Cow;
+
+/// A struct of hyperparameters; derive it, as the [module](self) shows.
+pub trait Hyperparameters {
+    /// Name, documentation, defaults and ranges of all hyperparameters.
+    fn schema(&self) -> &'static Schema;
+
+    /// The present value of the hyperparameter of this name or alias.
+    fn value(&self, name: &str) -> Option<Value>;
+
+    /// Reads a hyperparameter from text, as in `--set name=text`. Nothing changes when there is an error.
+    fn set(&mut self, name: &str, text: &str) -> Result<(), SettingError>;
+
+    /// Whether all values lie in their ranges and go together.
+    fn validate(&self) -> Result<(), SettingError>;
+
+    /// The hyperparameters in the order of their fields.
+    fn describe() -> &'static [Hyperparameter]
+    where
+        Self: Default + Sized,
+    {
+        &Self::default().schema().hyperparameters
+    }
+
+    /// Names and present values, in the order of the fields.
+    fn values(&self) -> Vec<(&'static str, Value)> {
+        let names = self.schema().hyperparameters.iter().map(|hyperparameter| hyperparameter.name);
+        names.filter_map(|name| Some((name, self.value(name)?))).collect()
+    }
+
+    /// The present values as a JSON object; [`load_json`](Hyperparameters::load_json) reads back the same bits.
+    ///
+    /// ```
+    /// use tove_optim::settings::Hyperparameters;
+    /// use tove_optim::AdamSettings;
+    /// let settings = AdamSettings::default().learning_rate(0.1 + 0.2);
+    /// let mut copy = AdamSettings::default();
+    /// copy.load_json(&settings.to_json())?;
+    /// assert_eq!(copy, settings);
+    /// # Ok::<(), tove_optim::settings::SettingError>(())
+    /// ```
+    fn to_json(&self) -> serde_json::Value {
+        self.values().into_iter().map(|(name, value)| (name.to_owned(), value.to_json())).collect()
+    }
+
+    /// Sets every hyperparameter that the JSON object names.
+    fn load_json(&mut self, json: &serde_json::Value) -> Result<(), SettingError> {
+        let Some(entries) = json.as_object() else {
+            return Err(SettingError::not_an_object(self.schema()));
+        };
+        for (name, value) in entries {
+            match value {
+                serde_json::Value::Null => self.set(name, "none")?,
+                serde_json::Value::String(text) => self.set(name, text)?,
+                other => self.set(name, &other.to_string())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What an error text says of a field; used by the derive.
+#[doc(hidden)]
+pub struct Facts {
+    pub settings: &'static str,
+    pub field: &'static str,
+    pub range: Option<Range>,
+    pub fix: Option<&'static str>,
+}
+
+/// A field from text, in its range; used by the derive.
+#[doc(hidden)]
+pub fn read<T: Setting>(facts: &Facts, text: &str) -> Result<T, SettingError> {
+    let value = T::parse(text).ok_or_else(|| SettingError::unreadable(facts, text, &T::kind()))?;
+    check(facts, &value)?;
+    Ok(value)
+}
+
+/// Whether a field lies in its range; used by the derive.
+#[doc(hidden)]
+#[inline]
+pub fn check<T: Setting>(facts: &Facts, value: &T) -> Result<(), SettingError> {
+    let Some(number) = value.number() else { return Ok(()) };
+    let fits = facts.range.map_or(!number.is_nan(), |range| range.contains(number));
+    if fits { Ok(()) } else { Err(SettingError::out_of_range(facts, value.value(), T::kind().is_whole())) }
+}
+
+/// A name as fields are written: `weight-decay` is `weight_decay`.
+#[doc(hidden)]
+pub fn plain_name(name: &str) -> Cow<'_, str> {
+    let name = name.trim();
+    if name.contains('-') { name.replace('-', "_").into() } else { name.into() }
+}
