@@ -3,6 +3,14 @@
 //! Everything that can be trained on is a [`Dataset`]: it has a length and gives the samples at any list of indices as
 //! one [`Batch`].
 //!
+//! | module | what it holds |
+//! |---|---|
+//! | [`dataset`] | the trait; tensors in memory, subsets, splits, maps |
+//! | [`images`] | IDX and CIFAR-10 files, read whole or record by record |
+//! | [`text`] | characters and BPE tokens; windows of a long text |
+//! | [`augment`] | random changes of images |
+//! | [`sets`] | generators, the digits (bundled), well-known sets from a folder |
+//!
 //! ```
 //! use tove_data::{Dataset, TensorDataset};
 //! use tove_tensor::{Key, Tensor};
@@ -14,9 +22,16 @@
 //! # Ok::<(), tove_data::DataError>(())
 //! ```
 
+pub mod augment;
 pub mod dataset;
 mod error;
+pub mod images;
+pub mod sets;
+mod source;
+pub mod text;
 
-pub use dataset::{Batch, Dataset, Mapped, Subset, TensorDataset};
+pub use augment::{Augment, Augmented};
+pub use dataset::{Batch, Dataset, Mapped, Part, Subset, TensorDataset};
 pub use error::{DataError, Result};
+pub use text::{CharVocabulary, TextWindows};
 pub use tove_tensor::Key;

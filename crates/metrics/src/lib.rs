@@ -1,1 +1,48 @@
-//! Scores of predictions, with their intervals and curves.
+//! Scores of predictions, with what is known about their accuracy.
+//!
+//! Names, conventions and values follow scikit-learn (truth first, then prediction, then sample weights), except that
+//! what scikit-learn answers with a warning and a made-up number is an error here: no samples, a single class where two
+//! are needed, probabilities that do not sum to 1.
+//!
+//! | module | scores |
+//! |---|---|
+//! | [`classification`] | accuracy, top-k accuracy, precision, recall, F1 |
+//! | [`confusion`] | the confusion matrix, printed as a table |
+//! | [`probability`] | log loss, Brier score |
+//! | [`ranking`] | ROC and precision-recall curves, area under ROC, average precision |
+//! | [`regression`] | mean squared and absolute error, R² |
+//! | [`language`] | negative log-likelihood of logits, perplexity, bits per character |
+//! | [`score`] | [`Score`], Hoeffding's interval, [`Mean`] for training loops |
+//!
+//! ```
+//! use tove_metrics::accuracy;
+//! use tove_tensor::Tensor;
+//! let (truth, guess) = (Tensor::from([0i64, 1, 2, 2]), Tensor::from([0i64, 2, 2, 2]));
+//! let score = accuracy(&truth, &guess, None)?;
+//! assert_eq!((score.value, score.n), (0.75, 4));
+//! assert!(score.low < 0.75 && score.high == 1.0); // four samples tell little
+//! # Ok::<(), tove_metrics::MetricError>(())
+//! ```
+
+pub mod classification;
+pub mod confusion;
+mod error;
+pub mod language;
+pub mod probability;
+pub mod ranking;
+mod read;
+pub mod regression;
+pub mod score;
+
+pub use classification::{
+    Average, ClassScores, accuracy, class_scores, f1, precision, precision_recall_f1, recall, top_k_accuracy,
+};
+pub use confusion::ConfusionMatrix;
+pub use error::{MetricError, Result};
+pub use language::{bits_per_character, negative_log_likelihood, perplexity};
+pub use probability::{brier_score, log_loss};
+pub use ranking::{
+    PrecisionRecallCurve, RocCurve, average_precision, precision_recall_curve, roc_auc, roc_auc_one_vs_rest, roc_curve,
+};
+pub use regression::{mean_absolute_error, mean_squared_error, r2_score, root_mean_squared_error};
+pub use score::{Mean, Score, hoeffding};

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use tove_tensor::{Key, Tensor};
 
 use crate::Result;
+use crate::augment::{Augment, Augmented};
 
 pub use map::Mapped;
-pub use subset::Subset;
+pub use subset::{Part, Subset};
 pub use tensors::TensorDataset;
 
 /// Samples side by side: the first axis of both tensors counts them.
@@ -106,7 +107,7 @@ pub trait Dataset: Send + Sync {
     ///
     /// # Errors
     /// If the fraction is not between 0 and 1, or one part would be empty.
-    fn split(self, fraction: f64, key: Key) -> Result<(Subset<Arc<Self>>, Subset<Arc<Self>>)>
+    fn split(self, fraction: f64, key: Key) -> Result<(Part<Self>, Part<Self>)>
     where
         Self: Sized,
     {
@@ -128,12 +129,7 @@ pub trait Dataset: Send + Sync {
     ///
     /// # Errors
     /// As [`Dataset::split`]; or if the labels are not whole numbers, one per sample.
-    fn split_stratified(
-        self,
-        labels: &Tensor,
-        fraction: f64,
-        key: Key,
-    ) -> Result<(Subset<Arc<Self>>, Subset<Arc<Self>>)>
+    fn split_stratified(self, labels: &Tensor, fraction: f64, key: Key) -> Result<(Part<Self>, Part<Self>)>
     where
         Self: Sized,
     {
@@ -156,6 +152,14 @@ pub trait Dataset: Send + Sync {
         F: Fn(Batch) -> Result<Batch> + Send + Sync,
     {
         Mapped::new(self, function)
+    }
+
+    /// The set with its images changed at random; see [`augment`](crate::augment).
+    fn augmented(self, augment: Augment) -> Augmented<Self>
+    where
+        Self: Sized,
+    {
+        Augmented::new(self, augment)
     }
 }
 

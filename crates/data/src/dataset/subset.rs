@@ -55,7 +55,10 @@ impl<D: Dataset> Dataset for Subset<D> {
     }
 }
 
-type Parts<D> = (Subset<Arc<D>>, Subset<Arc<D>>);
+/// One side of a split; both sides share the whole set.
+pub type Part<D> = Subset<Arc<D>>;
+
+type Parts<D> = (Part<D>, Part<D>);
 
 pub(super) fn split<D: Dataset>(data: D, fraction: f64, key: Key) -> Result<Parts<D>> {
     check(fraction)?;

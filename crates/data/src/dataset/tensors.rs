@@ -1,6 +1,6 @@
 //! A data set that is two tensors.
 
-use tove_tensor::{Key, Tensor, TryIndex};
+use tove_tensor::{DType, Key, Tensor, TryIndex, TryOps};
 
 use super::{Batch, Dataset};
 use crate::{DataError, Result};
@@ -38,6 +38,39 @@ impl TensorDataset {
             return Err(DataError::Lengths { x: len, y: targets });
         }
         Ok(TensorDataset { x: x.detach().contiguous(), y: y.detach().contiguous(), len })
+    }
+
+    /// The set with floating-point inputs and targets in another type; whole numbers stay.
+    ///
+    /// ```
+    /// use tove_data::sets;
+    /// use tove_tensor::DType;
+    /// assert_eq!(sets::xor()?.to_dtype(DType::F64)?.x().dtype(), DType::F64);
+    /// # Ok::<(), tove_data::DataError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the type is not f32 or f64.
+    pub fn to_dtype(&self, dtype: DType) -> Result<TensorDataset> {
+        if !dtype.is_float() {
+            return Err(DataError::parameter("to_dtype", format!("{dtype} asked for; data are f32 or f64")));
+        }
+        let convert = |tensor: &Tensor| if tensor.dtype().is_float() { tensor.to_dtype(dtype) } else { tensor.clone() };
+        Ok(TensorDataset { x: convert(&self.x), y: convert(&self.y), len: self.len })
+    }
+
+    /// The set with each input as a plain row of numbers, (samples, features).
+    ///
+    /// ```
+    /// assert_eq!(tove_data::sets::digits()?.flat()?.x().dims(), [1797, 64]);
+    /// # Ok::<(), tove_data::DataError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None for a set that is in order; the reshape is checked.
+    pub fn flat(&self) -> Result<TensorDataset> {
+        let features = self.x.dims().iter().skip(1).product::<usize>();
+        Ok(TensorDataset { x: self.x.try_reshape([self.len, features])?, y: self.y.clone(), len: self.len })
     }
 
     /// All inputs.
