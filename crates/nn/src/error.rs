@@ -1,5 +1,6 @@
 //! What can go wrong with nets and their training.
 
+use tove_data::DataError;
 use tove_tensor::Shape;
 use tove_tensor::io::FileError;
 
@@ -42,6 +43,19 @@ pub enum Error {
         /// A name that is there and reads like it.
         nearest_name: Option<String>,
     },
+    /// A data set could not give its samples.
+    #[error(transparent)]
+    Data(Box<DataError>),
+    /// The loss is no longer finite.
+    #[error("training diverged after {step} steps (the loss is {value}): {reason}")]
+    Diverged {
+        /// Steps taken before.
+        step: u64,
+        /// The loss or norm that is not finite.
+        value: f64,
+        /// The likely reason and what to do.
+        reason: String,
+    },
     /// A setting out of its range.
     #[error("{what}: {name} {problem}")]
     Setting {
@@ -57,6 +71,12 @@ pub enum Error {
 impl From<FileError> for Error {
     fn from(error: FileError) -> Error {
         Error::File(Box::new(error))
+    }
+}
+
+impl From<DataError> for Error {
+    fn from(error: DataError) -> Error {
+        Error::Data(Box::new(error))
     }
 }
 

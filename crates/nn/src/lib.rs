@@ -41,6 +41,7 @@ mod pass;
 mod record;
 mod state;
 mod summary;
+mod train;
 
 pub use error::{Error, Result};
 pub use init::{Init, fans};
@@ -50,7 +51,8 @@ pub use masking::{Hidden, IGNORED, Masking, masked_token_loss};
 pub use module::{Buffer, Identity, Module, Name, Part, Walk, WalkMut};
 pub use nets::*;
 pub use pass::{Pass, Rng};
-pub use record::{Entry, Moments, Record, Report, Window, gradient_norms};
+pub use record::{Entry, LayerReport, Moments, Record, Window, gradient_norms};
 pub use state::ModuleExt;
 pub use summary::{Summary, SummaryRow, summary};
 pub use tove_macros::Module;
+pub use train::*;

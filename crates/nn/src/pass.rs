@@ -19,7 +19,7 @@ use std::cell::{Cell, RefCell};
 use tove_tensor::{Key, Tensor};
 
 use crate::module::Module;
-use crate::record::{Record, Report};
+use crate::record::{LayerReport, Record};
 
 /// One forward pass.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Pass {
     }
 
     /// Called by layers with what they took and gave; `report` adds what a summary wants to know.
-    pub fn tell<M: Module + ?Sized>(&self, layer: &M, x: &Tensor, y: &Tensor, report: impl FnOnce() -> Report) {
+    pub fn tell<M: Module + ?Sized>(&self, layer: &M, x: &Tensor, y: &Tensor, report: impl FnOnce() -> LayerReport) {
         if let Some(record) = &self.record {
             record.borrow_mut().push(layer.identity(), x.clone(), y.clone(), report());
         }

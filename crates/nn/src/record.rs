@@ -19,7 +19,7 @@ pub struct Window {
 
 /// What a layer adds to its entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct LayerReport {
     /// Multiplications and additions.
     pub flops: u64,
     /// Size of the window on the input; `None` for layers that work on each position by itself.
@@ -38,7 +38,7 @@ pub struct Entry {
     /// What it gave.
     pub output: Tensor,
     /// What it says about itself.
-    pub report: Report,
+    pub report: LayerReport,
 }
 
 /// All calls of layers in a pass, in order.
@@ -48,7 +48,7 @@ pub struct Record {
 }
 
 impl Record {
-    pub(crate) fn push(&mut self, module: Identity, input: Tensor, output: Tensor, report: Report) {
+    pub(crate) fn push(&mut self, module: Identity, input: Tensor, output: Tensor, report: LayerReport) {
         self.entries.push(Entry { module, input, output, report });
     }
 

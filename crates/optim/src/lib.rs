@@ -16,17 +16,21 @@
 // Derived code names this crate by its path from outside.
 extern crate self as tove_optim;
 
+mod clip;
 mod groups;
 mod optimizer;
 pub mod rules;
+pub mod schedule;
 pub mod settings;
 
+pub use clip::{clip_norm, clip_value, gradient_norm};
 pub use groups::{Group, bias_or_norm};
 pub use optimizer::{Loss, Optimizer, OptimizerState, StateError};
 pub use rules::{
     Adagrad, AdagradSettings, Adam, AdamSettings, AdamW, AdamWSettings, NesterovLookAhead, NesterovLookAheadSettings,
     RmsProp, RmsPropSettings, Sgd, SgdSettings,
 };
+pub use schedule::{ReduceOnPlateau, ReduceOnPlateauSettings, Schedule};
 
 // Tools for any differentiable function: objectives, descent, constraints, certificates.
 mod batches;

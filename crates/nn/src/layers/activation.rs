@@ -21,7 +21,7 @@
 use tove_tensor::{Tensor, TryOps, TryUnary};
 
 use super::{Layer, parameter};
-use crate::{Error, Module, Pass, Report, Result, Walk, WalkMut};
+use crate::{Error, LayerReport, Module, Pass, Result, Walk, WalkMut};
 
 /// A non-linearity without parameters.
 ///
@@ -141,7 +141,7 @@ impl Module for Nonlinearity {
 impl Layer for Nonlinearity {
     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
         let y = self.apply(x)?;
-        pass.tell(self, x, &y, || Report { flops: y.numel() as u64, ..Report::default() });
+        pass.tell(self, x, &y, || LayerReport { flops: y.numel() as u64, ..LayerReport::default() });
         Ok(y)
     }
 
@@ -186,7 +186,7 @@ impl Layer for PRelu {
         }
         let slope = self.weight.try_reshape(shape)?;
         let y = x.try_relu()?.try_sub(&slope.try_mul(&(-x).try_relu()?)?)?;
-        pass.tell(self, x, &y, || Report { flops: 2 * y.numel() as u64, ..Report::default() });
+        pass.tell(self, x, &y, || LayerReport { flops: 2 * y.numel() as u64, ..LayerReport::default() });
         Ok(y)
     }
 }

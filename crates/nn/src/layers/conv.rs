@@ -8,7 +8,7 @@ use tove_tensor::{Activation, ConvOptions, Tensor, TryConv};
 
 use super::Layer;
 use super::linear::draw;
-use crate::{Init, Module, Pass, Report, Result, Rng, Window};
+use crate::{Init, LayerReport, Module, Pass, Result, Rng, Window};
 
 /// Number of positions a window takes along an axis; 0 if it does not fit at all.
 ///
@@ -130,29 +130,29 @@ convolution! {
 }
 
 impl Conv2d {
-    fn report(&self, _: &Tensor, y: &Tensor) -> Report {
+    fn report(&self, _: &Tensor, y: &Tensor) -> LayerReport {
         window_report(&self.weight, &self.options, y)
     }
 }
 
 impl Conv1d {
-    fn report(&self, _: &Tensor, y: &Tensor) -> Report {
+    fn report(&self, _: &Tensor, y: &Tensor) -> LayerReport {
         window_report(&self.weight, &self.options, y)
     }
 }
 
 impl ConvTranspose2d {
     /// Every input meets every tap of its filters once.
-    fn report(&self, x: &Tensor, _: &Tensor) -> Report {
+    fn report(&self, x: &Tensor, _: &Tensor) -> LayerReport {
         let per_input: usize = self.weight.dims()[1..].iter().product();
-        Report { flops: 2 * (x.numel() * per_input) as u64, ..Report::default() }
+        LayerReport { flops: 2 * (x.numel() * per_input) as u64, ..LayerReport::default() }
     }
 }
 
 /// Every output is a product with one filter.
-fn window_report(weight: &Tensor, options: &ConvOptions, y: &Tensor) -> Report {
+fn window_report(weight: &Tensor, options: &ConvOptions, y: &Tensor) -> LayerReport {
     let per_output: usize = weight.dims()[1..].iter().product();
     let window =
         Window { kernel: weight.dims()[weight.rank() - 1], stride: options.stride[1], dilation: options.dilation[1] };
-    Report { flops: 2 * (y.numel() * per_output) as u64, window: Some(window), sees_all: false }
+    LayerReport { flops: 2 * (y.numel() * per_output) as u64, window: Some(window), sees_all: false }
 }

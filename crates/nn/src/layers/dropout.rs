@@ -7,7 +7,7 @@
 use tove_tensor::{DType, Tensor, TryNorm};
 
 use super::Layer;
-use crate::{Module, Pass, Report, Result, Walk, WalkMut};
+use crate::{LayerReport, Module, Pass, Result, Walk, WalkMut};
 
 /// When the outputs are scaled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Layer for Dropout {
             }
             (DropoutScaling::Evaluation, false) => x * keep,
         };
-        pass.tell(self, x, &y, Report::default);
+        pass.tell(self, x, &y, LayerReport::default);
         Ok(y)
     }
 }

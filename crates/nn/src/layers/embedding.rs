@@ -4,7 +4,7 @@ use tove_tensor::{Tensor, TryIndex};
 
 use super::Layer;
 use super::linear::draw;
-use crate::{Error, Init, Module, Pass, Report, Result, Rng};
+use crate::{Error, Init, LayerReport, Module, Pass, Result, Rng};
 
 /// A table of vectors, chosen by number. First values are standard normal, as in PyTorch.
 ///
@@ -40,7 +40,7 @@ impl Layer for Embedding {
             }
             other => other.into(),
         })?;
-        pass.tell(self, tokens, &y, Report::default);
+        pass.tell(self, tokens, &y, LayerReport::default);
         Ok(y)
     }
 }

@@ -3,7 +3,7 @@
 use tove_tensor::{Activation, DType, Tensor, TryOps};
 
 use super::{Layer, parameter};
-use crate::{Init, Module, Pass, Report, Result, Rng};
+use crate::{Init, LayerReport, Module, Pass, Result, Rng};
 
 /// A fully-connected layer. First values are PyTorch's: uniform on ±1/√in.
 #[derive(Clone, Debug, Module)]
@@ -52,7 +52,7 @@ impl Linear {
         let y = x.try_linear(&self.weight, self.bias.as_ref(), activation)?;
         pass.tell(self, x, &y, || {
             let per_output = 2 * self.inputs() as u64; // with the bias taken as the last addition
-            Report { flops: y.numel() as u64 * per_output, ..Report::default() }
+            LayerReport { flops: y.numel() as u64 * per_output, ..LayerReport::default() }
         });
         Ok(y)
     }

@@ -8,7 +8,7 @@
 use tove_tensor::{DType, Tensor, TryNorm, no_grad};
 
 use super::{Layer, parameter};
-use crate::{Buffer, Error, Module, Pass, Report, Result};
+use crate::{Buffer, Error, LayerReport, Module, Pass, Result};
 
 /// Batch norm of (batch, channels, …), per channel.
 ///
@@ -89,7 +89,7 @@ impl Layer for BatchNorm {
             let (mean, variance) = (self.running_mean.get(), self.running_var.get());
             x.try_batch_norm_with(&mean, &variance, Some(&self.weight), Some(&self.bias), self.eps)?
         };
-        pass.tell(self, x, &y, || Report { flops: 8 * y.numel() as u64, ..Report::default() });
+        pass.tell(self, x, &y, || LayerReport { flops: 8 * y.numel() as u64, ..LayerReport::default() });
         Ok(y)
     }
 }
@@ -129,7 +129,7 @@ impl LayerNorm {
 impl Layer for LayerNorm {
     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
         let y = x.try_layer_norm(self.weight.dims(), Some(&self.weight), self.bias.as_ref(), self.eps)?;
-        pass.tell(self, x, &y, || Report { flops: 8 * y.numel() as u64, ..Report::default() });
+        pass.tell(self, x, &y, || LayerReport { flops: 8 * y.numel() as u64, ..LayerReport::default() });
         Ok(y)
     }
 }

@@ -3,7 +3,7 @@
 use tove_tensor::{PoolOptions, Tensor, TryConv, TryOps};
 
 use super::Layer;
-use crate::{Module, Pass, Report, Result, Window};
+use crate::{LayerReport, Module, Pass, Result, Window};
 
 /// Declares a pooling layer.
 macro_rules! pooling {
@@ -31,7 +31,7 @@ macro_rules! pooling {
                 let y = x.$operation(&self.options)?;
                 pass.tell(self, x, &y, || {
                     let window = Window { kernel: self.options.kernel[1], stride: self.options.stride[1], dilation: 1 };
-                    Report { window: Some(window), ..Report::default() }
+                    LayerReport { window: Some(window), ..LayerReport::default() }
                 });
                 Ok(y)
             }
@@ -80,7 +80,7 @@ impl GlobalAvgPool2d {
 impl Layer for GlobalAvgPool2d {
     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
         let y = x.try_mean_axes(&[-2, -1], false)?;
-        pass.tell(self, x, &y, || Report { flops: x.numel() as u64, sees_all: true, ..Report::default() });
+        pass.tell(self, x, &y, || LayerReport { flops: x.numel() as u64, sees_all: true, ..LayerReport::default() });
         Ok(y)
     }
 }
@@ -110,7 +110,7 @@ impl Flatten {
 impl Layer for Flatten {
     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
         let y = x.try_flatten(1)?;
-        pass.tell(self, x, &y, Report::default);
+        pass.tell(self, x, &y, LayerReport::default);
         Ok(y)
     }
 }

@@ -3,7 +3,7 @@
 use tove_tensor::{Tensor, TryOps};
 
 use super::Layer;
-use crate::{Module, Name, Part, Pass, Report, Result, Walk, WalkMut};
+use crate::{LayerReport, Module, Name, Part, Pass, Result, Walk, WalkMut};
 
 /// Layers one after another, named by position. A rectifier behind a linear or convolutional layer is worked out
 /// together with it, unless the pass is recorded.
@@ -116,7 +116,7 @@ impl<L: Layer> Residual<L> {
 impl<L: Layer> Layer for Residual<L> {
     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
         let y = x.try_add(&self.inner.forward(x, pass)?)?;
-        pass.tell(self, x, &y, || Report { flops: y.numel() as u64, ..Report::default() });
+        pass.tell(self, x, &y, || LayerReport { flops: y.numel() as u64, ..LayerReport::default() });
         Ok(y)
     }
 }

@@ -1,0 +1,321 @@
+//! The training loop: shuffle, batch, forward, backward, step, evaluate, remember the best.
+//!
+//! Everything random is a function of the seed and the place in the run, so a run repeats bit for bit, for any number of
+//! threads, and a run that was interrupted and resumed from its checkpoint gives the bits of one that was not.
+//!
+//! ```
+//! use tove_data::TensorDataset;
+//! use tove_nn::{Classification, Mlp, Progress, Rng, Trainer};
+//! use tove_optim::Adam;
+//! use tove_tensor::Tensor;
+//!
+//! let x = Tensor::from([[0.0f32, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]);
+//! let xor = TensorDataset::new(x, Tensor::from([0i64, 1, 1, 0]))?;
+//! let mut net = Mlp::new(&[2, 16, 2], &mut Rng::new(1));
+//! let mut trainer = Trainer::new(Adam::new(0.05)).epochs(100).batch_size(4).progress(Progress::Silent);
+//! let report = trainer.fit(&mut net, &Classification::new(), &xor, Some(&xor))?;
+//! assert_eq!(report.score("accuracy"), Some(1.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod callback;
+mod checkpoint;
+mod collective;
+mod interrupt;
+mod loader;
+mod log;
+mod report;
+mod run;
+mod task;
+mod tensorboard;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use tove_data::Dataset;
+use tove_optim::{Optimizer, ReduceOnPlateau, Schedule};
+
+use crate::{Error, Module, Result};
+
+pub use callback::{Callback, Step};
+pub use collective::{Collective, Local};
+pub use interrupt::interrupt_flag;
+pub use loader::Flow;
+pub use log::Progress;
+pub use report::{Ending, Evaluation, Report, Scores};
+pub use run::evaluate;
+pub use task::{Better, Classification, Regression, Scored, Task};
+
+/// How long to train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    Epochs(usize),
+    Steps(u64),
+}
+
+/// When to stop early.
+#[derive(Clone, Debug, PartialEq)]
+struct Patience {
+    /// Evaluations without improvement that are put up with.
+    evaluations: usize,
+    /// What counts as an improvement.
+    margin: f64,
+}
+
+/// Trains nets. Settings are given by the methods; see the [module's documentation](self).
+pub struct Trainer<'c> {
+    optimizer: Box<dyn Optimizer>,
+    /// The step size that the schedule multiplies.
+    learning_rate: f64,
+    length: Length,
+    batch_size: usize,
+    evaluation_batch: usize,
+    shuffle: bool,
+    drop_last: bool,
+    seed: u64,
+    evaluate_every: Option<u64>,
+    watch: String,
+    patience: Option<Patience>,
+    restore_best: bool,
+    clip_norm: Option<f64>,
+    clip_value: Option<f64>,
+    schedule: Option<Schedule>,
+    plateau: Option<ReduceOnPlateau>,
+    checkpoint: Option<PathBuf>,
+    checkpoint_every: Option<u64>,
+    log: Option<PathBuf>,
+    tensorboard: Option<PathBuf>,
+    progress: Progress,
+    stop: Option<Arc<AtomicBool>>,
+    callbacks: Vec<Box<dyn Callback + 'c>>,
+    collective: Box<dyn Collective>,
+}
+
+impl<'c> Trainer<'c> {
+    /// Ten epochs of shuffled batches of 32 with this optimiser.
+    pub fn new(optimizer: impl Optimizer + 'static) -> Trainer<'c> {
+        Trainer {
+            learning_rate: optimizer.learning_rate(),
+            optimizer: Box::new(optimizer),
+            length: Length::Epochs(10),
+            batch_size: 32,
+            evaluation_batch: 256,
+            shuffle: true,
+            drop_last: false,
+            seed: 0,
+            evaluate_every: None,
+            watch: "loss".into(),
+            patience: None,
+            restore_best: false,
+            clip_norm: None,
+            clip_value: None,
+            schedule: None,
+            plateau: None,
+            checkpoint: None,
+            checkpoint_every: None,
+            log: None,
+            tensorboard: None,
+            progress: Progress::Auto,
+            stop: None,
+            callbacks: Vec::new(),
+            collective: Box::new(Local),
+        }
+    }
+
+    /// Trains for so many epochs.
+    #[must_use]
+    pub fn epochs(self, epochs: usize) -> Self {
+        Trainer { length: Length::Epochs(epochs), ..self }
+    }
+
+    /// Trains for so many steps, however many epochs that is.
+    #[must_use]
+    pub fn steps(self, steps: u64) -> Self {
+        Trainer { length: Length::Steps(steps), ..self }
+    }
+
+    /// Samples per step; initially 32.
+    #[must_use]
+    pub fn batch_size(self, batch_size: usize) -> Self {
+        Trainer { batch_size, ..self }
+    }
+
+    /// Samples per batch of an evaluation; initially 256. It changes the speed, not the scores.
+    #[must_use]
+    pub fn evaluation_batch(self, evaluation_batch: usize) -> Self {
+        Trainer { evaluation_batch, ..self }
+    }
+
+    /// Whether every epoch has an order of its own; initially it does.
+    #[must_use]
+    pub fn shuffle(self, shuffle: bool) -> Self {
+        Trainer { shuffle, ..self }
+    }
+
+    /// Whether a last batch with fewer samples than the others is left out; initially it is kept.
+    #[must_use]
+    pub fn drop_last(self, drop_last: bool) -> Self {
+        Trainer { drop_last, ..self }
+    }
+
+    /// Decides the order of samples, dropout and augmentation; initially 0.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Trainer { seed, ..self }
+    }
+
+    /// Evaluates every so many steps instead of after each epoch.
+    #[must_use]
+    pub fn evaluate_every(self, steps: u64) -> Self {
+        Trainer { evaluate_every: Some(steps), ..self }
+    }
+
+    /// Watches this score of the validation set, for the best weights, early stopping and plateaus; initially `loss`.
+    #[must_use]
+    pub fn watch(self, score: &str) -> Self {
+        Trainer { watch: score.to_owned(), ..self }
+    }
+
+    /// Stops after this many evaluations without an improvement of more than `margin`, and takes the best weights back.
+    #[must_use]
+    pub fn early_stopping(self, evaluations: usize, margin: f64) -> Self {
+        Trainer { patience: Some(Patience { evaluations, margin }), restore_best: true, ..self }
+    }
+
+    /// Takes the weights with the best watched score back at the end.
+    #[must_use]
+    pub fn keep_best(self) -> Self {
+        Trainer { restore_best: true, ..self }
+    }
+
+    /// Scales all gradients together so that their norm is at most this.
+    #[must_use]
+    pub fn clip_norm(self, norm: f64) -> Self {
+        Trainer { clip_norm: Some(norm), ..self }
+    }
+
+    /// Cuts every entry of the gradients to ±this.
+    #[must_use]
+    pub fn clip_value(self, value: f64) -> Self {
+        Trainer { clip_value: Some(value), ..self }
+    }
+
+    /// Multiplies the step size by a factor that depends on the step.
+    #[must_use]
+    pub fn schedule(self, schedule: Schedule) -> Self {
+        Trainer { schedule: Some(schedule), ..self }
+    }
+
+    /// Multiplies the step size by a factor that falls when the watched score no longer improves.
+    #[must_use]
+    pub fn plateau(self, plateau: ReduceOnPlateau) -> Self {
+        Trainer { plateau: Some(plateau), ..self }
+    }
+
+    /// Keeps everything needed to go on in this file: after every evaluation, when interrupted, and at the end. If the file
+    /// is there when training starts, training goes on from it.
+    #[must_use]
+    pub fn checkpoint(self, path: impl Into<PathBuf>) -> Self {
+        Trainer { checkpoint: Some(path.into()), ..self }
+    }
+
+    /// Writes the checkpoint every so many steps, too.
+    #[must_use]
+    pub fn checkpoint_every(self, steps: u64) -> Self {
+        Trainer { checkpoint_every: Some(steps), ..self }
+    }
+
+    /// Appends a line of JSON per step and evaluation to this file.
+    #[must_use]
+    pub fn log(self, path: impl Into<PathBuf>) -> Self {
+        Trainer { log: Some(path.into()), ..self }
+    }
+
+    /// Writes TensorBoard events to this folder.
+    #[must_use]
+    pub fn tensorboard(self, folder: impl Into<PathBuf>) -> Self {
+        Trainer { tensorboard: Some(folder.into()), ..self }
+    }
+
+    /// What a person sees; initially a bar on a terminal and lines elsewhere.
+    #[must_use]
+    pub fn progress(self, progress: Progress) -> Self {
+        Trainer { progress, ..self }
+    }
+
+    /// Finishes the step, saves and returns when this flag is raised.
+    #[must_use]
+    pub fn stop_when(self, flag: Arc<AtomicBool>) -> Self {
+        Trainer { stop: Some(flag), ..self }
+    }
+
+    /// Finishes the step, saves and returns at Ctrl-C; a second one ends the program.
+    ///
+    /// # Errors
+    /// If the system refuses the handler.
+    pub fn interruptible(self) -> Result<Self> {
+        Ok(Trainer { stop: Some(interrupt_flag()?), ..self })
+    }
+
+    /// Tells this of every step and evaluation.
+    #[must_use]
+    pub fn callback(mut self, callback: impl Callback + 'c) -> Self {
+        self.callbacks.push(Box::new(callback));
+        self
+    }
+
+    /// Trains together with other processes: each takes its share of the batches, gradients are averaged over all.
+    #[must_use]
+    pub fn collective(self, collective: impl Collective + 'static) -> Self {
+        Trainer { collective: Box::new(collective), ..self }
+    }
+
+    /// The optimiser with its state.
+    pub fn optimizer(&self) -> &dyn Optimizer {
+        &*self.optimizer
+    }
+
+    /// Trains `net` for `task` on `train`, and evaluates it on `validation`.
+    ///
+    /// # Errors
+    /// If a setting or the data do not fit, a file cannot be written, or the training diverges: then the net keeps the
+    /// weights it had when the loss was last finite.
+    pub fn fit<M: Module, D: Dataset + ?Sized>(
+        &mut self,
+        net: &mut M,
+        task: &impl Task<M>,
+        train: &D,
+        validation: Option<&dyn Dataset>,
+    ) -> Result<Report> {
+        self.check(train, validation)?;
+        run::Training::start(self, net, task, train, validation)?.run()
+    }
+
+    fn check<D: Dataset + ?Sized>(&self, train: &D, validation: Option<&dyn Dataset>) -> Result<()> {
+        let wrong = |name, problem: &str| Err(Error::setting("Trainer", name, problem));
+        if train.len() == 0 {
+            return wrong("training set", "is empty; there is nothing to learn from");
+        }
+        if validation.is_some_and(|set| set.len() == 0) {
+            return wrong("validation set", "is empty; leave it out or give it samples");
+        }
+        if self.batch_size == 0 || self.evaluation_batch == 0 {
+            return wrong("batch_size", "is 0; a batch needs at least one sample");
+        }
+        if self.drop_last && train.len() < self.batch_size {
+            return wrong("drop_last", "leaves no batch at all: the set is smaller than one; take smaller batches");
+        }
+        if self.evaluate_every == Some(0) || self.checkpoint_every == Some(0) {
+            return wrong("evaluate_every", "is 0 steps; give at least 1");
+        }
+        let positive = |limit: Option<f64>| limit.is_none_or(|limit| limit > 0.0);
+        if !positive(self.clip_norm) || !positive(self.clip_value) {
+            return wrong("clip", "must be positive");
+        }
+        if (self.patience.is_some() || self.restore_best) && validation.is_none() {
+            return wrong("early_stopping", "needs a validation set to watch");
+        }
+        Ok(())
+    }
+}
