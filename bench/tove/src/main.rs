@@ -8,6 +8,7 @@ mod attention;
 mod convolution;
 mod data;
 mod derivatives;
+mod gpt;
 mod memory;
 mod nets;
 mod products;

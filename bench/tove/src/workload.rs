@@ -18,8 +18,10 @@ pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, S
     match id {
         "selftest" => crate::selftest::make(parameters).map(Some),
         "W1" | "W2" => crate::nets::make_training(parameters).map(Some),
+        "W5" => crate::gpt::make_training(parameters).map(Some),
         "W6" => crate::nets::make_prediction(parameters).map(Some),
         "W7" => crate::derivatives::make(parameters).map(Some),
+        "W8" => crate::gpt::make_generation(parameters).map(Some),
         "W11" => crate::products::make_sum(parameters).map(Some),
         "W12" => crate::products::make_product(parameters).map(Some),
         "W13" => crate::w13::make(parameters).map(Some),

@@ -9,7 +9,7 @@
 use tove_tensor::{DType, Tensor, TryOps, no_grad};
 
 use crate::module::{Buffer, Name, WalkMut};
-use crate::{Error, Init, Layer, Linear, Module, ModuleExt, Pass, Report, Result, Rng};
+use crate::{Error, Init, Layer, LayerReport, Linear, Module, ModuleExt, Pass, Result, Rng};
 
 /// A fully-connected layer with a low-rank adapter: y = x Wᵀ + b + (α / r) (x Aᵀ) Bᵀ. W and b are frozen.
 ///
@@ -60,7 +60,7 @@ impl Layer for LowRankLinear {
         let rank = self.lora_a.dims()[0] as u64;
         let per_row = 2 * rank * (self.base.inputs() + self.base.outputs()) as u64;
         let rows = y.numel() as u64 / self.base.outputs().max(1) as u64;
-        pass.tell(self, x, &y, || Report { flops: rows * per_row, ..Report::default() });
+        pass.tell(self, x, &y, || LayerReport { flops: rows * per_row, ..LayerReport::default() });
         Ok(y)
     }
 }

@@ -37,7 +37,7 @@ fn causal_and_frequencies() {
     let x = Key::new(2).normal([6, 16], DType::F64);
     let blocks =
         |x: &Tensor| wide.blocks.iter().fold(x.clone(), |x, b| b.attend(&x, true, None, &Pass::eval()).unwrap());
-    let derivative = jacobian(blocks)(&x).abs().max_axes(&[1, 3], false); // (T, T)
+    let derivative = jacobian(blocks, &x).abs().max_axes(&[1, 3], false); // (T, T)
     for (t, row) in derivative.to_vec::<f64>().chunks(6).enumerate() {
         assert!(row[..=t].iter().all(|d| *d > 0.0) && row[t + 1..].iter().all(|d| *d == 0.0), "{t}: {row:?}");
     }

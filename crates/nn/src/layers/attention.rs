@@ -11,7 +11,7 @@ use tove_tensor::{Activation, DType, Tensor, TryIndex, TryNorm, TryOps};
 
 use super::linear::draw;
 use super::{Layer, Linear, parameter};
-use crate::{Error, Init, Module, Pass, Report, Result, Rng};
+use crate::{Error, Init, LayerReport, Module, Pass, Result, Rng};
 
 /// Self-attention with several heads. Names and first values are those of `torch.nn.MultiheadAttention`.
 ///
@@ -118,10 +118,10 @@ impl MultiHeadAttention {
     }
 
     /// What the projection and the attention cost; the output projection reports for itself.
-    fn report(&self, x: &Tensor) -> Report {
+    fn report(&self, x: &Tensor) -> LayerReport {
         let (tokens, width) = (x.dims()[x.rank() - 2] as u64, self.width() as u64);
         let rows = x.numel() as u64 / width;
-        Report { flops: rows * width * (6 * width + 4 * tokens), sees_all: true, ..Report::default() }
+        LayerReport { flops: rows * width * (6 * width + 4 * tokens), sees_all: true, ..LayerReport::default() }
     }
 }
 

@@ -6,7 +6,7 @@ use tove_tensor::{DType, Tensor, TryOps};
 
 use super::Layer;
 use super::linear::draw;
-use crate::{Error, Init, Module, Pass, Report, Result, Rng};
+use crate::{Error, Init, LayerReport, Module, Pass, Result, Rng};
 
 /// Adds a learned vector per position to x (…, tokens, width). First values are normal with deviation 0.02.
 ///
@@ -39,7 +39,7 @@ impl LearnedPosition {
 impl Layer for LearnedPosition {
     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
         let y = add_rows(x, &self.weight, "LearnedPosition")?;
-        pass.tell(self, x, &y, || Report { flops: y.numel() as u64, ..Report::default() });
+        pass.tell(self, x, &y, || LayerReport { flops: y.numel() as u64, ..LayerReport::default() });
         Ok(y)
     }
 }
@@ -82,7 +82,7 @@ impl Layer for SinusoidalPosition {
     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
         let dtype = if x.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
         let y = add_rows(x, &self.table.try_to_dtype(dtype)?, "SinusoidalPosition")?;
-        pass.tell(self, x, &y, || Report { flops: y.numel() as u64, ..Report::default() });
+        pass.tell(self, x, &y, || LayerReport { flops: y.numel() as u64, ..LayerReport::default() });
         Ok(y)
     }
 }
