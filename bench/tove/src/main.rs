@@ -9,6 +9,7 @@ mod cnn;
 mod convolution;
 mod data;
 mod derivatives;
+mod gpt;
 mod memory;
 mod nets;
 mod products;

@@ -1,6 +1,7 @@
 //! Layers: modules from one tensor to one tensor.
 
 mod activation;
+mod attention;
 mod conv;
 mod dropout;
 mod embedding;
@@ -8,13 +9,17 @@ mod linear;
 mod norm;
 mod pad;
 mod pool;
+mod position;
 mod sequential;
+mod transformer;
 
 use tove_tensor::Tensor;
 
 use crate::{Module, Pass, Result};
 
 pub use activation::{Nonlinearity, PRelu};
+pub(crate) use attention::merge_heads;
+pub use attention::{MultiHeadAttention, padding_mask};
 pub use conv::{Conv1d, Conv2d, ConvTranspose2d, output_size, unreached};
 pub use dropout::{Dropout, DropoutScaling};
 pub use embedding::Embedding;
@@ -22,7 +27,10 @@ pub use linear::Linear;
 pub use norm::{BatchNorm, LayerNorm};
 pub use pad::CircularPad2d;
 pub use pool::{AvgPool1d, AvgPool2d, Flatten, GlobalAvgPool2d, MaxPool1d, MaxPool2d};
+pub(crate) use position::small_normal;
+pub use position::{LearnedPosition, SinusoidalPosition};
 pub use sequential::{Residual, Sequential};
+pub use transformer::{BlockConfig, TransformerBlock, TransformerEncoder};
 
 /// A module from one tensor to one tensor.
 pub trait Layer: Module {

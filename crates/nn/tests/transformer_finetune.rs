@@ -1,0 +1,190 @@
+//! Learning without labels, and fine-tuning with all weights or few.
+
+mod transformer_common;
+
+use tove_nn::*;
+use tove_optim::Adam;
+use tove_tensor::{CrossEntropy, DType, Key, Tensor};
+use transformer_common::{accuracy, close, train};
+
+const WORDS: usize = 8;
+const LENGTH: usize = 10;
+
+/// Texts that count up or down modulo 8 from anywhere, one step in ten being a random word; and which of the two. Every
+/// word is equally likely in both kinds.
+fn counting(count: usize, seed: u64) -> (Tensor, Tensor) {
+    let key = Key::new(seed);
+    let up = key.fold(0).bernoulli(0.5, [count]).to_vec::<bool>();
+    let words = key.fold(1).integers(0, WORDS as i64, [count, LENGTH]).to_vec::<i64>();
+    let noise = key.fold(2).bernoulli(0.1, [count, LENGTH]).to_vec::<bool>();
+    let mut tokens = Vec::with_capacity(count * LENGTH);
+    for (row, &up) in up.iter().enumerate() {
+        let mut word = words[row * LENGTH];
+        for t in 0..LENGTH {
+            let at = row * LENGTH + t;
+            word = if noise[at] { words[at] } else { (word + if up { 1 } else { 7 }) % WORDS as i64 };
+            tokens.push(word);
+        }
+    }
+    let labels: Vec<i64> = up.into_iter().map(i64::from).collect();
+    (Tensor::from_vec(tokens, [count, LENGTH]), Tensor::from(labels))
+}
+
+/// Test accuracy of a linear classifier on the encoder's mean features, trained on few labels.
+fn probe(encoder: &SequenceEncoder, labelled: &(Tensor, Tensor), test: &(Tensor, Tensor)) -> f64 {
+    let features = |tokens: &Tensor| {
+        encoder.features(tokens, None, &Pass::eval()).unwrap().detach().mean_axes(&[1], false).contiguous()
+    };
+    let x = features(&labelled.0);
+    let mut head = Linear::new(x.dims()[1], 2, &mut Rng::new(3));
+    train(&mut head, 0.02, 200, |head, _| {
+        let loss = head.forward(&x, &Pass::eval()).unwrap().cross_entropy(&labelled.1, &CrossEntropy::default());
+        loss + head.weight.square().sum() * 1e-3
+    });
+    accuracy(&head.forward(&features(&test.0), &Pass::eval()).unwrap(), &test.1)
+}
+
+#[test]
+fn l26_hidden_words_teach_features_that_help_with_few_labels() {
+    // Targets come from the text alone.
+    let masking = Masking { rate: 0.2, ..Masking::new(WORDS as i64, WORDS) };
+    let (tokens, _) = counting(2000, 1);
+    let hidden = masking.hide(&tokens, Key::new(2)).unwrap();
+    let (seen, asked, original) =
+        (hidden.inputs.to_vec::<i64>(), hidden.targets.to_vec::<i64>(), tokens.to_vec::<i64>());
+    let (mut asked_count, mut masked_count, mut kept_count) = (0.0, 0.0, 0.0);
+    for ((&seen, &asked), &original) in seen.iter().zip(&asked).zip(&original) {
+        if asked == IGNORED {
+            assert_eq!(seen, original);
+        } else {
+            assert_eq!(asked, original);
+            asked_count += 1.0;
+            masked_count += f64::from(u8::from(seen == WORDS as i64));
+            kept_count += f64::from(u8::from(seen == original));
+        }
+    }
+    // Shares 0.2 of all, then 0.8 masked and 0.1 + 0.1 / 8 as before; 20,000 tokens.
+    assert!((asked_count / 20_000.0 - 0.2f64).abs() < 0.015);
+    assert!((masked_count / asked_count - 0.8f64).abs() < 0.03 && (kept_count / asked_count - 0.1125f64).abs() < 0.03);
+
+    let config = EncoderConfig::new(WORDS + 1, LENGTH, Readout::PerToken, WORDS + 1);
+    let fresh = SequenceEncoder::new(&config, &mut Rng::new(5)).unwrap();
+    let mut net = fresh.clone();
+    train(&mut net, 3e-3, 400, |net, step| {
+        let hidden = masking.hide(&counting(64, 100 + step).0, Key::new(step)).unwrap();
+        masked_token_loss(&net.forward(&hidden.inputs, &Pass::eval()).unwrap(), &hidden.targets).unwrap()
+    });
+    let counts = tokens.reshape([20_000]).bincount(None, WORDS).to_f64_vec();
+    let unigram: f64 = counts.iter().map(|n| -(n / 20_000.0) * (n / 20_000.0).ln()).sum();
+    let logits = net.forward(&hidden.inputs, &Pass::eval()).unwrap();
+    let loss = masked_token_loss(&logits, &hidden.targets).unwrap().item::<f32>() as f64;
+    assert!(loss < 0.7 * unigram, "masked-token loss {loss}, unigram entropy {unigram}");
+
+    let test = counting(1000, 77);
+    let mean = |encoder: &SequenceEncoder| {
+        (0..3).map(|seed| probe(encoder, &counting(16, 200 + seed), &test)).sum::<f64>() / 3.0
+    };
+    let (pretrained, from_scratch) = (mean(&net), mean(&fresh));
+    assert!(pretrained > 0.9 && pretrained > from_scratch + 0.15, "{pretrained} pretrained, {from_scratch} without");
+}
+
+/// Points of R¹⁰ and whether a curved function of them is positive; the shift moves them along one direction first.
+fn points(count: usize, seed: u64, shift: f64) -> (Tensor, Tensor) {
+    let x = Key::new(seed).normal([count, 10], DType::F32);
+    let along = (x.narrow(1, 0, 1) + x.narrow(1, 1, 1)) * shift;
+    let moved = |axis: usize, sign: f64| x.narrow(1, axis, 1) + &along * sign;
+    let score =
+        (moved(2, 1.0) * 1.5).tanh() + (moved(3, -1.0) * 1.5).tanh() * x.narrow(1, 4, 1) + x.narrow(1, 5, 1) * 0.5;
+    (x, score.gt_scalar(0.0).to_dtype(DType::I64).reshape([count]))
+}
+
+fn cross_entropy(net: &Mlp, data: &(Tensor, Tensor)) -> Tensor {
+    net.forward(&data.0, &Pass::eval()).unwrap().cross_entropy(&data.1, &CrossEntropy::default())
+}
+
+fn score(net: &Mlp, data: &(Tensor, Tensor)) -> f64 {
+    accuracy(&net.forward(&data.0, &Pass::eval()).unwrap(), &data.1)
+}
+
+/// Asserts that parameters have kept their bits, but for those named.
+fn kept(before: &Mlp, after: &Mlp, but: impl Fn(&str) -> bool) {
+    for ((name, old), (_, new)) in before.state().into_iter().zip(after.state()) {
+        assert_eq!(old.to_vec::<f32>() == new.to_vec::<f32>(), !but(&name), "{name}");
+    }
+}
+
+#[test]
+fn l28_fine_tuning_full_and_with_few_parameters() {
+    let (sizes, mut rng) = ([10, 48, 48, 2], Rng::new(1));
+    let (source, target, test) = (points(2000, 1, 0.0), points(1000, 2, 1.0), points(2000, 3, 1.0));
+    let mut first = Mlp::new(&sizes, &mut rng);
+    train(&mut first, 5e-3, 300, |net, _| cross_entropy(net, &source));
+    let before = score(&first, &test);
+
+    let mut full = first.clone();
+    train(&mut full, 5e-3, 200, |net, _| cross_entropy(net, &target));
+    let all = score(&full, &test);
+    assert!(score(&first, &points(2000, 4, 0.0)) > 0.9 && all > before + 0.1, "shift {before}, full {all}");
+
+    // Low-rank adapters: r (d + k) numbers for each d × k matrix.
+    let mut adapted = first.clone();
+    let names = ["layers.0.weight", "layers.1.weight"];
+    let mut adapters = Adapters::new(&mut adapted, &names, 4, 8.0, &mut rng).unwrap();
+    assert_eq!(adapters.count_trainable(), 4 * (48 + 10) + 4 * (48 + 48));
+    assert_eq!(adapted.count_trainable(), 0);
+    let mut adam = Adam::new(1e-2);
+    for _ in 0..300 {
+        adapters.install(&mut adapted).unwrap();
+        cross_entropy(&adapted, &target).backward();
+        adam.step(&mut adapters.parameters_mut()).unwrap();
+    }
+    adapters.install(&mut adapted).unwrap();
+    let low_rank = score(&adapted, &test);
+    assert!(low_rank > all - 0.03, "low rank {low_rank}, full {all}");
+    let with_adapters = adapted.forward(&test.0, &Pass::eval()).unwrap();
+    adapters.remove(&mut adapted).unwrap();
+    kept(&first, &adapted, |_| false); // bit-identical underneath
+    adapters.merge(&mut adapted).unwrap();
+    close(&adapted.forward(&test.0, &Pass::eval()).unwrap(), &with_adapters);
+    kept(&first, &adapted, |name| names.contains(&name));
+    assert_eq!(adapted.count_trainable(), adapted.count_parameters());
+
+    // Biases only, head only: what is frozen stays as it was.
+    let mut biases = first.clone();
+    assert_eq!(train_biases_only(&mut biases).unwrap(), 48 + 48 + 2);
+    train(&mut biases, 1e-2, 200, |net, _| cross_entropy(net, &target));
+    kept(&first, &biases, |name| name.ends_with("bias"));
+    let mut head = first.clone();
+    assert_eq!(train_part_only(&mut head, "layers.2").unwrap(), 49 * 2);
+    train(&mut head, 1e-2, 200, |net, _| cross_entropy(net, &target));
+    kept(&first, &head, |name| name.starts_with("layers.2"));
+    assert!(score(&biases, &test) > before && score(&head, &test) > before);
+}
+
+#[test]
+fn an_adapted_layer_learns_merges_and_refuses_bad_ranks() {
+    let mut rng = Rng::new(2);
+    let plain = Linear::new(6, 5, &mut rng);
+    let mut layer = LowRankLinear::new(plain.clone(), 2, 4.0, &mut rng).unwrap();
+    assert_eq!((layer.count_trainable(), layer.count_parameters()), (2 * (6 + 5), 2 * 11 + 35));
+    let x = Key::new(1).normal([32, 6], DType::F32);
+    let y = Key::new(2).normal([32, 5], DType::F32);
+    let first = layer.forward(&x, &Pass::eval()).unwrap();
+    assert_eq!(first.to_vec::<f32>(), plain.forward(&x, &Pass::eval()).unwrap().to_vec::<f32>());
+    let loss = |layer: &LowRankLinear| (layer.forward(&x, &Pass::eval()).unwrap() - &y).square().mean();
+    let before = loss(&layer).item::<f32>();
+    train(&mut layer, 0.05, 50, |layer, _| loss(layer));
+    assert!(loss(&layer).item::<f32>() < before);
+    assert_eq!(layer.base.weight.to_vec::<f32>(), plain.weight.to_vec::<f32>());
+    let outputs = layer.forward(&x, &Pass::eval()).unwrap();
+    let merged = layer.merge().unwrap();
+    close(&merged.forward(&x, &Pass::eval()).unwrap(), &outputs);
+    assert_eq!(merged.count_trainable(), 35);
+    assert!(LowRankLinear::new(plain.clone(), 0, 1.0, &mut rng).is_err());
+    assert!(LowRankLinear::new(plain, 6, 1.0, &mut rng).unwrap_err().to_string().contains("between 1 and 5"));
+    let mut net = Mlp::new(&[4, 8, 1], &mut rng);
+    let error = Adapters::new(&mut net, &["layers.0.wieght"], 2, 1.0, &mut rng).unwrap_err().to_string();
+    assert!(error.contains("layers.0.weight"), "{error}");
+    assert!(Adapters::new(&mut net, &["layers.0.bias"], 1, 1.0, &mut rng).is_err());
+    assert!(Masking { rate: 0.0, ..Masking::new(0, 2) }.hide(&Tensor::from([1i64]), Key::new(0)).is_err());
+}
