@@ -18,7 +18,6 @@ pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, S
     match id {
         "selftest" => crate::selftest::make(parameters).map(Some),
         "W1" | "W2" | "W3" => crate::nets::make_training(parameters).map(Some),
-        "W1" | "W2" => crate::nets::make_training(parameters).map(Some),
         "W4" => crate::cnn::make(parameters).map(Some),
         "W5" => crate::gpt::make_training(parameters).map(Some),
         "W6" => crate::nets::make_prediction(parameters).map(Some),

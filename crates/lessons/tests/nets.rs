@@ -1,5 +1,7 @@
 //! H1, H2, H18, H20, H27, I2 and I8: what nets do, unrolled.
 
+#![allow(clippy::unwrap_used)]
+
 #[path = "../../tensor/tests/common/mod.rs"]
 mod fixtures;
 

@@ -96,7 +96,7 @@ fn long_chains_neither_overflow_nor_leak() {
     let x = Tensor::scalar(1.0).requires_grad();
     let mut y = x.clone();
     for _ in 0..100_000 {
-        y = y + 1e-6;
+        y += 1e-6;
     }
     y.backward();
     close(&x.grad().unwrap(), &[1.0]);

@@ -6,7 +6,10 @@ use tove::prelude::*;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sets = match data::sets::fashion_mnist(None) {
         Ok(sets) => sets,
-        Err(error) => return Ok(println!("SKIPPED: {error}")),
+        Err(error) => {
+            println!("SKIPPED: {error}");
+            return Ok(());
+        }
     };
     let mut rng = Rng::new(1);
     let mut net = Sequential::new().add(Flatten::new()).add(Mlp::new(&[784, 256, 128, 10], &mut rng).dropout(0.1));

@@ -6,7 +6,10 @@ use tove::prelude::*;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sets = match data::sets::fashion_mnist(None) {
         Ok(sets) => sets,
-        Err(error) => return Ok(println!("SKIPPED: {error}")),
+        Err(error) => {
+            println!("SKIPPED: {error}");
+            return Ok(());
+        }
     };
     let config = CnnConfig { dropout: 0.25, ..CnnConfig::new([1, 28, 28], 10) };
     let mut net = Cnn::new(&config, &mut Rng::new(1))?;

@@ -6,7 +6,10 @@ use tove::prelude::*;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sets = match data::sets::fashion_mnist(None) {
         Ok(sets) => sets,
-        Err(error) => return Ok(println!("SKIPPED: {error}")),
+        Err(error) => {
+            println!("SKIPPED: {error}");
+            return Ok(());
+        }
     };
     let train = sets.train.subset((0..10_000).collect())?;
     let mut net = VisionTransformer::new(&VitConfig::digits(), &mut Rng::new(1))?;

@@ -8,7 +8,10 @@ use tove::prelude::*;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let text = match data::sets::tinyshakespeare(None) {
         Ok(text) => text,
-        Err(error) => return Ok(println!("SKIPPED: {error}")),
+        Err(error) => {
+            println!("SKIPPED: {error}");
+            return Ok(());
+        }
     };
     let vocabulary = CharVocabulary::from_text(&text)?;
     let tokens = vocabulary.encode(&text)?;

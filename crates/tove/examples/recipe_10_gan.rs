@@ -47,9 +47,9 @@ fn main() -> Result<(), Failure> {
     let digits = data::sets::digits()?.x().flatten(1) * 2.0 - 1.0;
     let gan = train(&digits, 32, [&[32, 256, 256, 64], &[64, 256, 256, 1]], 6000, 2e-4)?;
     let fake = gan.generator.forward(&Key::new(6).normal([1000, 32], DType::F32), &Pass::eval())?;
-    for row in 0..8 {
+    for row in 0..8usize {
         let line = |image: usize| -> String {
-            let pixel = |column| fake.at::<f32>(&[image, row * 8 + column]);
+            let pixel = |column: usize| fake.at::<f32>(&[image, row * 8 + column]);
             (0..8).map(|column| [' ', '.', 'o', '#'][((pixel(column) + 1.0) * 2.0).clamp(0.0, 3.0) as usize]).collect()
         };
         println!("{}", (0..8).map(line).collect::<Vec<_>>().join("  "));
