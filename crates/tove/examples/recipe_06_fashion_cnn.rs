@@ -13,7 +13,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", summary(&net, &Tensor::zeros([1, 1, 28, 28], DType::F32))?);
     let (epochs, batch) = (8, 128);
     let schedule = Schedule::one_cycle(epochs as u64 * 60_000 / batch as u64);
-    let mut trainer = Trainer::new(Adam::new(3e-3)).epochs(epochs).batch_size(batch).schedule(schedule).interruptible()?;
+    let mut trainer =
+        Trainer::new(Adam::new(3e-3)).epochs(epochs).batch_size(batch).schedule(schedule).interruptible()?;
     let report = trainer.fit(&mut net, &Classification::new(), &sets.train, Some(&sets.test))?;
     println!("{report}");
     assert!(report.score("accuracy") >= Some(0.92));

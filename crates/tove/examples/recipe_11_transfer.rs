@@ -31,7 +31,8 @@ fn main() -> Result<(), Failure> {
 
     // Ten labels of each of the other classes.
     let labels = second.y().to_vec::<i64>();
-    let few: Vec<usize> = (0..5).flat_map(|c| (0..labels.len()).filter(|&i| labels[i] == c).take(10).collect::<Vec<_>>()).collect();
+    let few: Vec<usize> =
+        (0..5).flat_map(|c| (0..labels.len()).filter(|&i| labels[i] == c).take(10).collect::<Vec<_>>()).collect();
     let rest: Vec<usize> = (0..labels.len()).filter(|i| !few.contains(i)).collect();
     let pick = |x: &Tensor, rows: &[usize]| -> Result<TensorDataset, Failure> {
         let rows = Tensor::from(rows.iter().map(|&row| row as i64).collect::<Vec<_>>());
