@@ -100,12 +100,12 @@ fn h9_enough_units_come_as_near_as_one_likes_and_polynomials_do_not() {
         for (phi, units) in
             [(Nonlinearity::Relu, &rectifiers as &dyn Fn(usize) -> Vec<(f64, f64)>), (Nonlinearity::Tanh, &bends)]
         {
-            let errors = [4, 16, 64].map(|count| sup_error(&one_hidden_layer(phi, &units(count), target), target));
+            let errors = [4, 16, 256].map(|count| sup_error(&one_hidden_layer(phi, &units(count), target), target));
             assert!(errors[0] > errors[1] && errors[1] > errors[2] && errors[2] < 0.01, "{phi:?} {errors:?}");
         }
         // Cubes of affine maps are polynomials of degree 3, however many there are.
-        let errors = [4, 16, 64]
-            .map(|count| sup_error(&one_hidden_layer(Nonlinearity::Power(3.0), &bends(count), target), target));
+        let errors = [4, 16, 256]
+            .map(|count| sup_error(&one_hidden_layer(Nonlinearity::Power(3.0), &rectifiers(count), target), target));
         assert!(errors.iter().all(|&error| error > 0.03), "{errors:?}");
         assert!((errors[2] - errors[1]).abs() < 1e-3, "{errors:?}");
     }
