@@ -1,4 +1,5 @@
 //! What goes into a derivative rule and comes out of it is checked: structure, shape and element type.
+#![allow(clippy::unwrap_used)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,4 +1,5 @@
 //! Results that a shorter way of computing would spoil.
+#![allow(clippy::unwrap_used)]
 
 use tove_tensor::{
     CustomOp, Error, GradCheck, Scheme, Tensor, TryIndex, TryOps, TryReduce, grad, gradcheck, numerical_jacobian,

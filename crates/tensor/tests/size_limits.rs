@@ -1,4 +1,5 @@
 //! Shapes too large to address and memory that is not there are errors, whichever way they come about.
+#![allow(clippy::unwrap_used)]
 
 use tove_tensor::random::Key;
 use tove_tensor::{ConvOptions, DType, Error, Tensor, TryConv, TryIndex, TryNorm, TryOps, TryReduce, TryUnary};

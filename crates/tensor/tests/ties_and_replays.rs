@@ -1,4 +1,5 @@
 //! Derivatives of decompositions at equal values, and traces replayed on new arguments.
+#![allow(clippy::unwrap_used)]
 
 use tove_tensor::linalg::{eigh, svd};
 use tove_tensor::{DType, Tensor, Trace, grad, jvp};

@@ -1,4 +1,5 @@
 //! Tensors of whole numbers: exact against numbers of every kind, and with the rounding of Python.
+#![allow(clippy::unwrap_used)]
 
 use tove_tensor::{DType, Error, Tensor, TryOps};
 
