@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use serde_json::Value;
 use tove_nn::{Gpt, GptConfig, ModuleExt, Pass, Rng, Sampling};
-use tove_optim::{AdamW, Group, Optimizer, bias_or_norm, clip_norm};
+use tove_optim::{AdamW, Group, bias_or_norm, clip_norm};
 use tove_tensor::{Key, Tensor};
 
 use crate::data;
