@@ -1,5 +1,7 @@
 //! What attention and its nets are built to do: averages, scaling, order, locality, padding.
 
+#![allow(clippy::unwrap_used)]
+
 mod transformer_common;
 
 use tove_data::CharVocabulary;

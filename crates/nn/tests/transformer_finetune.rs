@@ -1,5 +1,7 @@
 //! Learning without labels, and fine-tuning with all weights or few.
 
+#![allow(clippy::unwrap_used)]
+
 mod transformer_common;
 
 use tove_nn::*;
@@ -7,27 +9,27 @@ use tove_optim::Adam;
 use tove_tensor::{CrossEntropy, DType, Key, Tensor};
 use transformer_common::{accuracy, close, train};
 
-const WORDS: usize = 8;
+const WORDS: usize = 64;
 const LENGTH: usize = 10;
 
-/// Texts that count up or down modulo 8 from anywhere, one step in ten being a random word; and which of the two. Every
-/// word is equally likely in both kinds.
-fn counting(count: usize, seed: u64) -> (Tensor, Tensor) {
+/// Texts about one of two topics, which nobody tells: nine words in ten are of the topic's own half of the words, the
+/// others of any. And which topic it is.
+fn topics(count: usize, seed: u64) -> (Tensor, Tensor) {
     let key = Key::new(seed);
-    let up = key.fold(0).bernoulli(0.5, [count]).to_vec::<bool>();
-    let words = key.fold(1).integers(0, WORDS as i64, [count, LENGTH]).to_vec::<i64>();
-    let noise = key.fold(2).bernoulli(0.1, [count, LENGTH]).to_vec::<bool>();
-    let mut tokens = Vec::with_capacity(count * LENGTH);
-    for (row, &up) in up.iter().enumerate() {
-        let mut word = words[row * LENGTH];
-        for t in 0..LENGTH {
-            let at = row * LENGTH + t;
-            word = if noise[at] { words[at] } else { (word + if up { 1 } else { 7 }) % WORDS as i64 };
-            tokens.push(word);
-        }
-    }
-    let labels: Vec<i64> = up.into_iter().map(i64::from).collect();
-    (Tensor::from_vec(tokens, [count, LENGTH]), Tensor::from(labels))
+    let topic = key.fold(0).integers(0, 2, [count, 1]);
+    let own = key.fold(1).integers(0, WORDS as i64 / 2, [count, LENGTH]) + &topic * (WORDS as i64 / 2);
+    let any = key.fold(2).integers(0, WORDS as i64, [count, LENGTH]);
+    (key.fold(3).bernoulli(0.1, [count, LENGTH]).select(&any, &own), topic.reshape([count]))
+}
+
+/// Two texts of each topic with their labels.
+fn few_labels(seed: u64) -> (Tensor, Tensor) {
+    let (tokens, labels) = topics(40, seed);
+    let of = |topic: i64| {
+        (0i64..).zip(labels.to_vec::<i64>()).filter(move |pair| pair.1 == topic).map(|pair| pair.0).take(2)
+    };
+    let chosen = Tensor::from(of(0).chain(of(1)).collect::<Vec<i64>>());
+    (tokens.index_select(0, &chosen), labels.index_select(0, &chosen))
 }
 
 /// Test accuracy of a linear classifier on the encoder's mean features, trained on few labels.
@@ -48,7 +50,7 @@ fn probe(encoder: &SequenceEncoder, labelled: &(Tensor, Tensor), test: &(Tensor,
 fn l26_hidden_words_teach_features_that_help_with_few_labels() {
     // Targets come from the text alone.
     let masking = Masking { rate: 0.2, ..Masking::new(WORDS as i64, WORDS) };
-    let (tokens, _) = counting(2000, 1);
+    let (tokens, _) = topics(2000, 1);
     let hidden = masking.hide(&tokens, Key::new(2)).unwrap();
     let (seen, asked, original) =
         (hidden.inputs.to_vec::<i64>(), hidden.targets.to_vec::<i64>(), tokens.to_vec::<i64>());
@@ -63,29 +65,30 @@ fn l26_hidden_words_teach_features_that_help_with_few_labels() {
             kept_count += f64::from(u8::from(seen == original));
         }
     }
-    // Shares 0.2 of all, then 0.8 masked and 0.1 + 0.1 / 8 as before; 20,000 tokens.
+    // Shares 0.2 of all, then 0.8 masked and 0.1 + 0.1 / 64 as before; 20,000 tokens.
     assert!((asked_count / 20_000.0 - 0.2f64).abs() < 0.015);
-    assert!((masked_count / asked_count - 0.8f64).abs() < 0.03 && (kept_count / asked_count - 0.1125f64).abs() < 0.03);
+    assert!((masked_count / asked_count - 0.8f64).abs() < 0.03 && (kept_count / asked_count - 0.1016f64).abs() < 0.03);
 
     let config = EncoderConfig::new(WORDS + 1, LENGTH, Readout::PerToken, WORDS + 1);
     let fresh = SequenceEncoder::new(&config, &mut Rng::new(5)).unwrap();
     let mut net = fresh.clone();
     train(&mut net, 3e-3, 400, |net, step| {
-        let hidden = masking.hide(&counting(64, 100 + step).0, Key::new(step)).unwrap();
+        let hidden = masking.hide(&topics(64, 100 + step).0, Key::new(step)).unwrap();
         masked_token_loss(&net.forward(&hidden.inputs, &Pass::eval()).unwrap(), &hidden.targets).unwrap()
     });
     let counts = tokens.reshape([20_000]).bincount(None, WORDS).to_f64_vec();
     let unigram: f64 = counts.iter().map(|n| -(n / 20_000.0) * (n / 20_000.0).ln()).sum();
     let logits = net.forward(&hidden.inputs, &Pass::eval()).unwrap();
     let loss = masked_token_loss(&logits, &hidden.targets).unwrap().item::<f32>() as f64;
-    assert!(loss < 0.7 * unigram, "masked-token loss {loss}, unigram entropy {unigram}");
+    assert!(loss < 0.95 * unigram, "masked-token loss {loss}, unigram entropy {unigram}");
 
-    let test = counting(1000, 77);
+    let test = topics(1000, 77);
+    // Two labelled texts of each topic, ten times.
     let mean = |encoder: &SequenceEncoder| {
-        (0..3).map(|seed| probe(encoder, &counting(16, 200 + seed), &test)).sum::<f64>() / 3.0
+        (0..10).map(|seed| probe(encoder, &few_labels(200 + seed), &test)).sum::<f64>() / 10.0
     };
     let (pretrained, from_scratch) = (mean(&net), mean(&fresh));
-    assert!(pretrained > 0.9 && pretrained > from_scratch + 0.15, "{pretrained} pretrained, {from_scratch} without");
+    assert!(pretrained > 0.9 && pretrained > from_scratch + 0.1, "{pretrained} pretrained, {from_scratch} without");
 }
 
 /// Points of R¹⁰ and whether a curved function of them is positive; the shift moves them along one direction first.

@@ -1,5 +1,7 @@
 //! Three ways from a sequence to an answer.
 
+#![allow(clippy::unwrap_used)]
+
 mod transformer_common;
 
 use tove_nn::*;

@@ -1,5 +1,7 @@
 //! The same weights give the same outputs as PyTorch's layers and the nets of `transformers`.
 
+#![allow(clippy::unwrap_used)]
+
 mod transformer_common;
 
 use tove_nn::*;

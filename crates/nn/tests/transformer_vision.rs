@@ -1,5 +1,7 @@
 //! The vision transformer beside a convolutional net.
 
+#![allow(clippy::unwrap_used)]
+
 mod transformer_common;
 
 use tove_data::sets;
@@ -38,8 +40,8 @@ fn digits() -> (Tensor, Tensor) {
 /// Test accuracy after training on the first `count` digits; the last 397 are the test.
 fn learn<L: Layer>(mut net: L, data: &(Tensor, Tensor), count: usize, seed: u64) -> f64 {
     let (images, labels) = data;
-    // The same number of passes over the data for each size; batches of 50.
-    train(&mut net, 2e-3, (12 * count / 50) as u64, |net, step| {
+    // The same number of steps whatever the amount of data; batches of 50.
+    train(&mut net, 2e-3, 400, |net, step| {
         let batch = Key::new(seed).fold(step).integers(0, count as i64, [50]);
         let logits = net.forward(&images.index_select(0, &batch), &Pass::train(Key::new(step))).unwrap();
         logits.cross_entropy(&labels.index_select(0, &batch), &CrossEntropy::default())
@@ -67,6 +69,12 @@ fn transformer(rng: &mut Rng) -> VisionTransformer {
 }
 
 #[test]
+fn patches_receptive_field_and_maps() {
+    structure();
+}
+
+#[test]
+#[ignore = "trains twelve nets, about a minute"]
 fn j12_patches_are_tokens_and_locality_must_be_learned() {
     structure();
     let data = digits();
