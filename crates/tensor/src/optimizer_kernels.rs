@@ -13,6 +13,8 @@
 //! # Ok::<(), tove_tensor::Error>(())
 //! ```
 
+use smallvec::SmallVec;
+
 use crate::dtype::match_float;
 use crate::kernels::optimizer;
 use crate::{Error, Result, Tensor};
@@ -104,9 +106,49 @@ pub fn adam_step(
 ) -> Result<()> {
     const OP: &str = "adam_step";
     check(OP, parameter, &[gradient, first, second], step.step)?;
+    apply_adam(OP, AdamTensors { parameter, gradient, first, second }, prepare_adam(step))
+}
+
+/// A parameter with its gradient and its two moments, for [`adam_step_all`].
+#[derive(Debug)]
+pub struct AdamTensors<'a> {
+    /// What is to be moved.
+    pub parameter: &'a mut Tensor,
+    /// Its gradient.
+    pub gradient: &'a Tensor,
+    /// Running mean of gradients.
+    pub first: &'a mut Tensor,
+    /// Running mean of squared gradients.
+    pub second: &'a mut Tensor,
+}
+
+/// One step of Adam for many parameters, with the same results as [`adam_step`] for each. What does not depend on the
+/// parameter is worked out once, and everything is checked before the first one is moved.
+///
+/// ```
+/// use tove_tensor::Tensor;
+/// use tove_tensor::optimizer_kernels::{AdamStep, AdamTensors, adam_step_all};
+/// let (mut w, g) = (Tensor::from([1.0]).requires_grad(), Tensor::from([5.0]));
+/// let (mut m, mut v) = (w.zeros_like(), w.zeros_like());
+/// let all = [AdamTensors { parameter: &mut w, gradient: &g, first: &mut m, second: &mut v }];
+/// adam_step_all(all, &AdamStep { learning_rate: 0.1, ..AdamStep::default() })?;
+/// assert!((w.item::<f64>() - 0.9).abs() < 1e-8);
+/// # Ok::<(), tove_tensor::Error>(())
+/// ```
+pub fn adam_step_all<'a>(tensors: impl IntoIterator<Item = AdamTensors<'a>>, step: &AdamStep) -> Result<()> {
+    const OP: &str = "adam_step_all";
+    let tensors: SmallVec<[AdamTensors<'a>; 16]> = tensors.into_iter().collect();
+    for AdamTensors { parameter, gradient, first, second } in &tensors {
+        check(OP, parameter, &[gradient, first, second], step.step)?;
+    }
+    let prepared = prepare_adam(step);
+    tensors.into_iter().try_for_each(|tensors| apply_adam(OP, tensors, prepared))
+}
+
+fn prepare_adam(step: &AdamStep) -> optimizer::Adam {
     let decay = step.learning_rate * step.weight_decay;
     let correction = |beta: f64| 1.0 - beta.powf(step.step as f64);
-    let prepared = optimizer::Adam {
+    optimizer::Adam {
         rate: step.learning_rate / correction(step.beta1),
         beta1: step.beta1,
         beta2: step.beta2,
@@ -114,10 +156,14 @@ pub fn adam_step(
         eps: step.eps,
         decay: if step.decoupled { 0.0 } else { step.weight_decay },
         shrink: if step.decoupled { 1.0 - decay } else { 1.0 },
-    };
+    }
+}
+
+fn apply_adam(op: &'static str, tensors: AdamTensors<'_>, prepared: optimizer::Adam) -> Result<()> {
+    let AdamTensors { parameter, gradient, first, second } = tensors;
     let gradient = gradient.contiguous_data()?;
     parameter.update(|parameter| {
-        match_float!(OP, parameter.dtype(), T => {
+        match_float!(op, parameter.dtype(), T => {
             let (p, g) = (parameter.as_mut_slice::<T>()?, gradient.contiguous_slice::<T>());
             optimizer::adam(prepared, p, g, first.as_mut_slice::<T>()?, second.as_mut_slice::<T>()?);
         });

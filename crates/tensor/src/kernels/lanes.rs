@@ -104,6 +104,22 @@ impl<T: Float> Lanes<T> {
     }
 }
 
+/// The sum of each vector, by halves like [`Lanes::sum`]; one detour by way of memory serves them all.
+#[inline(always)]
+pub(crate) fn sums<T: Float, const N: usize>(vectors: &[Lanes<T>; N]) -> [T; N] {
+    let vectors = std::hint::black_box(vectors);
+    let mut sums = [T::ZERO; N];
+    for (sum, Lanes(a)) in sums.iter_mut().zip(vectors) {
+        let mut b = [T::ZERO; 8];
+        for lane in 0..8 {
+            b[lane] = a[lane] + a[lane + 8];
+        }
+        let c = [b[0] + b[4], b[1] + b[5], b[2] + b[6], b[3] + b[7]];
+        *sum = (c[0] + c[2]) + (c[1] + c[3]);
+    }
+    sums
+}
+
 /// The same numbers by way of memory. A compiler that sees the additions across lanes in the same breath as the loop before
 /// them arranges the loop to suit these, and takes it apart.
 #[inline(always)]

@@ -5,6 +5,7 @@
 
 use super::lanes::{Lanes, WIDTH};
 use super::math::Float;
+use super::simd::{Kernel, dispatch};
 use crate::pool::parallel_for;
 
 /// Elements added lane by lane before lanes are combined.
@@ -121,13 +122,19 @@ pub(crate) fn sum<T: Float>(n: usize, f: impl Fn(usize) -> T) -> T {
     total
 }
 
+/// Elements from whose mean [`near_mean`] is taken.
+#[inline(always)]
+pub(crate) fn near_part(length: usize) -> usize {
+    (length / WIDTH).max(1).next_multiple_of(WIDTH).min(length)
+}
+
 /// A number near the mean of a row: the mean of its first sixteenth, or of the first 16 elements if that is more.
 ///
 /// With m of n elements its squared distance from the mean is at most n/m variances (Jensen's inequality), so that a
 /// variance computed from distances to it, Σd²/n − (Σd/n)², loses four bits of its precision at the very worst.
 #[inline(always)]
 pub(crate) fn near_mean<T: Float>(x: &[T]) -> T {
-    let part = (x.len() / WIDTH).max(1).next_multiple_of(WIDTH).min(x.len());
+    let part = near_part(x.len());
     let x = &x[..part];
     // SAFETY: sums ask for positions below the length alone.
     sum(part, |i| unsafe { get(x, i) }) / T::from_f64(part.max(1) as f64)
@@ -136,34 +143,41 @@ pub(crate) fn near_mean<T: Float>(x: &[T]) -> T {
 /// Σ(x − centre) and Σ(x − centre)².
 #[inline(always)]
 pub(crate) fn distances<T: Float>(x: &[T], centre: T) -> (T, T) {
-    let zero = Lanes::splat(T::ZERO);
-    let middle = Lanes::splat(centre);
     let mut total = (T::ZERO, T::ZERO);
     for block in x.chunks(BLOCK) {
-        let (vectors, tail) = block.as_chunks::<WIDTH>();
-        let (pairs, rest) = vectors.as_chunks::<2>();
-        let (mut a, mut b, mut square_a, mut square_b) = (zero, zero, zero, zero);
-        for [p, q] in pairs {
-            let (p, q) = (Lanes(*p).sub(middle), Lanes(*q).sub(middle));
-            a = a.add(p);
-            b = b.add(q);
-            square_a = p.mul_add(p, square_a);
-            square_b = q.mul_add(q, square_b);
-        }
-        for vector in rest {
-            let d = Lanes(*vector).sub(middle);
-            a = a.add(d);
-            square_a = d.mul_add(d, square_a);
-        }
-        let mut last = (T::ZERO, T::ZERO);
-        for &x in tail {
-            let d = x - centre;
-            last = (last.0 + d, d.mul_add(d, last.1));
-        }
-        total.0 += a.add(b).sum() + last.0;
-        total.1 += square_a.add(square_b).sum() + last.1;
+        let ([d, square], tail) = spread(block, centre);
+        total.0 += d.sum() + tail[0];
+        total.1 += square.sum() + tail[1];
     }
     total
+}
+
+/// [`distances`] of at most a block, before the lanes are combined, and those of what does not fill a vector.
+#[inline(always)]
+pub(crate) fn spread<T: Float>(x: &[T], centre: T) -> ([Lanes<T>; 2], [T; 2]) {
+    let zero = Lanes::splat(T::ZERO);
+    let middle = Lanes::splat(centre);
+    let (vectors, tail) = x.as_chunks::<WIDTH>();
+    let (pairs, rest) = vectors.as_chunks::<2>();
+    let (mut a, mut b, mut square_a, mut square_b) = (zero, zero, zero, zero);
+    for [p, q] in pairs {
+        let (p, q) = (Lanes(*p).sub(middle), Lanes(*q).sub(middle));
+        a = a.add(p);
+        b = b.add(q);
+        square_a = p.mul_add(p, square_a);
+        square_b = q.mul_add(q, square_b);
+    }
+    for vector in rest {
+        let d = Lanes(*vector).sub(middle);
+        a = a.add(d);
+        square_a = d.mul_add(d, square_a);
+    }
+    let mut last = [T::ZERO; 2];
+    for &x in tail {
+        let d = x - centre;
+        last = [last[0] + d, d.mul_add(d, last[1])];
+    }
+    ([a.add(b), square_a.add(square_b)], last)
 }
 
 /// The larger of two numbers; a NaN on the left is passed over.
@@ -197,16 +211,34 @@ pub(crate) fn largest<T: Float>(x: &[T]) -> T {
 
 /// Adds `count` vectors of `length` numbers that lie one after the other, by halves, into the first.
 pub(crate) fn add_halves<T: Float>(vectors: &mut [T], count: usize, length: usize) {
-    let mut step = 1;
-    while step < count {
-        let mut first = 0;
-        while first + step < count {
-            let (left, right) = vectors.split_at_mut((first + step) * length);
-            let target = &mut left[first * length..(first + 1) * length];
-            target.iter_mut().zip(&right[..length]).for_each(|(sum, &term)| *sum += term);
-            first += 2 * step;
+    dispatch(AddHalves { vectors, count, length });
+}
+
+struct AddHalves<'a, T> {
+    vectors: &'a mut [T],
+    count: usize,
+    length: usize,
+}
+
+impl<T: Float> Kernel for AddHalves<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let AddHalves { vectors, count, length } = self;
+        let mut step = 1;
+        while step < count {
+            let mut first = 0;
+            while first + step < count {
+                let (left, right) = vectors.split_at_mut((first + step) * length);
+                let (target, terms) = (&mut left[first * length..(first + 1) * length], &right[..length]);
+                for i in 0..length {
+                    target[i] += terms[i];
+                }
+                first += 2 * step;
+            }
+            step *= 2;
         }
-        step *= 2;
     }
 }
 

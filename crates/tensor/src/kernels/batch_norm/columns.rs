@@ -1,10 +1,13 @@
-//! Channels that are columns: rows are swept four at a time, and the running sums of a block stay in the first-level cache.
+//! Channels that are columns: rows are swept eight at a time, two vectors of columns side by side, and the running sums of a block stay in the first-level cache.
 
 use super::super::lanes::WIDTH;
 use super::super::rows::add_halves;
 use super::{Along, Backward, ChannelSums, Float, Kernel, Lanes, Layout, Maps, Moments, Shared, Spread, Sums};
 use super::{dispatch, for_runs};
 use std::marker::PhantomData;
+
+/// Vectors of columns side by side.
+const SIDE: usize = 2;
 
 pub(super) fn moments<T: Float>(x: Shared<T>, layout: Layout) -> Moments {
     let Layout { outer, channels, .. } = layout;
@@ -180,6 +183,36 @@ impl<T: Float, S: Sums<T>> Kernel for Sweep<'_, T, S> {
 }
 
 impl<T: Float, S: Sums<T>> Sweep<'_, T, S> {
+    /// Adds `N` rows to the sums of `C` vectors of columns.
+    ///
+    /// # Safety
+    /// The `N` rows from `first` on and the columns from `i` on exist.
+    #[inline(always)]
+    unsafe fn vectors<const N: usize, const C: usize>(&mut self, first: usize, i: usize) {
+        let n = self.channels;
+        let (centre, sums) = (self.centre.as_ptr(), self.sums.as_mut_ptr());
+        // SAFETY: by the caller's promise; centre has n numbers and there are 2n sums.
+        unsafe {
+            let mut middle = [Lanes::splat(T::ZERO); C];
+            for (c, middle) in middle.iter_mut().enumerate() {
+                *middle = Lanes::load(centre.add(i + c * WIDTH));
+            }
+            // Summed on their own first: shorter chains of additions round less.
+            let mut both = [[Lanes::splat(T::ZERO); 2]; C];
+            for row in 0..N {
+                for c in 0..C {
+                    let at = (first + row) * n + i + c * WIDTH;
+                    both[c] = S::lanes(Lanes::load(self.x.at(at)), Lanes::load(self.g.at(at)), middle[c], both[c]);
+                }
+            }
+            for (c, both) in both.iter().enumerate() {
+                let at = i + c * WIDTH;
+                Lanes::load(sums.add(at)).add(both[0]).store(sums.add(at));
+                Lanes::load(sums.add(n + at)).add(both[1]).store(sums.add(n + at));
+            }
+        }
+    }
+
     /// # Safety
     /// The `N` rows from `first` on exist.
     #[inline(always)]
@@ -189,16 +222,12 @@ impl<T: Float, S: Sums<T>> Sweep<'_, T, S> {
         let mut i = 0;
         // SAFETY: all columns are below n, centre has n numbers and there are 2n sums.
         unsafe {
+            while i + SIDE * WIDTH <= n {
+                self.vectors::<N, SIDE>(first, i);
+                i += SIDE * WIDTH;
+            }
             while i + WIDTH <= n {
-                let middle = Lanes::load(centre.add(i));
-                // Summed on their own first: shorter chains of additions round less.
-                let mut both = [Lanes::splat(T::ZERO); 2];
-                for row in 0..N {
-                    let at = (first + row) * n + i;
-                    both = S::lanes(Lanes::load(self.x.at(at)), Lanes::load(self.g.at(at)), middle, both);
-                }
-                Lanes::load(sums.add(i)).add(both[0]).store(sums.add(i));
-                Lanes::load(sums.add(n + i)).add(both[1]).store(sums.add(n + i));
+                self.vectors::<N, 1>(first, i);
                 i += WIDTH;
             }
             while i < n {

@@ -13,6 +13,9 @@ use super::math::Float;
 use super::rows::{Shared, TASK, for_runs};
 use super::simd::{Kernel, dispatch};
 
+/// Elements that fill a page of memory.
+const PAGE: usize = 1024;
+
 /// Sizes of the tensor.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout {
@@ -27,14 +30,16 @@ impl Layout {
         self.outer * self.inner
     }
 
-    /// Channels that make a task when each is contiguous by planes.
+    /// Channels that make a task when each is contiguous by planes: enough for a fork, and neighbours that fill a page as
+    /// long as there are tasks for several threads.
     fn channels_per_task(&self) -> usize {
-        (TASK / 2).div_ceil(self.count().max(1))
+        let page = PAGE.div_ceil(self.inner.max(1)).min(self.channels / 8).max(1);
+        (TASK / 2).div_ceil(self.count().max(1)).next_multiple_of(page)
     }
 
     /// Rows that make a task when a channel is a column.
     fn rows_per_task(&self) -> usize {
-        (2 * TASK / self.channels.max(1)).clamp(64, 512)
+        (4 * TASK / self.channels.max(1)).clamp(64, 512)
     }
 }
 
@@ -141,12 +146,7 @@ pub(crate) unsafe fn normalise<T: Float>(
     });
     let (x, out) = (Shared::new(x.cast_mut()), Shared::new(out));
     if layout.inner > 1 {
-        for_runs(layout.channels, layout.channels_per_task(), |first, count| {
-            for c in first..first + count {
-                let map = [maps.m[c], maps.a[c], maps.b[c], maps.c[c]];
-                dispatch(planes::Affine { x, g: None, out, layout, channel: c, map });
-            }
-        });
+        planes::normalise(x, out, layout, |c| [maps.m[c], maps.a[c], maps.b[c], maps.c[c]]);
     } else {
         columns::apply(x, None, out, layout, &maps);
     }
