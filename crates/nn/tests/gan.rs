@@ -1,5 +1,7 @@
 //! Generative adversarial nets: the game, its optimum, and a generator that learns a distribution.
 
+#![allow(clippy::unwrap_used)]
+
 use tove_nn::*;
 use tove_optim::{Adam, Optimizer, Sgd};
 use tove_tensor::{DType, Key, Tensor};
@@ -93,7 +95,7 @@ fn l22_gan_matches_a_gaussian() {
     let generator = Mlp::new(&[1, 16, 1], &mut rng).activation(Nonlinearity::Tanh);
     let discriminator = Mlp::new(&[1, 32, 32, 1], &mut rng).activation(Nonlinearity::LeakyRelu(0.2));
     let mut gan = Gan::new(generator, discriminator);
-    let mut adam = |rate| Adam::new(rate).with(|settings| settings.beta1(0.5));
+    let adam = |rate| Adam::new(rate).with(|settings| settings.beta1(0.5));
     let (mut optimizer_d, mut optimizer_g) = (adam(1e-3), adam(1e-3));
     let key = Key::new(3);
     let (mut means, mut deviations) = (Vec::new(), Vec::new());

@@ -25,10 +25,13 @@ fn mirror(count: usize, seed: u64) -> (Tensor, Tensor) {
     (tokens, mirrored)
 }
 
+/// Draws so many inputs and targets with a seed.
+type Sampler = fn(usize, u64) -> (Tensor, Tensor);
+
 #[test]
 fn j9_three_heads_have_their_shapes_and_learn() {
     let tokens = Tensor::from([1i64, 4, 0, 2]);
-    let cases: [(Readout, usize, fn(usize, u64) -> (Tensor, Tensor), &[usize]); 3] = [
+    let cases: [(Readout, usize, Sampler, &[usize]); 3] = [
         (Readout::Special, 2, presence, &[2]),
         (Readout::Average, 2, presence, &[2]),
         (Readout::PerToken, 5, mirror, &[4, 5]),
