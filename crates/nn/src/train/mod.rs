@@ -294,10 +294,10 @@ impl<'c> Trainer<'c> {
 
     fn check<D: Dataset + ?Sized>(&self, train: &D, validation: Option<&dyn Dataset>) -> Result<()> {
         let wrong = |name, problem: &str| Err(Error::setting("Trainer", name, problem));
-        if train.len() == 0 {
+        if train.is_empty() {
             return wrong("training set", "is empty; there is nothing to learn from");
         }
-        if validation.is_some_and(|set| set.len() == 0) {
+        if validation.is_some_and(|set| set.is_empty()) {
             return wrong("validation set", "is empty; leave it out or give it samples");
         }
         if self.batch_size == 0 || self.evaluation_batch == 0 {
