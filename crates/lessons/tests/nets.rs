@@ -1,5 +1,6 @@
 //! H1, H2, H18, H20, H27, I2 and I8: what nets do, unrolled.
 
+// Helpers of tests end the test where they fail.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../../tensor/tests/common/mod.rs"]

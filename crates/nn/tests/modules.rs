@@ -1,5 +1,8 @@
 //! Traversal, names, freezing, saving and the summary.
 
+// Helpers of tests end the test where they fail.
+#![allow(clippy::unwrap_used)]
+
 use tove_nn::*;
 use tove_tensor::{ConvOptions, DType, Key, Tensor};
 

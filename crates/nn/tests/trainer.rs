@@ -1,5 +1,8 @@
 //! The training loop: repetition, resumption, stopping, records, errors.
 
+// Helpers of tests end the test where they fail.
+#![allow(clippy::unwrap_used)]
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -77,7 +77,7 @@ fn h25_evaluation_does_not_depend_on_the_batch() {
     let all = norm.forward(&x, &Pass::eval()).unwrap();
     for row in 0..6 {
         let alone = norm.forward(&x.narrow(0, row, 1), &Pass::eval()).unwrap();
-        assert_eq!(alone.to_vec::<f32>(), all.narrow(0, row as usize, 1).to_vec::<f32>());
+        assert_eq!(alone.to_vec::<f32>(), all.narrow(0, row, 1).to_vec::<f32>());
     }
     let after = [norm.running_mean.get(), norm.running_var.get()].map(|buffer| buffer.to_vec::<f32>());
     assert_eq!(kept, after); // and leaves no trace

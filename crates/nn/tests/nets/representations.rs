@@ -68,8 +68,7 @@ fn h8_the_last_hidden_layer_of_a_good_classifier_is_linearly_separable() {
 fn one_hidden_layer(phi: Nonlinearity, units: &[(f64, f64)], target: fn(f64) -> f64) -> Mlp {
     let mut net = Mlp::new(&[1, units.len(), 1], &mut Rng::new(0)).activation(phi);
     net.to_dtype(DType::F64).unwrap();
-    let column = |values: Vec<f64>| Tensor::from_vec(values, [units.len(), 1]);
-    net.layers[0].weight = column(units.iter().map(|unit| unit.0).collect());
+    net.layers[0].weight = Tensor::from_vec(units.iter().map(|unit| unit.0).collect(), [units.len(), 1]);
     net.layers[0].bias = Some(Tensor::from(units.iter().map(|unit| unit.1).collect::<Vec<f64>>()));
     let grid = Tensor::linspace(0.0, 1.0, 1001);
     let hidden = net.features(&grid.reshape([1001, 1]), &Pass::eval()).unwrap().detach();
