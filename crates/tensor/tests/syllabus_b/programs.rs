@@ -286,9 +286,8 @@ fn b22_graph_export_reproduces_the_gradient() {
     let tensors = |p: &[Tensor]| (p[0].matmul(&p[1]).tanh() * &p[2]).square().mean();
     type Function = dyn Fn(&[Tensor]) -> Tensor;
     // Constants and a mask: what would flow into them is shown too, and a mask has no derivative.
-    let weights = values(3, 9);
     let masked = |p: &[Tensor]| {
-        let scaled = &p[0] * &weights;
+        let scaled = &p[0] * values(3, 9);
         scaled.gt_scalar(0.0).select(&scaled, &p[1]).sum()
     };
     let cases: [(&Function, Vec<Tensor>); 3] = [
