@@ -31,6 +31,7 @@
 extern crate self as tove_nn;
 
 mod error;
+mod few_shot;
 mod init;
 mod layers;
 mod lora;
@@ -44,6 +45,7 @@ mod summary;
 mod train;
 
 pub use error::{Error, Result};
+pub use few_shot::{class_prototypes, nearest_class};
 pub use init::{Init, fans};
 pub use layers::*;
 pub use lora::{Adapters, LowRankLinear, train_biases_only, train_part_only};
