@@ -8,6 +8,9 @@ use tove_nn::*;
 use tove_tensor::{CrossEntropy, Key, Tensor};
 use transformer_common::{accuracy, train};
 
+/// Makes so many texts and answers from a seed.
+type Task = fn(usize, u64) -> (Tensor, Tensor);
+
 /// Texts of eight tokens below 5, and whether token 3 occurs.
 fn presence(count: usize, seed: u64) -> (Tensor, Tensor) {
     let tokens = Key::new(seed).integers(0, 5, [count, 8]);
@@ -28,7 +31,7 @@ fn mirror(count: usize, seed: u64) -> (Tensor, Tensor) {
 #[test]
 fn j9_three_heads_have_their_shapes_and_learn() {
     let tokens = Tensor::from([1i64, 4, 0, 2]);
-    let cases: [(Readout, usize, fn(usize, u64) -> (Tensor, Tensor), &[usize]); 3] = [
+    let cases: [(Readout, usize, Task, &[usize]); 3] = [
         (Readout::Special, 2, presence, &[2]),
         (Readout::Average, 2, presence, &[2]),
         (Readout::PerToken, 5, mirror, &[4, 5]),
