@@ -1,5 +1,6 @@
 //! Results that a shorter way of computing would spoil.
 #![allow(clippy::unwrap_used)]
+#![allow(clippy::reversed_empty_ranges, reason = "walked backwards")]
 
 use tove_tensor::{
     CustomOp, Error, GradCheck, Scheme, Tensor, TryIndex, TryOps, TryReduce, grad, gradcheck, numerical_jacobian,
