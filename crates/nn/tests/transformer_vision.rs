@@ -74,7 +74,6 @@ fn patches_receptive_field_and_maps() {
 }
 
 #[test]
-#[ignore = "trains twelve nets, about a minute"]
 fn j12_patches_are_tokens_and_locality_must_be_learned() {
     structure();
     let data = digits();

@@ -70,8 +70,6 @@ fn positions_beyond_every_axis_are_out_of_range() {
     assert_eq!(x.index(usize::MAX..).numel(), 0);
 }
 
-// Ranges that run downwards are empty to Rust, not to a negative step.
-#[allow(clippy::reversed_empty_ranges)]
 #[test]
 fn inclusive_ranges_include_their_end_in_both_directions() {
     let x = Tensor::arange(0, 5);

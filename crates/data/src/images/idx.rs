@@ -137,8 +137,8 @@ pub(crate) fn read_header(source: &mut Source<'_>) -> Result<Header> {
     for _ in 0..rank {
         let size = u32::from_be_bytes(source.array("the list of sizes")?);
         shape.push(size as usize);
-        // An empty axis must not hide that the others are absurd.
-        let total = bytes.checked_mul(u64::from(size.max(1))).filter(|&total| total <= isize::MAX as u64);
+        // An empty axis must not hide that the others are absurd; in memory an element may take eight bytes.
+        let total = bytes.checked_mul(u64::from(size.max(1))).filter(|&total| total <= isize::MAX as u64 / 8);
         bytes =
             total.ok_or_else(|| source.malformed(format!("the sizes {shape:?} ask for more than can be addressed")))?;
     }
