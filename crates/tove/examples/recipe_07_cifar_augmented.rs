@@ -6,9 +6,9 @@ use tove::prelude::*;
 
 fn accuracy(train: &dyn Dataset, test: &dyn Dataset) -> Result<f64, Box<dyn std::error::Error>> {
     let config =
-        CnnConfig { widths: vec![32, 64, 96], batch_norm: true, dropout: 0.3, ..CnnConfig::new([3, 32, 32], 10) };
+        CnnConfig { widths: vec![32, 64, 96], batch_norm: true, dropout: 0.1, ..CnnConfig::new([3, 32, 32], 10) };
     let mut net = Cnn::new(&config, &mut Rng::new(1))?;
-    let (epochs, batch) = (20, 100);
+    let (epochs, batch) = (30, 100);
     let schedule = Schedule::one_cycle(epochs as u64 * 50);
     let mut trainer = Trainer::new(AdamW::new(3e-3)).epochs(epochs).batch_size(batch).schedule(schedule);
     let report = trainer.fit(&mut net, &Classification::new(), train, Some(test))?;

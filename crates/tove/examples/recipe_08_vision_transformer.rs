@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let train = sets.train.subset((0..10_000).collect())?;
     let mut net = VisionTransformer::new(&VitConfig::digits(), &mut Rng::new(1))?;
-    let (epochs, batch) = (5, 64);
+    let (epochs, batch) = (8, 64);
     let schedule = Schedule::cosine(epochs as u64 * 157).after_warm_up(100);
     let mut trainer = Trainer::new(AdamW::new(1.5e-3)).epochs(epochs).batch_size(batch).schedule(schedule);
     let report = trainer.fit(&mut net, &Classification::new(), &train, Some(&sets.test))?;

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let names: Vec<String> = net.named_parameters().into_iter().map(|(name, _)| name).collect();
     let no_decay = Group::matching(&names, bias_or_norm).weight_decay(0.0);
     let adam = AdamW::new(1e-3).with(|settings| settings.beta2(0.99).weight_decay(0.1)).groups(&[no_decay])?;
-    let schedule = Schedule::Cosine { steps, floor: 0.1 }.after_warm_up(100);
+    let schedule = Schedule::Cosine { steps: steps - 100, floor: 0.1 }.after_warm_up(100);
     let mut trainer = Trainer::new(adam).steps(steps).batch_size(batch).clip_norm(1.0).schedule(schedule);
     trainer = trainer.evaluate_every(500).interruptible()?;
     let report = trainer.fit(&mut net, &Classification::new(), &train, Some(&valid))?;
