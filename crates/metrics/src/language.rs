@@ -9,7 +9,7 @@ use crate::classification::check_range;
 use crate::read::{View, Weights, check_scores, dense};
 use crate::{MetricError, Result, Score};
 
-/// The mean of −ln softmax(logits)[target], in nats: logits (n, C), targets (n) in 0 … C − 1.
+/// The mean of `−ln softmax(logits)[target]`, in nats: logits (n, C), targets (n) in 0 … C − 1.
 ///
 /// ```
 /// use tove_metrics::{negative_log_likelihood, perplexity};

@@ -36,13 +36,13 @@ mod init;
 mod layers;
 mod lora;
 mod masking;
-mod module;
+pub mod module;
 mod nets;
 mod pass;
 mod record;
 mod state;
 mod summary;
-mod train;
+pub mod train;
 
 pub use error::{Error, Result};
 pub use few_shot::{class_prototypes, nearest_class};

@@ -25,8 +25,8 @@ pub fn blobs(n: usize, centres: &[[f64; 2]], std: f64, key: Key) -> Result<Tenso
     finish("blobs", points, std, key)
 }
 
-/// `n` numbers (n, 1) from a mixture: component k with probability weights[k], then normal with mean means[k] and
-/// deviation stds[k]. The target is the component.
+/// `n` numbers (n, 1) from a mixture: component k with probability `weights[k]`, then normal with mean `means[k]` and
+/// deviation `stds[k]`. The target is the component.
 ///
 /// # Errors
 /// If the lists are empty or of different lengths, weights are negative or do not sum to 1, or a number is not finite.
@@ -43,8 +43,8 @@ pub fn gaussian_mixture_1d(n: usize, weights: &[f64], means: &[f64], stds: &[f64
     TensorDataset::new(Tensor::try_from_vec(x, [n, 1])?, classes(&components))
 }
 
-/// `n` points (n, 2) from a mixture: component k with probability weights[k], then normal with mean means[k] and
-/// covariance covariances[k] = L Lᵀ, as mean + L z. The target is the component.
+/// `n` points (n, 2) from a mixture: component k with probability `weights[k]`, then normal with mean `means[k]` and
+/// covariance `covariances[k]` = L Lᵀ, as mean + L z. The target is the component.
 ///
 /// ```
 /// use tove_data::{Key, sets};

@@ -223,6 +223,7 @@ fn filled(op: &'static str, shape: Shape, value: f64, dtype: DType) -> Result<Te
 }
 
 /// The number of elements, or an error for shapes too large to address.
+#[inline]
 pub(crate) fn checked_numel(op: &'static str, shape: &Shape) -> Result<usize> {
     shape.checked_numel().ok_or_else(|| Error::shape(op, shape, "has too many elements to address"))
 }

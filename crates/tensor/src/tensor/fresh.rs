@@ -15,7 +15,8 @@ pub(crate) struct Fresh {
 impl Fresh {
     /// Memory for a tensor of this shape. Every new tensor passes through here or through [`checked_numel`], so that
     /// no shape whose size overflows ever reaches a kernel. Errors carry no name; [`Error::named`] gives them one.
-    #[inline]
+    // Into the caller: the result is large, and returning it through memory is a fifth of a small operation.
+    #[inline(always)]
     pub(crate) fn new(shape: Shape, dtype: DType) -> Result<Fresh> {
         let bytes = checked_numel(Error::NAMELESS, &shape)? * dtype.size();
         match Storage::uninit(bytes) {
