@@ -1,6 +1,7 @@
 //! What can go wrong with nets and their training.
 
 use tove_data::DataError;
+use tove_optim::settings::edits;
 use tove_tensor::Shape;
 use tove_tensor::io::FileError;
 
@@ -109,29 +110,12 @@ pub(crate) fn nearest_name<'a>(name: &str, candidates: impl Iterator<Item = &'a 
     (distance <= 2.max(name.len() / 3)).then(|| best.to_owned())
 }
 
-/// Levenshtein distance, row by row.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn near_names_are_found_and_far_ones_are_not() {
-        assert_eq!((edits("weight", "wieght"), edits("", "abc"), edits("abc", "abc")), (2, 3, 0));
         let names = ["layers.0.weight", "head.bias"];
         assert_eq!(nearest_name("layer.0.weight", names.into_iter()).as_deref(), Some("layers.0.weight"));
         assert_eq!(nearest_name("completely other", names.into_iter()), None);

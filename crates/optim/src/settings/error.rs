@@ -119,8 +119,13 @@ impl SettingError {
     }
 }
 
-/// Insertions, deletions and replacements that turn one text into the other (Levenshtein).
-fn edits(a: &str, b: &str) -> usize {
+/// Insertions, deletions and replacements that turn one text into the other (Levenshtein): how far a misspelt name is from
+/// one that exists.
+///
+/// ```
+/// assert_eq!(tove_optim::settings::edits("wieght", "weight"), 2);
+/// ```
+pub fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

@@ -63,7 +63,7 @@ mod range;
 mod schema;
 mod setting;
 
-pub use error::SettingError;
+pub use error::{SettingError, edits};
 pub use range::Range;
 pub use schema::{Hyperparameter, Schema};
 pub use setting::{Choice, Kind, Setting, Value};
