@@ -29,6 +29,7 @@
 //! ```
 
 pub mod atomic;
+mod container;
 mod error;
 mod map;
 mod native;
@@ -40,6 +41,7 @@ mod tensors;
 mod values;
 
 pub use atomic::WriteOptions;
+pub use container::Container;
 pub use error::{Fault, FaultKind, FileError, Place};
 pub use map::FileMap;
 pub use native::{NativeArray, NativeDType, NativeData};

@@ -25,7 +25,7 @@ use super::{
 use crate::{DType, Tensor};
 
 /// An array of a file as a tensor; a mapped one shares the map's memory.
-fn tensor(array: RawArray, path: &Path) -> Result<Tensor, FileError> {
+pub(super) fn tensor(array: RawArray, path: &Path) -> Result<Tensor, FileError> {
     let native = array.to_native().map_err(|fault| content(path, fault))?;
     from_native(native).map_err(|problem| Failure::malformed(problem.to_string()).file(path, "read"))
 }

@@ -1,0 +1,279 @@
+//! Constant predictions: what every model has to beat.
+//!
+//! [`DummyRegressor`] answers with the (weighted) mean or median of the targets; the mean is the best constant for the
+//! squared error, the median for the absolute one. [`DummyClassifier`] answers with the most frequent class, and with the
+//! shares of the classes as probabilities, the best constant for the log loss.
+//!
+//! ```
+//! use tove_learn::{DummyClassifier, Fit, Predict};
+//! use tove_tensor::Tensor;
+//! let (x, y) = (Tensor::from([[0.0], [1.0], [2.0]]), Tensor::from([3i64, 5, 5]));
+//! let model = DummyClassifier::default().fit(&x, &y)?;
+//! assert_eq!(model.predict(&x)?.to_vec::<i64>(), [5, 5, 5]);
+//! assert!((model.predict_proba(&x)?.at::<f64>(&[0, 0]) - 1.0 / 3.0).abs() < 1e-15);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use tove_optim::settings::{Choice, Hyperparameters};
+use tove_tensor::{DType, Tensor, TryOps};
+
+use crate::{Abilities, Fit, Labels, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+
+/// Which constant a baseline of regression answers with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum Centre {
+    /// The mean of the targets.
+    #[default]
+    Mean,
+    /// The median of the targets.
+    Median,
+}
+
+/// Predicts the mean or median of the targets, whatever the features.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "DummyRegressor")]
+pub struct DummyRegressor {
+    /// The constant: mean or median.
+    #[hyper(default = Centre::Mean)]
+    pub strategy: Centre,
+}
+
+/// A fitted [`DummyRegressor`].
+#[derive(Clone, Debug)]
+pub struct FittedDummyRegressor {
+    settings: DummyRegressor,
+    constant: f64,
+    width: usize,
+    dtype: DType,
+    summary: Summary,
+}
+
+impl FittedDummyRegressor {
+    /// The constant that is predicted.
+    pub fn constant(&self) -> f64 {
+        self.constant
+    }
+}
+
+impl Fit for DummyRegressor {
+    type Fitted = FittedDummyRegressor;
+    const NAME: &'static str = "DummyRegressor";
+    const TASK: Task = Task::Regression;
+    const ABILITIES: Abilities = Abilities { weights: true, sparse: true, ..Abilities::PLAIN };
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedDummyRegressor> {
+        let y = samples.targets(Self::NAME)?;
+        let weights = samples.weights().map_or(vec![1.0; y.len()], Tensor::to_f64_vec);
+        let constant = match self.strategy {
+            Centre::Mean => {
+                let total: f64 = weights.iter().sum();
+                y.iter().zip(&weights).map(|(y, w)| y * w).sum::<f64>() / total
+            }
+            Centre::Median => weighted_median(&y, &weights),
+        };
+        let (width, dtype) = (samples.width(), samples.x().dtype());
+        Ok(FittedDummyRegressor { settings: self.clone(), constant, width, dtype, summary: Summary::exact() })
+    }
+}
+
+/// The middle of the weight; the mean of the two middle values where it falls between them.
+pub(crate) fn weighted_median(values: &[f64], weights: &[f64]) -> f64 {
+    let mut pairs: Vec<(f64, f64)> =
+        values.iter().copied().zip(weights.iter().copied()).filter(|p| p.1 > 0.0).collect();
+    pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let half = pairs.iter().map(|pair| pair.1).sum::<f64>() / 2.0;
+    let mut below = 0.0;
+    for (place, &(value, weight)) in pairs.iter().enumerate() {
+        below += weight;
+        if below > half {
+            return value;
+        }
+        if below == half {
+            return pairs.get(place + 1).map_or(value, |next| 0.5 * (value + next.0));
+        }
+    }
+    pairs.last().map_or(f64::NAN, |pair| pair.0)
+}
+
+impl Model for FittedDummyRegressor {
+    fn name(&self) -> &'static str {
+        DummyRegressor::NAME
+    }
+
+    fn task(&self) -> Task {
+        Task::Regression
+    }
+
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        self.settings.to_json()
+    }
+
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        Ok(Tensor::try_full([x.len()], self.constant, self.dtype)?)
+    }
+
+    fn record(&self) -> Record {
+        let mut record = Record::new(self.name(), 1);
+        record.put("settings", self.settings());
+        record.put("width", self.width);
+        record.put("single", self.dtype == DType::F32);
+        record.put_real("constant", self.constant);
+        record
+    }
+}
+
+impl Restore for FittedDummyRegressor {
+    fn restore(record: &Record) -> Result<FittedDummyRegressor> {
+        record.expect(DummyRegressor::NAME, 1)?;
+        let mut settings = DummyRegressor::default();
+        settings.load_json(record.get("settings")?)?;
+        Ok(FittedDummyRegressor {
+            settings,
+            constant: record.real("constant")?,
+            width: record.count("width")?,
+            dtype: if record.switch("single")? { DType::F32 } else { DType::F64 },
+            summary: Summary::exact(),
+        })
+    }
+}
+
+/// Which probabilities a baseline of classification answers with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum Constant {
+    /// The shares of the classes.
+    #[default]
+    Prior,
+    /// 1 for the most frequent class.
+    MostFrequent,
+}
+
+/// Predicts the most frequent class, whatever the features; probabilities are the shares of the classes.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "DummyClassifier")]
+pub struct DummyClassifier {
+    /// The probabilities: shares of the classes, or all on the most frequent one.
+    #[hyper(default = Constant::Prior)]
+    pub strategy: Constant,
+}
+
+/// A fitted [`DummyClassifier`].
+#[derive(Clone, Debug)]
+pub struct FittedDummyClassifier {
+    settings: DummyClassifier,
+    classes: Vec<i64>,
+    shares: Tensor, // (m)
+    width: usize,
+    summary: Summary,
+}
+
+impl Fit for DummyClassifier {
+    type Fitted = FittedDummyClassifier;
+    const NAME: &'static str = "DummyClassifier";
+    const TASK: Task = Task::Classification;
+    const ABILITIES: Abilities =
+        Abilities { weights: true, sparse: true, several: true, probabilities: true, ..Abilities::PLAIN };
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedDummyClassifier> {
+        let labels = Labels::of(Self::NAME, samples.y())?; // a single class is what a constant fits best
+        let weights = samples.weights().map_or(vec![1.0; samples.len()], Tensor::to_f64_vec);
+        let mut shares = vec![0.0; labels.classes().len()];
+        for (&code, weight) in labels.codes().iter().zip(&weights) {
+            shares[code] += weight;
+        }
+        let total: f64 = weights.iter().sum();
+        shares.iter_mut().for_each(|share| *share /= total);
+        if self.strategy == Constant::MostFrequent {
+            let best = largest(&shares);
+            shares.iter_mut().enumerate().for_each(|(code, share)| *share = f64::from(code == best));
+        }
+        let shares = Tensor::from_slice(&shares).to_dtype(samples.x().dtype());
+        let classes = labels.classes().to_vec();
+        let settings = self.clone();
+        Ok(FittedDummyClassifier { settings, classes, shares, width: samples.width(), summary: Summary::exact() })
+    }
+}
+
+/// The place of the largest number; the first of equal ones.
+fn largest(values: &[f64]) -> usize {
+    (1..values.len()).fold(0, |best, place| if values[place] > values[best] { place } else { best })
+}
+
+impl Model for FittedDummyClassifier {
+    fn name(&self) -> &'static str {
+        DummyClassifier::NAME
+    }
+
+    fn task(&self) -> Task {
+        Task::Classification
+    }
+
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn dtype(&self) -> DType {
+        self.shares.dtype()
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        self.settings.to_json()
+    }
+
+    fn classes(&self) -> &[i64] {
+        &self.classes
+    }
+
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        let best = largest(&self.shares.to_f64_vec());
+        Ok(Labels::decode(&self.classes, std::iter::repeat_n(best, x.len())))
+    }
+
+    fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
+        Ok(self.shares.try_broadcast_to([x.len(), self.classes.len()])?.try_contiguous()?)
+    }
+
+    fn record(&self) -> Record {
+        let mut record = Record::new(self.name(), 1);
+        record.put("settings", self.settings());
+        record.put("width", self.width);
+        record.put_tensor("classes", &Tensor::from_slice(&self.classes));
+        record.put_tensor("shares", &self.shares);
+        record
+    }
+}
+
+impl Restore for FittedDummyClassifier {
+    fn restore(record: &Record) -> Result<FittedDummyClassifier> {
+        record.expect(DummyClassifier::NAME, 1)?;
+        let mut settings = DummyClassifier::default();
+        settings.load_json(record.get("settings")?)?;
+        let classes = record.integers("classes")?;
+        let shares = record.shaped("shares", &[classes.len()])?.clone();
+        if classes.is_empty() {
+            return Err(record.wrong("classes", "a list of classes"));
+        }
+        Ok(FittedDummyClassifier {
+            settings,
+            classes,
+            shares,
+            width: record.count("width")?,
+            summary: Summary::exact(),
+        })
+    }
+}

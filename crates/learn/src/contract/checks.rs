@@ -1,0 +1,333 @@
+//! The promises, one function each.
+
+use tove_tensor::{DType, Tensor, TryOps, num_threads, set_num_threads};
+
+use super::Outcome;
+use super::problems::{distance, plain, three_classes, weighted};
+use crate::{Csr, Estimator, LearnError, Model, Predict, Record, Result, Rows, Samples, Task, restore};
+
+pub(super) type Check = fn(&dyn Estimator) -> Result<Outcome>;
+
+pub(super) const ALL: &[(&str, Check)] = &[
+    ("fits and predicts", fits),
+    ("one sample", one_sample),
+    ("one class", one_class),
+    ("three classes", several_classes),
+    ("NaN is refused with its place", nan_is_named),
+    ("wrong width is refused", wrong_width),
+    ("constant column", constant_column),
+    ("integers and views are taken", other_layouts),
+    ("single precision", single_precision),
+    ("order of the samples", order),
+    ("weight 2 is two copies", weights_are_copies),
+    ("weights of one change nothing", unit_weights),
+    ("sparse like dense", sparse_like_dense),
+    ("same bits when repeated", repeated),
+    ("same bits for any number of threads", threads),
+    ("a saved model gives the same bits", saved),
+    ("a damaged record is an error", damaged),
+    ("probabilities", probabilities),
+    ("absurd hyperparameters are refused", hyperparameters),
+];
+
+fn require(holds: bool, problem: impl FnOnce() -> String) -> Result<Outcome> {
+    Ok(if holds { Outcome::Passed } else { Outcome::Failed(problem()) })
+}
+
+/// Predictions as numbers: of a regression, or probabilities or scores of a classifier where it has them.
+fn answers(model: &dyn Model, x: impl Into<Rows>) -> Result<Tensor> {
+    let x = x.into();
+    match model.task() {
+        Task::Regression => model.predict(&x),
+        Task::Classification => {
+            let soft = model.predict_proba(&x).or_else(|_| model.decision_function(&x));
+            soft.or_else(|_| model.predict(&x))
+        }
+    }
+}
+
+fn close(estimator: &dyn Estimator, a: &Tensor, b: &Tensor, slack: f64) -> Result<Outcome> {
+    let (found, allowed) = (distance(a, b), estimator.abilities().accuracy.max(slack));
+    require(found <= allowed, || format!("answers differ by {found:e}, more than {allowed:e}"))
+}
+
+fn fits(estimator: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = plain(estimator)?;
+    let model = estimator.fit_any(&Samples::new(&x, &y)?)?;
+    let predicted = model.predict(&x)?;
+    let labels = model.classes();
+    let known = |label: &f64| labels.contains(&(*label as i64));
+    let sensible = match model.task() {
+        Task::Regression => predicted.to_f64_vec().iter().all(|value| value.is_finite()),
+        Task::Classification => labels == [-2, 4] && predicted.to_f64_vec().iter().all(known),
+    };
+    require(sensible && predicted.dims() == [60] && model.width() == 4 && model.name() == estimator.name(), || {
+        format!("predictions of shape {} from a model {} of width {}", predicted.shape(), model.name(), model.width())
+    })
+}
+
+/// A fit to one sample either works or says why not.
+fn one_sample(estimator: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = plain(estimator)?;
+    let samples = Samples::new(&x, &y)?.take(&[0])?;
+    match estimator.fit_any(&samples) {
+        Err(_) => Ok(Outcome::Passed),
+        Ok(model) => {
+            let finite = model.predict(samples.x())?.to_f64_vec().iter().all(|value| value.is_finite());
+            require(finite, || "the prediction is not finite".to_owned())
+        }
+    }
+}
+
+/// A classifier says that there is one class only, or predicts it.
+fn one_class(estimator: &dyn Estimator) -> Result<Outcome> {
+    if estimator.task() == Task::Regression {
+        return Ok(Outcome::Skipped("a regression"));
+    }
+    let (x, _) = plain(estimator)?;
+    let y = Tensor::full([60], 7.0, DType::I64);
+    match estimator.fit_any(&Samples::new(&x, &y)?) {
+        Err(LearnError::OneClass { class: 7, .. }) => Ok(Outcome::Passed),
+        Err(error) => Ok(Outcome::Failed(format!("another error came: {error}"))),
+        Ok(model) => {
+            let all = model.predict(&x)?.to_vec::<i64>().iter().all(|&label| label == 7);
+            require(all, || "another class is predicted".to_owned())
+        }
+    }
+}
+
+fn several_classes(estimator: &dyn Estimator) -> Result<Outcome> {
+    if estimator.task() == Task::Regression {
+        return Ok(Outcome::Skipped("a regression"));
+    }
+    let (x, y) = three_classes()?;
+    let fitted = estimator.fit_any(&Samples::new(&x, &y)?);
+    if !estimator.abilities().several {
+        return require(fitted.is_err(), || "three classes were taken although the abilities say no".to_owned());
+    }
+    let model = fitted?;
+    require(model.classes() == [10, 20, 30], || format!("classes {:?}", model.classes()))
+}
+
+fn nan_is_named(estimator: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = plain(estimator)?;
+    let mut numbers = x.to_f64_vec();
+    numbers[4 * 7 + 2] = f64::NAN;
+    let broken = Tensor::try_from_vec(numbers, [60, 4])?;
+    let named = |error: LearnError| {
+        let text = error.to_string();
+        text.contains("row 7") && text.contains("column 2")
+    };
+    let fitting = Samples::new(&broken, &y).and_then(|samples| estimator.fit_any(&samples));
+    let model = estimator.fit_any(&Samples::new(&x, &y)?)?;
+    let predicting = model.predict(&broken);
+    require(fitting.is_err_and(named) && predicting.is_err_and(named), || "the place is not named".to_owned())
+}
+
+fn wrong_width(estimator: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = plain(estimator)?;
+    let model = estimator.fit_any(&Samples::new(&x, &y)?)?;
+    let narrow = model.predict(&x.try_narrow(1, 0, 3)?);
+    require(matches!(narrow, Err(LearnError::Width { expected: 4, found: 3, .. })), || format!("{narrow:?}"))
+}
+
+fn constant_column(estimator: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = plain(estimator)?;
+    let x = Tensor::try_concat(&[&x, &Tensor::full([60, 1], 3.0, DType::F64)], 1)?;
+    let model = estimator.fit_any(&Samples::new(&x, &y)?)?;
+    let finite = answers(&*model, &x)?.to_f64_vec().iter().all(|value| value.is_finite());
+    require(finite, || "answers are not finite".to_owned())
+}
+
+fn other_layouts(estimator: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = plain(estimator)?;
+    let whole = (&x * 4.0).round().to_dtype(DType::I64);
+    let floats = whole.to_dtype(DType::F64);
+    let model = estimator.fit_any(&Samples::new(&floats, &y)?)?;
+    let from_integers = estimator.fit_any(&Samples::new(&whole, &y)?)?;
+    let view = floats.t().contiguous().t(); // column-major
+    let from_view = estimator.fit_any(&Samples::new(&view, &y)?)?;
+    let expected = answers(&*model, &floats)?.to_f64_vec();
+    let same = answers(&*from_integers, &whole)?.to_f64_vec() == expected
+        && answers(&*from_view, &view)?.to_f64_vec() == expected;
+    require(same, || "another layout of the same numbers gives another model".to_owned())
+}
+
+fn single_precision(estimator: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = plain(estimator)?;
+    let double = answers(&*estimator.fit_any(&Samples::new(&x, &y)?)?, &x)?;
+    let x = x.to_dtype(DType::F32);
+    let y = if y.dtype().is_float() { y.to_dtype(DType::F32) } else { y };
+    let model = estimator.fit_any(&Samples::new(&x, &y)?)?;
+    let single = answers(&*model, &x)?;
+    if single.dtype().is_float() && single.dtype() != DType::F32 {
+        return Ok(Outcome::Failed(format!("answers of type {} for features of type f32", single.dtype())));
+    }
+    close(estimator, &double, &single, 1e-2)
+}
+
+fn order(estimator: &dyn Estimator) -> Result<Outcome> {
+    if !estimator.abilities().order_free {
+        return Ok(Outcome::Skipped("depends on the order by its nature"));
+    }
+    let (x, y) = plain(estimator)?;
+    let samples = Samples::new(&x, &y)?;
+    let there = answers(&*estimator.fit_any(&samples)?, &x)?;
+    let back = answers(&*estimator.fit_any(&samples.take(&(0..60).rev().collect::<Vec<_>>())?)?, &x)?;
+    close(estimator, &there, &back, 0.0)
+}
+
+fn weights_are_copies(estimator: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = plain(estimator)?;
+    let (weights, copies) = weighted(&x, &y)?;
+    if !estimator.abilities().weights {
+        let refused = estimator.fit_any(&weights);
+        return require(refused.is_err(), || "weights were taken although the abilities say no".to_owned());
+    }
+    if !estimator.abilities().order_free {
+        return Ok(Outcome::Skipped("copies change the order of the steps"));
+    }
+    let weights = answers(&*estimator.fit_any(&weights)?, &x)?;
+    close(estimator, &weights, &answers(&*estimator.fit_any(&copies)?, &x)?, 0.0)
+}
+
+fn unit_weights(estimator: &dyn Estimator) -> Result<Outcome> {
+    if !estimator.abilities().weights {
+        return Ok(Outcome::Skipped("takes no weights"));
+    }
+    let (x, y) = plain(estimator)?;
+    let samples = Samples::new(&x, &y)?;
+    let ones = samples.clone().weighted(&Tensor::ones([60], DType::F64))?;
+    let (plain, ones) = (estimator.fit_any(&samples)?, estimator.fit_any(&ones)?);
+    close(estimator, &answers(&*plain, &x)?, &answers(&*ones, &x)?, 0.0)
+}
+
+fn sparse_like_dense(estimator: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = plain(estimator)?;
+    let holes = x.relu(); // half of the numbers are zero
+    let csr = Csr::from_dense(&holes)?;
+    let sparse = estimator.fit_any(&Samples::new(&csr, &y)?);
+    if !estimator.abilities().sparse {
+        return require(sparse.is_err(), || "sparse rows were taken although the abilities say no".to_owned());
+    }
+    let (dense, sparse) = (estimator.fit_any(&Samples::new(&holes, &y)?)?, sparse?);
+    close(estimator, &answers(&*dense, &holes)?, &answers(&*sparse, &csr)?, 0.0)
+}
+
+fn repeated(estimator: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = plain(estimator)?;
+    let samples = Samples::new(&x, &y)?;
+    let (first, second) = (estimator.fit_any(&samples)?, estimator.fit_any(&samples)?);
+    let same = answers(&*first, &x)?.to_f64_vec() == answers(&*second, &x)?.to_f64_vec();
+    require(same, || "two fits with one seed differ".to_owned())
+}
+
+fn threads(estimator: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = plain(estimator)?;
+    let samples = Samples::new(&x, &y)?;
+    let before = num_threads();
+    let results: Result<Vec<Vec<f64>>> = [1, 2, 3, 8]
+        .into_iter()
+        .map(|threads| {
+            set_num_threads(threads);
+            Ok(answers(&*estimator.fit_any(&samples)?, &x)?.to_f64_vec())
+        })
+        .collect();
+    set_num_threads(before);
+    let results = results?;
+    require(results.iter().all(|result| *result == results[0]), || {
+        "the number of threads changes the result".to_owned()
+    })
+}
+
+fn saved(estimator: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = plain(estimator)?;
+    let model = estimator.fit_any(&Samples::new(&x, &y)?)?;
+    let copy = restore(&through_bytes(model.record())?)?;
+    let same = answers(&*model, &x)?.to_f64_vec() == answers(&*copy, &x)?.to_f64_vec()
+        && model.predict(&x)?.to_f64_vec() == copy.predict(&x)?.to_f64_vec()
+        && model.settings() == copy.settings()
+        && model.classes() == copy.classes();
+    require(same, || "the model that was read back answers otherwise".to_owned())
+}
+
+/// The record as it comes back from a file.
+fn through_bytes(record: Record) -> Result<Record> {
+    let path = std::env::temp_dir().join(format!(
+        "tove-contract-{}-{:?}-{}.tove",
+        std::process::id(),
+        std::thread::current().id(),
+        record.kind()
+    ));
+    record.save(&path, tove_tensor::io::WriteOptions::overwriting())?;
+    let back = Record::load(&path);
+    let _ = std::fs::remove_file(&path); // a leftover in the folder for temporary files harms nobody
+    back
+}
+
+/// Every value and tensor taken out of the record in turn is an error or has no influence; none is a panic.
+fn damaged(estimator: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = plain(estimator)?;
+    let whole = estimator.fit_any(&Samples::new(&x, &y)?)?.record().into_container();
+    for name in whole.tensors.keys() {
+        let mut without = whole.clone();
+        without.tensors.remove(name);
+        if let Ok(model) = restore(&Record::from_container(without)) {
+            let _ = model.predict(&x);
+        }
+        let mut other = whole.clone();
+        other.insert(name.clone(), Tensor::from([1.0, 2.0, 3.0]));
+        if let Ok(model) = restore(&Record::from_container(other)) {
+            let _ = model.predict(&x);
+        }
+    }
+    let names: Vec<String> = whole.header.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+    for name in names {
+        for value in [serde_json::Value::Null, (-1).into(), u64::MAX.into(), "x".into()] {
+            let mut other = whole.clone();
+            other.header[&name] = value;
+            if let Ok(model) = restore(&Record::from_container(other)) {
+                let _ = model.predict(&x);
+            }
+        }
+    }
+    Ok(Outcome::Passed)
+}
+
+fn probabilities(estimator: &dyn Estimator) -> Result<Outcome> {
+    if estimator.task() == Task::Regression {
+        return Ok(Outcome::Skipped("a regression"));
+    }
+    let (x, y) = if estimator.abilities().several { three_classes()? } else { plain(estimator)? };
+    let model = estimator.fit_any(&Samples::new(&x, &y)?)?;
+    let found = model.predict_proba(&x);
+    if !estimator.abilities().probabilities {
+        return require(found.is_err(), || "probabilities were given although the abilities say no".to_owned());
+    }
+    let found = found?;
+    let m = model.classes().len();
+    let rows = found.to_f64_vec();
+    let simplex = rows.chunks(m).all(|row| {
+        row.iter().all(|&p| (0.0..=1.0 + 1e-12).contains(&p)) && (row.iter().sum::<f64>() - 1.0).abs() < 1e-9
+    });
+    require(simplex && found.dims() == [y.numel(), m], || "rows are not on the simplex".to_owned())
+}
+
+/// Each number with a range is set outside of it: fitting must refuse.
+fn hyperparameters(estimator: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = plain(estimator)?;
+    let samples = Samples::new(&x, &y)?;
+    for (name, entry) in estimator.describe_any() {
+        let Some(range) = entry.range else { continue };
+        let mut outside: Vec<String> = vec!["nan".into()];
+        outside.extend(range.low.is_finite().then(|| (range.low - 1.0).to_string()));
+        outside.extend(range.high.is_finite().then(|| (range.high + 1.0).to_string()));
+        for text in outside {
+            let mut broken = estimator.duplicate();
+            if broken.set_any(&name, &text).is_ok() && broken.fit_any(&samples).is_ok() {
+                return Ok(Outcome::Failed(format!("{name} = {text} was accepted")));
+            }
+        }
+    }
+    Ok(Outcome::Passed)
+}

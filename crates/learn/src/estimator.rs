@@ -1,0 +1,146 @@
+//! Estimators: hyperparameters that can be fitted to samples.
+//!
+//! An estimator is a plain struct with `#[derive(Hyperparameters)]`. Implementing [`Fit`] gives the typed face
+//! (`Ridge::default().alpha(0.1).fit(&x, &y)? -> FittedRidge`); the object-safe [`Estimator`] that grids, pipelines and the
+//! command line use follows from it.
+
+use tove_optim::settings::{Hyperparameter, Hyperparameters, Value};
+use tove_tensor::Tensor;
+
+use crate::{LearnError, Model, Restore, Result, Rows, Samples, Task};
+
+/// What an estimator can take and give, beyond dense features and one output.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Abilities {
+    /// Sample weights.
+    pub weights: bool,
+    /// Sparse rows.
+    pub sparse: bool,
+    /// Several outputs (regression), or more than two classes.
+    pub several: bool,
+    /// Probabilities of classes.
+    pub probabilities: bool,
+    /// Whether the order of the samples has no influence beyond `accuracy`.
+    pub order_free: bool,
+    /// How far predictions of two fits to the same problem may lie apart, relative to their size: stopping rules and rounding.
+    pub accuracy: f64,
+}
+
+impl Abilities {
+    /// Dense features, one output, an exact solution.
+    pub const PLAIN: Abilities = Abilities {
+        weights: false,
+        sparse: false,
+        several: false,
+        probabilities: false,
+        order_free: true,
+        accuracy: 1e-8,
+    };
+}
+
+/// Hyperparameters that can be fitted.
+pub trait Fit: Hyperparameters + Default + Clone + Send + Sync + 'static {
+    /// The fitted model.
+    type Fitted: Restore;
+    /// Name in messages, tables, files and on the command line.
+    const NAME: &'static str;
+    /// What the fitted model predicts.
+    const TASK: Task;
+    /// What can be taken and given.
+    const ABILITIES: Abilities;
+
+    /// Fits to samples that were checked, with hyperparameters that were validated. Users call [`Fit::fit`].
+    fn fit_samples(&self, samples: &Samples) -> Result<Self::Fitted>;
+
+    /// Fits to features (n, d) and targets (n).
+    fn fit(&self, x: impl Into<Rows>, y: &Tensor) -> Result<Self::Fitted> {
+        self.fit_checked(&Samples::new(x, y)?)
+    }
+
+    /// Fits to samples of which each counts as often as its weight says.
+    fn fit_weighted(&self, x: impl Into<Rows>, y: &Tensor, weights: &Tensor) -> Result<Self::Fitted> {
+        self.fit_checked(&Samples::new(x, y)?.weighted(weights)?)
+    }
+
+    /// Fits to samples: validates the hyperparameters, refuses what the estimator cannot take.
+    fn fit_checked(&self, samples: &Samples) -> Result<Self::Fitted> {
+        self.validate()?;
+        let who = Self::NAME;
+        if samples.weights().is_some() && !Self::ABILITIES.weights {
+            return Err(LearnError::unsupported(who, "takes no sample weights", "leave them out, or repeat samples"));
+        }
+        if let (Rows::Sparse(_), false) = (samples.x(), Self::ABILITIES.sparse) {
+            samples.x().dense(who)?;
+        }
+        if samples.width() == 0 {
+            return Err(LearnError::data(who, "the samples have no features", "give at least one column"));
+        }
+        self.fit_samples(samples)
+    }
+}
+
+/// An estimator of any kind; every [`Fit`] is one.
+pub trait Estimator: Send + Sync {
+    /// Name in messages and files.
+    fn name(&self) -> &'static str;
+    /// What the fitted model predicts.
+    fn task(&self) -> Task;
+    /// What can be taken and given.
+    fn abilities(&self) -> Abilities;
+    /// Fits to samples, after checking what can be checked.
+    fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>>;
+    /// Sets a hyperparameter from text.
+    fn set_any(&mut self, name: &str, text: &str) -> Result<()>;
+    /// Names and present values of the hyperparameters.
+    fn values_any(&self) -> Vec<(String, Value)>;
+    /// The hyperparameters with their ranges and documentation.
+    fn describe_any(&self) -> Vec<(String, Hyperparameter)>;
+    /// Whether the hyperparameters can be used.
+    fn validate_any(&self) -> Result<()>;
+    /// A copy.
+    fn duplicate(&self) -> Box<dyn Estimator>;
+}
+
+impl<E: Fit> Estimator for E {
+    fn name(&self) -> &'static str {
+        E::NAME
+    }
+
+    fn task(&self) -> Task {
+        E::TASK
+    }
+
+    fn abilities(&self) -> Abilities {
+        E::ABILITIES
+    }
+
+    fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
+        Ok(Box::new(self.fit_checked(samples)?))
+    }
+
+    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
+        Ok(self.set(name, text)?)
+    }
+
+    fn values_any(&self) -> Vec<(String, Value)> {
+        self.values().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
+        self.schema().hyperparameters.iter().map(|entry| (entry.name.to_owned(), entry.clone())).collect()
+    }
+
+    fn validate_any(&self) -> Result<()> {
+        Ok(self.validate()?)
+    }
+
+    fn duplicate(&self) -> Box<dyn Estimator> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Estimator> {
+    fn clone(&self) -> Box<dyn Estimator> {
+        (**self).duplicate()
+    }
+}

@@ -1,0 +1,75 @@
+//! Class labels: any whole numbers outside, 0 … m − 1 inside.
+//!
+//! ```
+//! use tove_learn::Labels;
+//! use tove_tensor::Tensor;
+//! let labels = Labels::of("Example", &Tensor::from([7i64, -1, 7]))?;
+//! assert_eq!((labels.classes(), labels.codes()), (&[-1, 7][..], &[1, 0, 1][..]));
+//! assert_eq!(labels.one_hot(tove_tensor::DType::F64).to_vec::<f64>(), [0.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use tove_tensor::{DType, Tensor};
+
+use crate::{LearnError, Result};
+
+/// The classes found in a target, in ascending order, and each sample's place among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels {
+    classes: Vec<i64>,
+    codes: Vec<usize>,
+}
+
+impl Labels {
+    /// Reads the labels of a vector of i64, u8 or bool.
+    pub fn of(who: &'static str, y: &Tensor) -> Result<Labels> {
+        let refuse = |found: String, expected| Err(LearnError::Target { who, found, expected });
+        if y.dtype().is_float() {
+            let expected = "classes are whole numbers: convert with `to_dtype(DType::I64)`, or choose a regression";
+            return refuse(format!("of type {}", y.dtype()), expected);
+        }
+        if !matches!(y.dims(), [_] | [_, 1]) {
+            return refuse(format!("of shape {}", y.shape()), "a classifier takes one label per sample");
+        }
+        let values = y.to_dtype(DType::I64).try_to_vec::<i64>()?;
+        let mut classes = values.clone();
+        classes.sort_unstable();
+        classes.dedup();
+        let codes = values.iter().map(|value| classes.partition_point(|class| class < value)).collect();
+        Ok(Labels { classes, codes })
+    }
+
+    /// As [`Labels::of`], with an error unless there are at least two classes.
+    pub fn several(who: &'static str, y: &Tensor) -> Result<Labels> {
+        let labels = Labels::of(who, y)?;
+        match labels.classes[..] {
+            [class] => Err(LearnError::OneClass { who, class, samples: labels.codes.len() }),
+            _ => Ok(labels),
+        }
+    }
+
+    /// The classes in ascending order.
+    pub fn classes(&self) -> &[i64] {
+        &self.classes
+    }
+
+    /// The place of each sample's class among the classes.
+    pub fn codes(&self) -> &[usize] {
+        &self.codes
+    }
+
+    /// Rows (n, m) with a 1 at the sample's class.
+    pub fn one_hot(&self, dtype: DType) -> Tensor {
+        let m = self.classes.len();
+        let mut rows = vec![0.0f64; self.codes.len() * m];
+        for (row, &code) in self.codes.iter().enumerate() {
+            rows[row * m + code] = 1.0;
+        }
+        Tensor::from_vec(rows, [self.codes.len(), m]).to_dtype(dtype)
+    }
+
+    /// The classes at these places, as the answer of a classifier.
+    pub fn decode(classes: &[i64], codes: impl IntoIterator<Item = usize>) -> Tensor {
+        Tensor::from_slice(&codes.into_iter().map(|code| classes[code]).collect::<Vec<_>>())
+    }
+}

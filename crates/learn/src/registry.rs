@@ -1,0 +1,109 @@
+//! All estimators and transformers by name: for files, grids, and the command line.
+
+use tove_optim::settings::{Schema, edits};
+
+use crate::{
+    Abilities, Estimator, Fit, FitTransform, LearnError, Model, Record, Restore, RestoreTransform, Result, Task,
+    Transform, Transformer,
+};
+
+/// What is known of an estimator.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// What it predicts.
+    pub task: Task,
+    /// What it can take and give.
+    pub abilities: Abilities,
+    /// One with default hyperparameters.
+    pub estimator: fn() -> Box<dyn Estimator>,
+    /// Reads a fitted model.
+    pub restore: fn(&Record) -> Result<Box<dyn Model>>,
+    /// Its hyperparameters with their documentation.
+    pub schema: fn() -> &'static Schema,
+}
+
+/// What is known of a transformer.
+#[derive(Clone, Copy)]
+pub struct TransformEntry {
+    /// Its name.
+    pub name: &'static str,
+    /// One with default hyperparameters.
+    pub transformer: fn() -> Box<dyn Transformer>,
+    /// Reads a fitted transformation.
+    pub restore: fn(&Record) -> Result<Box<dyn Transform>>,
+    /// Its hyperparameters with their documentation.
+    pub schema: fn() -> &'static Schema,
+}
+
+const fn entry<E: Fit>() -> Entry {
+    Entry {
+        name: E::NAME,
+        task: E::TASK,
+        abilities: E::ABILITIES,
+        estimator: || Box::new(E::default()),
+        restore: |record| Ok(Box::new(E::Fitted::restore(record)?)),
+        schema: || E::default().schema(),
+    }
+}
+
+#[allow(dead_code)] // until the first transformer is listed
+const fn transform<F: FitTransform>() -> TransformEntry {
+    TransformEntry {
+        name: F::NAME,
+        transformer: || Box::new(F::default()),
+        restore: |record| Ok(Box::new(F::Fitted::restore(record)?)),
+        schema: || F::default().schema(),
+    }
+}
+
+/// All estimators, by room.
+pub fn estimators() -> &'static [Entry] {
+    const ALL: &[Entry] = &[
+        // -- baselines --
+        entry::<crate::DummyRegressor>(),
+        entry::<crate::DummyClassifier>(),
+        // -- linear models --
+        // -- logistic --
+        // -- margins and kernels --
+    ];
+    ALL
+}
+
+/// All transformers.
+pub fn transformers() -> &'static [TransformEntry] {
+    const ALL: &[TransformEntry] = &[];
+    ALL
+}
+
+/// The estimator of this name; the error suggests the nearest one.
+///
+/// ```
+/// use tove_learn::registry;
+/// assert_eq!(registry::find("DummyRegressor")?.name, "DummyRegressor");
+/// assert!(registry::find("DumyRegressor").err().unwrap().to_string().contains("did you mean DummyRegressor?"));
+/// # Ok::<(), tove_learn::LearnError>(())
+/// ```
+pub fn find(name: &str) -> Result<&'static Entry> {
+    let found = estimators().iter().find(|entry| entry.name.eq_ignore_ascii_case(name));
+    found.ok_or_else(|| unknown("estimator", name, estimators().iter().map(|entry| entry.name)))
+}
+
+/// The transformer of this name; the error suggests the nearest one.
+pub fn find_transformer(name: &str) -> Result<&'static TransformEntry> {
+    let found = transformers().iter().find(|entry| entry.name.eq_ignore_ascii_case(name));
+    found.ok_or_else(|| unknown("transformer", name, transformers().iter().map(|entry| entry.name)))
+}
+
+#[cold]
+fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str>) -> LearnError {
+    let names: Vec<&str> = known.collect();
+    let lower = name.to_ascii_lowercase();
+    let nearest = names.iter().map(|known| (edits(&known.to_ascii_lowercase(), &lower), known)).min();
+    let fix = match nearest {
+        Some((distance, known)) if distance <= 3 => format!("did you mean {known}?"),
+        _ => format!("there are {}", names.join(", ")),
+    };
+    LearnError::model(format!("there is no {what} {name}"), fix)
+}

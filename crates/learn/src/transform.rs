@@ -1,0 +1,145 @@
+//! Transformers: fitted changes of the features.
+//!
+//! As with estimators there is a typed face, [`FitTransform`], and an object-safe one, [`Transformer`], which pipelines use.
+
+use std::path::Path;
+
+use tove_optim::settings::{Hyperparameter, Hyperparameters, Value};
+use tove_tensor::Tensor;
+
+use crate::{Record, Result, Rows};
+
+/// Hyperparameters of a change of features that is learnt from rows.
+pub trait FitTransform: Hyperparameters + Default + Clone + Send + Sync + 'static {
+    /// The fitted transformation.
+    type Fitted: RestoreTransform;
+    /// Name in messages, tables and files.
+    const NAME: &'static str;
+    /// Whether NaN is understood as a missing value; otherwise rows are checked to be finite.
+    const MISSING: bool = false;
+
+    /// Learns from rows that were checked; users call [`FitTransform::fit`].
+    fn fit_rows(&self, x: &Rows, weights: Option<&Tensor>) -> Result<Self::Fitted>;
+
+    /// Learns from features (n, d).
+    fn fit(&self, x: impl Into<Rows>) -> Result<Self::Fitted> {
+        self.fit_checked(&x.into(), None)
+    }
+
+    /// Learns from rows of which each counts as often as its weight says.
+    fn fit_checked(&self, x: &Rows, weights: Option<&Tensor>) -> Result<Self::Fitted> {
+        self.validate()?;
+        let x = if Self::MISSING { x.tabular()? } else { x.checked()? };
+        self.fit_rows(&x, weights)
+    }
+}
+
+/// A fitted transformation. The method here takes rows that were checked; users call [`Apply::transform`].
+pub trait Transform: Send + Sync + 'static {
+    /// The name of its transformer.
+    fn name(&self) -> &'static str;
+    /// Number of features it takes.
+    fn width(&self) -> usize;
+    /// Number of features it gives.
+    fn outputs(&self) -> usize;
+    /// Whether NaN is understood as a missing value.
+    fn takes_missing(&self) -> bool {
+        false
+    }
+    /// Names of the features it gives, from names of those it takes.
+    fn output_names(&self, inputs: &[String]) -> Vec<String>;
+    /// The changed rows.
+    fn transform_rows(&self, x: &Rows) -> Result<Rows>;
+    /// Everything needed to make the same bits again.
+    fn record(&self) -> Record;
+}
+
+/// A transformation that can be read back from its record.
+pub trait RestoreTransform: Transform + Sized {
+    /// Reads what [`Transform::record`] wrote.
+    fn restore(record: &Record) -> Result<Self>;
+
+    /// Reads a file with such a record.
+    fn load(path: impl AsRef<Path>) -> Result<Self> {
+        Self::restore(&Record::load(path)?)
+    }
+}
+
+/// What users ask of a transformation; for every [`Transform`].
+pub trait Apply {
+    /// The changed rows, after checking their width and that they are finite where that is needed.
+    fn transform_any(&self, x: impl Into<Rows>) -> Result<Rows>;
+
+    /// The changed rows as a dense matrix.
+    fn transform(&self, x: impl Into<Rows>) -> Result<Tensor> {
+        self.transform_any(x)?.to_dense()
+    }
+}
+
+impl<T: Transform + ?Sized> Apply for T {
+    fn transform_any(&self, x: impl Into<Rows>) -> Result<Rows> {
+        let x = if self.takes_missing() { x.into().tabular()? } else { x.into().checked()? };
+        x.check_width(self.name(), self.width())?;
+        self.transform_rows(&x)
+    }
+}
+
+/// A transformer of any kind; every [`FitTransform`] is one.
+pub trait Transformer: Send + Sync {
+    /// Name in messages and files.
+    fn name(&self) -> &'static str;
+    /// Whether NaN is understood as a missing value.
+    fn takes_missing(&self) -> bool;
+    /// Learns from rows.
+    fn fit_any(&self, x: &Rows, weights: Option<&Tensor>) -> Result<Box<dyn Transform>>;
+    /// Sets a hyperparameter from text.
+    fn set_any(&mut self, name: &str, text: &str) -> Result<()>;
+    /// Names and present values of the hyperparameters.
+    fn values_any(&self) -> Vec<(String, Value)>;
+    /// The hyperparameters with their ranges and documentation.
+    fn describe_any(&self) -> Vec<(String, Hyperparameter)>;
+    /// Whether the hyperparameters can be used.
+    fn validate_any(&self) -> Result<()>;
+    /// A copy.
+    fn duplicate(&self) -> Box<dyn Transformer>;
+}
+
+impl<F: FitTransform> Transformer for F {
+    fn name(&self) -> &'static str {
+        F::NAME
+    }
+
+    fn takes_missing(&self) -> bool {
+        F::MISSING
+    }
+
+    fn fit_any(&self, x: &Rows, weights: Option<&Tensor>) -> Result<Box<dyn Transform>> {
+        Ok(Box::new(self.fit_checked(x, weights)?))
+    }
+
+    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
+        Ok(self.set(name, text)?)
+    }
+
+    fn values_any(&self) -> Vec<(String, Value)> {
+        self.values().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
+        self.schema().hyperparameters.iter().map(|entry| (entry.name.to_owned(), entry.clone())).collect()
+    }
+
+    fn validate_any(&self) -> Result<()> {
+        Ok(self.validate()?)
+    }
+
+    fn duplicate(&self) -> Box<dyn Transformer> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Transformer> {
+    fn clone(&self) -> Box<dyn Transformer> {
+        (**self).duplicate()
+    }
+}
