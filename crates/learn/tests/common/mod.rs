@@ -71,7 +71,7 @@ pub fn large(set: &str) -> Option<PathBuf> {
     if folder.exists() {
         return Some(folder);
     }
-    println!("skipped: {} is absent", folder.display());
+    println!("SKIPPED: {} is absent", folder.display());
     None
 }
 
