@@ -15,6 +15,7 @@
 //! |---|---|
 //! | [`baseline`] | constant predictions |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
+//! | [`probability`] | distributions, likelihoods, posteriors |
 //! | [`registry`] | all estimators by name |
 
 pub mod baseline;
@@ -24,6 +25,7 @@ mod error;
 mod estimator;
 mod labels;
 mod model;
+pub mod probability;
 mod real;
 mod record;
 pub mod registry;
