@@ -6,10 +6,10 @@
 
 use super::plane::Plane;
 use crate::draw::axes::Axes;
-use crate::draw::frame::{Entry, Frame, Sign, axis_methods, colour_bar, frame_methods, left_out, reason};
-use crate::draw::number::{coordinate, short_number};
+use crate::draw::frame::{Entry, Frame, Sign, axis_methods, frame_methods, left_out, reason};
+use crate::draw::number::{brief_number, coordinate, short_number};
 use crate::draw::scale::{Scale, drawable, range};
-use crate::draw::scene::{Area, Scene};
+use crate::draw::scene::{Anchor, Area, SMALL, Scene};
 use crate::draw::theme::Look;
 use crate::error::{PlotError, Result};
 use crate::picture::Picture;
@@ -202,6 +202,24 @@ impl ContourMap {
         }
     }
 
+    /// The key: a block for each interval between levels, in the strength in which it is painted.
+    fn draw_key(&self, scene: &mut Scene, bar: Area, levels: &[f64]) {
+        let blocks = levels.len() + 1;
+        let height = bar.height / blocks as f64;
+        let every = (14.0 / height).ceil().max(1.0) as usize;
+        for i in 0..blocks {
+            let y = bar.bottom() - (i + 1) as f64 * height;
+            let block = Area { x: bar.x, y, width: 12.0, height };
+            scene.rect(block, "heat").number("fill-opacity", strength(i, blocks)).end();
+            if i < levels.len() && i % every == 0 {
+                let text = brief_number(levels[i]);
+                scene.fitted((bar.x + 17.0, y + 3.5), Anchor::Start, SMALL, "mute", &text, bar.width - 17.0);
+            }
+        }
+        scene.rect(Area { width: 12.0, ..bar }, "axis").end();
+        scene.fitted((bar.x, bar.y - 5.0), Anchor::Start, SMALL, "mute", &self.value_label, bar.width);
+    }
+
     fn draw_paths(&self, scene: &mut Scene, axes: &Axes) {
         scene.open_window(axes.area);
         for (i, (_, points)) in self.paths.iter().enumerate() {
@@ -241,20 +259,20 @@ impl Picture for ContourMap {
         let (low, high) = range(self.values.iter().copied().filter(|&v| drawable(v, false))).ok_or(none)?;
         let levels = self.heights(low, high)?;
         let hidden = self.values.iter().filter(|&&v| !drawable(v, false)).count();
-        let hidden_points = self.paths.iter().flat_map(|p| &p.1).filter(|p| !self.inside(**p)).count();
+        let outside = self.paths.iter().flat_map(|p| &p.1).filter(|p| !self.inside(**p)).count();
         let notes = left_out(hidden, "grid value", reason(false)).into_iter();
-        let notes: Vec<_> =
-            notes.chain(left_out(hidden_points, "path point", "outside the map or not finite")).collect();
+        let notes: Vec<_> = notes.chain(left_out(outside, "path point", "outside the map or not finite")).collect();
         let named = self.paths.iter().enumerate();
         let legend: Vec<_> = named.map(|(i, p)| Entry::new(Sign::Line(Look(i + 1)), &p.0)).collect();
         let kind = format!("contour map over {} and {}", self.x_label, self.y_label);
-        let (mut scene, area) = self.frame.canvas(WHAT, &kind, (600.0, 480.0), 160.0, &legend, &notes)?;
-        let inner = Area { width: area.width - 56.0, ..area };
+        let (mut scene, area) =
+            self.frame.canvas(WHAT, &kind, self.plane.size(600.0, 150.0, self.equal, 480.0), 160.0, &legend, &notes)?;
+        let inner = Area { width: area.width - 70.0, ..area };
         let axes = self.plane.axes(&mut scene, inner, [&self.x_label, &self.y_label], self.equal);
-        let strength = |v: f64| levels.partition_point(|l| *l <= v) as f64 / (levels.len() + 1) as f64;
         self.plane.paint(&mut scene, &axes, |i| {
             let v = self.values[i];
-            drawable(v, false).then(|| ("heat", 0.5 * strength(v)))
+            let block = levels.partition_point(|l| *l <= v);
+            drawable(v, false).then(|| ("heat", strength(block, levels.len() + 1)))
         });
         for level in &levels {
             let mut path = String::new();
@@ -270,8 +288,13 @@ impl Picture for ContourMap {
         }
         self.draw_arrows(&mut scene, &axes);
         self.draw_paths(&mut scene, &axes);
-        let bar = Area { x: area.right() - 44.0, width: 44.0, ..axes.area };
-        colour_bar(&mut scene, bar, (low, high), false, &self.value_label);
+        let bar = Area { x: axes.area.right() + 14.0, width: 56.0, ..axes.area };
+        self.draw_key(&mut scene, bar, &levels);
         Ok(scene)
     }
+}
+
+/// The opacity of the i-th interval between levels; lines and arrows must still be seen on the strongest.
+fn strength(i: usize, blocks: usize) -> f64 {
+    0.55 * i as f64 / blocks as f64
 }

@@ -223,7 +223,14 @@ impl Picture for DecisionMap {
         let notes: Vec<_> =
             left_out(hidden, "point", &format!("outside the grid or {}", reason(false))).into_iter().collect();
         let kind = format!("decision regions over {} and {}", self.x_label, self.y_label);
-        let (mut scene, area) = self.frame.canvas(WHAT, &kind, (540.0, 470.0), 150.0, &self.legend(), &notes)?;
+        let (mut scene, area) = self.frame.canvas(
+            WHAT,
+            &kind,
+            self.plane.size(540.0, 80.0, self.equal, 470.0),
+            150.0,
+            &self.legend(),
+            &notes,
+        )?;
         let axes = self.plane.axes(&mut scene, area, [&self.x_label, &self.y_label], self.equal);
         let fills: Vec<String> =
             (0..crate::draw::theme::SERIES).map(|i| format!("region {}", Look(i).fill())).collect();

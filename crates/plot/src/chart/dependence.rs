@@ -88,7 +88,8 @@ impl Picture for DependenceChart {
         let x = Scale::over(known().map(|p| p.0), false).ok_or_else(none)?;
         let y = Scale::over(known().map(|p| p.1), false).ok_or_else(none)?;
         let hidden = points().filter(|p| !seen(p.0, p.1)).count();
-        let notes: Vec<_> = left_out(hidden, "point", reason(false)).into_iter().collect();
+        let deciles = (!self.data.is_empty()).then(|| "Strokes at the bottom: deciles of the data.".to_owned());
+        let notes: Vec<_> = deciles.into_iter().chain(left_out(hidden, "point", reason(false))).collect();
         let mut legend = vec![Entry::new(Sign::Line(Look(0)), "mean")];
         if !self.individuals.is_empty() {
             legend.push(Entry::new(Sign::Block(Look(6)), "single samples"));

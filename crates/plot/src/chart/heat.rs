@@ -128,9 +128,9 @@ impl Picture for HeatMap {
         let notes: Vec<_> = left_out(hidden, "cell", reason(false)).into_iter().collect();
         let kind = format!("heat map of {} rows and {} columns", self.rows.len(), self.columns.len());
         let cell = if self.show_values { 46.0 } else { 34.0 };
-        let size = natural_size(&self.rows, &self.columns, cell, 60.0);
+        let size = natural_size(&self.rows, &self.columns, cell, 70.0);
         let (mut scene, area) = self.frame.canvas(WHAT, &kind, size, 150.0, &[], &notes)?;
-        let inner = Area { width: area.width - 56.0, ..area };
+        let inner = Area { width: area.width - 64.0, ..area };
         let (x, y) = (Axis::bands(self.columns.clone(), &self.x_label), Axis::bands(self.rows.clone(), &self.y_label));
         let axes = Axes::draw(&mut scene, inner, x, y);
         let columns = self.columns.len();
@@ -150,7 +150,7 @@ impl Picture for HeatMap {
                 scene.label(at, Anchor::Middle, SMALL, class, &text);
             }
         }
-        let bar = Area { x: area.right() - 44.0, width: 44.0, ..axes.area };
+        let bar = Area { x: area.right() - 52.0, width: 52.0, ..axes.area };
         colour_bar(&mut scene, bar, (low, high), self.signed, &self.value_label);
         Ok(scene)
     }
@@ -198,7 +198,8 @@ impl Picture for ConfusionChart {
             count(right),
             count(total)
         );
-        let size = natural_size(&self.classes, &self.classes, if k <= 12 { 52.0 } else { 34.0 }, 0.0);
+        let size =
+            natural_size(&self.classes, &self.classes, if k <= 12 { (330.0 / k as f64).max(52.0) } else { 34.0 }, 0.0);
         let kind = format!("confusion matrix of {k} classes, {share}");
         let (mut scene, area) = self.frame.canvas(WHAT, &kind, size, 150.0, &[], &[note])?;
         let (x, y) = (Axis::bands(self.classes.clone(), "predicted"), Axis::bands(self.classes.clone(), "true"));

@@ -140,8 +140,7 @@ impl Picture for ImageGrid {
         let rows = self.images.len().div_ceil(columns) as f64;
         let (cell, image) = (self.cell, self.cell * self.height as f64 / self.width as f64);
         let (step, line) = (cell + 12.0, image + 24.0);
-        let top = if self.frame.title.is_empty() { 24.0 } else { 46.0 } + if legend.is_empty() { 0.0 } else { 18.0 };
-        let size = ((columns as f64 * step + 28.0).max(260.0), top + rows * line + 36.0);
+        let size = ((columns as f64 * step + 28.0).max(260.0), 100.0);
         let kind = format!("grid of {} images, {right} of {} answers right", self.images.len(), answers.len());
         let frame = Frame { size: Some(size), ..self.frame.clone() };
         let (mut scene, area) = frame.canvas(WHAT, &kind, size, rows * line + 6.0, &legend, &notes)?;

@@ -56,9 +56,11 @@ impl Plane {
         draw(scene, Area { x: area.x + dx / 2.0, width: area.width - dx, height: area.height - dy, ..area })
     }
 
-    /// Paints cells around the grid points. `paint` gives class and opacity; equal neighbours become one rectangle.
+    /// Paints cells around the grid points. `paint` gives class and opacity; equal neighbours become one rectangle, and
+    /// all rectangles of one look one path.
     pub fn paint<'a>(&self, scene: &mut Scene, axes: &Axes, paint: impl Fn(usize) -> Option<(&'a str, f64)>) {
         let (columns, rows) = (cells(&self.x), cells(&self.y));
+        let mut looks: Vec<((&str, f64), String)> = Vec::new();
         for (i, &(x0, x1)) in columns.iter().enumerate() {
             let mut j = 0;
             while j < rows.len() {
@@ -67,14 +69,31 @@ impl Plane {
                 while j < rows.len() && paint(i * rows.len() + j) == here {
                     j += 1;
                 }
-                let Some((class, opacity)) = here else { continue };
-                let (left, right) = (axes.x(x0), axes.x(x1));
-                let (top, bottom) = (axes.y(rows[j - 1].1), axes.y(rows[start].0));
-                let place = Area { x: left, y: top, width: right - left, height: bottom - top };
-                let cell = scene.rect(place, class).number("fill-opacity", opacity);
-                cell.text("shape-rendering", "crispEdges").end();
+                let Some(look) = here else { continue };
+                let k = looks.iter().position(|l| l.0 == look).unwrap_or_else(|| {
+                    looks.push((look, String::new()));
+                    looks.len() - 1
+                });
+                // whole pixels, so that neighbours neither overlap nor leave a gap
+                let [left, right] = [x0, x1].map(|x| axes.x(x).round());
+                let [top, bottom] = [rows[j - 1].1, rows[start].0].map(|y| axes.y(y).round());
+                looks[k].1.push_str(&format!("M{left},{top}H{right}V{bottom}H{left}Z"));
             }
         }
+        for ((class, opacity), path) in looks {
+            let cells = scene.tag("path").text("d", &path).text("class", class);
+            cells.number("fill-opacity", opacity).text("shape-rendering", "crispEdges").end();
+        }
+    }
+
+    /// The default size of a picture with equal axes: as high as the grid's shape asks for.
+    pub fn size(&self, width: f64, beside: f64, equal: bool, height: f64) -> (f64, f64) {
+        let ends = |v: &[f64]| v.last().zip(v.first()).map_or(1.0, |(a, b)| a - b);
+        let shape = ends(&self.y) / ends(&self.x);
+        (
+            width,
+            if equal && shape.is_finite() { ((width - beside) * shape + 100.0).clamp(260.0, 760.0) } else { height },
+        )
     }
 }
 

@@ -41,7 +41,7 @@ impl Axis {
     /// Ticks of a numeric axis that fit `length` pixels; `across` says that labels stand side by side.
     fn ticks(&self, length: f64, across: bool) -> Ticks {
         let Kind::Numbers(scale) = &self.kind else { return Ticks::default() };
-        let most = ((length / if across { 60.0 } else { 36.0 }) as usize).clamp(2, 10);
+        let most = ((length / if across { 40.0 } else { 36.0 }) as usize).clamp(2, 10);
         (1..=most).rev().map(|n| scale.ticks(n)).find(|t| fits(t, scale, length, across)).unwrap_or_default()
     }
 }
@@ -50,7 +50,7 @@ fn fits(ticks: &Ticks, scale: &Scale, length: f64, across: bool) -> bool {
     ticks.marks.windows(2).all(|pair| {
         let apart = (scale.fraction(pair[1].0) - scale.fraction(pair[0].0)) * length;
         let half = |label: &str| text_width(label, TICK) / 2.0;
-        apart >= if across { half(&pair[0].1) + half(&pair[1].1) + 8.0 } else { 1.6 * TICK }
+        apart >= if across { half(&pair[0].1) + half(&pair[1].1) + 14.0 } else { 1.6 * TICK }
     })
 }
 

@@ -206,7 +206,7 @@ pub(crate) fn colour_bar(scene: &mut Scene, area: Area, ends: (f64, f64), signed
     scene.rect(Area { width: 12.0, ..area }, "axis").end();
     let room = area.width - 17.0;
     let write = |scene: &mut Scene, y: f64, value: f64| {
-        let text = super::number::short_number(value);
+        let text = super::number::brief_number(value);
         scene.fitted((area.x + 17.0, y), Anchor::Start, SMALL, "mute", &text, room);
     };
     write(scene, area.y + 8.0, ends.1);

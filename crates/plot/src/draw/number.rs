@@ -42,6 +42,15 @@ pub(crate) fn superscript(exponent: i32) -> String {
 /// assert_eq!(tove_plot::short_number(60000.0), "60000");
 /// ```
 pub fn short_number(value: f64) -> String {
+    significant(value, 4)
+}
+
+/// A number with about three significant digits, for narrow places.
+pub(crate) fn brief_number(value: f64) -> String {
+    significant(value, 3)
+}
+
+fn significant(value: f64, digits: i32) -> String {
     if !value.is_finite() {
         return if value.is_nan() { "NaN".to_owned() } else { fixed(value, 0).replace("inf", "∞") };
     }
@@ -50,12 +59,12 @@ pub fn short_number(value: f64) -> String {
     }
     let exponent = value.abs().log10().floor();
     let text = if (-4.0..7.0).contains(&exponent) {
-        trimmed(value, (3.0 - exponent).max(0.0) as usize)
+        trimmed(value, (f64::from(digits - 1) - exponent).max(0.0) as usize)
     } else {
         // powi in two halves: 10^-320 alone is zero
         let half = (exponent / 2.0).trunc() as i32;
         let mantissa = value / 10f64.powi(half) / 10f64.powi(exponent as i32 - half);
-        format!("{}×10{}", trimmed(mantissa, 3), superscript(exponent as i32))
+        format!("{}×10{}", trimmed(mantissa, digits as usize - 1), superscript(exponent as i32))
     };
     text.replace('-', "−")
 }

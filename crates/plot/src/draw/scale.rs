@@ -92,14 +92,16 @@ impl Scale {
         if last - first >= 1 {
             let stride = (last - first + most as i32) / most as i32;
             let exponents = (first..=last).filter(|e| e.rem_euclid(stride) == 0);
-            return Ticks { marks: exponents.map(|e| (10f64.powi(e), power_label(1, e))).collect(), exponent: None };
+            let plain = first >= -3 && last <= 5;
+            let marks = exponents.map(|e| (10f64.powi(e), power_label(1, e, plain))).collect();
+            return Ticks { marks, exponent: None };
         }
         let mut marks = Vec::new();
         for e in first - 1..=last + 1 {
             for m in [1, 2, 5] {
                 let place = f64::from(m).log10() + f64::from(e);
                 if (self.low..=self.high).contains(&place) {
-                    marks.push((f64::from(m) * 10f64.powi(e), power_label(m, e)));
+                    marks.push((f64::from(m) * 10f64.powi(e), power_label(m, e, (-3..5).contains(&e))));
                 }
             }
         }
@@ -138,8 +140,8 @@ fn step(least: f64, whole: bool) -> (f64, i32) {
     if whole && step < 1.0 { (1.0, 0) } else { (step, exponent) }
 }
 
-fn power_label(mantissa: i32, exponent: i32) -> String {
-    if (-3..5).contains(&exponent) {
+fn power_label(mantissa: i32, exponent: i32, plain: bool) -> String {
+    if plain {
         return short_number(f64::from(mantissa) * 10f64.powi(exponent));
     }
     let power = format!("10{}", superscript(exponent));
@@ -181,7 +183,7 @@ mod tests {
     #[test]
     fn logarithmic_ticks_are_powers() {
         assert_eq!(labels(Scale::exact(1e-3, 10.0, true), 6), ["0.001", "0.01", "0.1", "1", "10"]);
-        assert_eq!(labels(Scale::exact(1e-8, 1.0, true), 5), ["10⁻⁸", "10⁻⁶", "10⁻⁴", "0.01", "1"]);
+        assert_eq!(labels(Scale::exact(1e-8, 1.0, true), 5), ["10⁻⁸", "10⁻⁶", "10⁻⁴", "10⁻²", "10⁰"]);
         assert_eq!(labels(Scale::exact(1.0, 6.0, true), 5), ["1", "2", "5"]);
         assert!(labels(Scale::exact(2.1, 2.4, true), 5).len() >= 2);
     }

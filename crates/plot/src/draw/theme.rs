@@ -20,7 +20,7 @@ pub enum Theme {
 /// Name, light colour, dark colour.
 const COLOURS: [(&str, &str, &str); 16] = [
     ("bg", "#ffffff", "#15181d"),
-    ("ink", "#1c1f24", "#e6e8eb"),
+    ("ink", "#16181c", "#f0f2f4"),
     ("mute", "#5b626c", "#a3abb6"),
     ("grid", "#e3e6ea", "#2c323a"),
     ("axis", "#8b929c", "#6b7480"),
@@ -31,8 +31,8 @@ const COLOURS: [(&str, &str, &str); 16] = [
     ("c4", "#b07c00", "#f2c14e"),
     ("c5", "#3594c9", "#a0dcf5"),
     ("c6", "#6a6f77", "#b4bac3"),
-    ("heat", "#005a91", "#6cb8f5"),
-    ("cold", "#b34a00", "#ff9a62"),
+    ("heat", "#004a7a", "#6cb8f5"),
+    ("cold", "#8a3800", "#ff9a62"),
     ("good", "#00805d", "#2fc79a"),
     ("bad", "#c43d00", "#ff8a4c"),
 ];
@@ -40,7 +40,7 @@ const COLOURS: [(&str, &str, &str); 16] = [
 /// How many series have a colour of their own.
 pub(crate) const SERIES: usize = 7;
 /// Opacity from which text on a heat cell takes the background's colour.
-pub(crate) const STRONG: f64 = 0.55;
+pub(crate) const STRONG: f64 = 0.66;
 
 const RULES: &str = "\
 max-width:100%;height:auto}\
@@ -148,7 +148,7 @@ mod tests {
                     let (over, under) = (colour(heat, dark), colour("bg", dark));
                     let cell = [0, 1, 2].map(|i| over[i] * opacity + under[i] * (1.0 - opacity));
                     let text = colour(if opacity >= STRONG { "bg" } else { "ink" }, dark);
-                    assert!(contrast(cell, text) >= 3.0, "{heat} {opacity} dark {dark}: {}", contrast(cell, text));
+                    assert!(contrast(cell, text) >= 3.5, "{heat} {opacity} dark {dark}: {}", contrast(cell, text));
                 }
             }
         }
