@@ -16,7 +16,9 @@
 //! | [`baseline`] | constant predictions |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
 //! | [`features`] | scaling, gaps, codes, selection of features |
+//! | [`pipeline`] | steps joined into one estimator, transformers side by side |
 //! | [`registry`] | all estimators by name |
+//! | [`selection`] | splits, folds, scores, searches, curves, bounds |
 
 pub mod baseline;
 pub mod contract;
@@ -26,11 +28,13 @@ mod estimator;
 pub mod features;
 mod labels;
 mod model;
+pub mod pipeline;
 mod real;
 mod record;
 pub mod registry;
 mod rows;
 mod samples;
+pub mod selection;
 mod transform;
 mod warning;
 
@@ -41,6 +45,7 @@ pub use estimator::{Abilities, Estimator, Fit};
 pub use features::{Imputer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, RobustScaler, SelectKBest, StandardScaler};
 pub use labels::Labels;
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
+pub use pipeline::{Chain, ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
 pub use real::Real;
 pub use record::Record;
 pub use rows::Rows;

@@ -92,10 +92,17 @@ pub type Restorer = fn(&Record) -> Result<Box<dyn Model>>;
 pub type TransformRestorer = fn(&Record) -> Result<Box<dyn Transform>>;
 
 /// Models made of other models: they have no hyperparameters until their parts are chosen, so they are no entries.
-const COMPOSED: &[(&str, Restorer)] = &[];
+const COMPOSED: &[(&str, Restorer)] = &[
+    // -- pipelines --
+    ("Pipeline", |record| Ok(Box::new(crate::pipeline::FittedPipeline::restore(record)?))),
+    // -- ensembles --
+];
 
 /// Transformations made of others.
-const COMPOSED_TRANSFORMS: &[(&str, TransformRestorer)] = &[];
+const COMPOSED_TRANSFORMS: &[(&str, TransformRestorer)] = &[
+    ("Chain", |record| Ok(Box::new(crate::pipeline::FittedChain::restore(record)?))),
+    ("ColumnTransformer", |record| Ok(Box::new(crate::pipeline::FittedColumnTransformer::restore(record)?))),
+];
 
 /// What reads models of this kind: of all estimators, and of models made of models.
 pub fn restorer(kind: &str) -> Result<Restorer> {

@@ -112,12 +112,7 @@ pub trait Transformer: Send + Sync {
     /// Learns from rows.
     fn fit_any(&self, x: &Rows, weights: Option<&Tensor>) -> Result<Box<dyn Transform>>;
     /// Learns from rows with their targets.
-    fn fit_supervised_any(
-        &self,
-        x: &Rows,
-        y: Option<&Tensor>,
-        weights: Option<&Tensor>,
-    ) -> Result<Box<dyn Transform>>;
+    fn fit_supervised_any(&self, x: &Rows, y: Option<&Tensor>, weights: Option<&Tensor>) -> Result<Box<dyn Transform>>;
     /// Sets a hyperparameter from text.
     fn set_any(&mut self, name: &str, text: &str) -> Result<()>;
     /// Names and present values of the hyperparameters.
@@ -143,12 +138,7 @@ impl<F: FitTransform> Transformer for F {
         Ok(Box::new(self.fit_checked(x, weights)?))
     }
 
-    fn fit_supervised_any(
-        &self,
-        x: &Rows,
-        y: Option<&Tensor>,
-        weights: Option<&Tensor>,
-    ) -> Result<Box<dyn Transform>> {
+    fn fit_supervised_any(&self, x: &Rows, y: Option<&Tensor>, weights: Option<&Tensor>) -> Result<Box<dyn Transform>> {
         Ok(Box::new(FitTransform::fit_supervised(self, x, y, weights)?))
     }
 
@@ -192,12 +182,7 @@ impl Transformer for Box<dyn Transformer> {
         (**self).fit_any(x, weights)
     }
 
-    fn fit_supervised_any(
-        &self,
-        x: &Rows,
-        y: Option<&Tensor>,
-        weights: Option<&Tensor>,
-    ) -> Result<Box<dyn Transform>> {
+    fn fit_supervised_any(&self, x: &Rows, y: Option<&Tensor>, weights: Option<&Tensor>) -> Result<Box<dyn Transform>> {
         (**self).fit_supervised_any(x, y, weights)
     }
 

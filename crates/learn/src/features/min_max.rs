@@ -91,13 +91,7 @@ impl FittedMinMaxScaler {
     }
 }
 
-by_column!(
-    FittedMinMaxScaler,
-    MinMaxScaler,
-    [data_min, data_max, scale, shift],
-    forward = forward,
-    inverse = inverse
-);
+by_column!(FittedMinMaxScaler, MinMaxScaler, [data_min, data_max, scale, shift], forward = forward, inverse = inverse);
 
 impl FitTransform for MinMaxScaler {
     type Fitted = FittedMinMaxScaler;

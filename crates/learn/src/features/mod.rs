@@ -29,5 +29,6 @@ pub use impute::{Fill, FittedImputer, Imputer};
 pub use min_max::{FittedMaxAbsScaler, FittedMinMaxScaler, MaxAbsScaler, MinMaxScaler};
 pub use one_hot::{Drop, FittedOneHotEncoder, OneHotEncoder, Unknown};
 pub use robust::{FittedRobustScaler, RobustScaler};
+pub(crate) use select::take_columns;
 pub use select::{FeatureScore, FittedSelectKBest, SelectKBest};
 pub use standard::{FittedStandardScaler, StandardScaler};

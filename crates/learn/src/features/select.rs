@@ -2,13 +2,13 @@
 //!
 //! For classes the score is the F statistic of the analysis of variance, (Σₖ nₖ(x̄ₖ − x̄)²/(m − 1)) / (Σₖ Σ(x − x̄ₖ)²/(n − m));
 //! for numbers r²/(1 − r²) · (n − 2) with the correlation r. Because targets are looked at, this belongs inside the folds of
-//! cross-validation, as a step of a pipeline: outside it makes noise look like knowledge.
+//! cross-validation, as a step of a [`Pipeline`](crate::Pipeline): outside it makes noise look like knowledge.
 //!
 //! ```
 //! use tove_learn::{Apply, FitTransform, Rows, SelectKBest};
 //! use tove_tensor::Tensor;
 //! let (x, y) = (Tensor::from([[5.0, 0.1], [1.0, 0.2], [4.0, 0.9], [2.0, 1.0]]), Tensor::from([0i64, 0, 1, 1]));
-//! let select = SelectKBest::default().k(1).fit_supervised(&Rows::from(&x), Some(&y), None)?;
+//! let select = SelectKBest::default().k(Some(1)).fit_supervised(&Rows::from(&x), Some(&y), None)?;
 //! assert_eq!(select.columns(), [1]);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
@@ -17,9 +17,7 @@ use tove_optim::settings::{Choice, Hyperparameters};
 use tove_tensor::Tensor;
 
 use super::columns::each;
-use crate::{
-    Csr, FitTransform, Labels, LearnError, Record, RestoreTransform, Result, Rows, Transform, with_real,
-};
+use crate::{Csr, FitTransform, Labels, LearnError, Record, RestoreTransform, Result, Rows, Transform, with_real};
 
 /// How much a feature tells about the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
