@@ -16,21 +16,27 @@
 //! | [`baseline`] | constant predictions |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
 //! | [`probability`] | distributions, likelihoods, posteriors |
+//! | [`features`] | scaling, gaps, codes, selection of features |
+//! | [`pipeline`] | steps joined into one estimator, transformers side by side |
 //! | [`registry`] | all estimators by name |
+//! | [`selection`] | splits, folds, scores, searches, curves, bounds |
 
 pub mod baseline;
 pub mod contract;
 mod csr;
 mod error;
 mod estimator;
+pub mod features;
 mod labels;
 mod model;
+pub mod pipeline;
 pub mod probability;
 mod real;
 mod record;
 pub mod registry;
 mod rows;
 mod samples;
+pub mod selection;
 mod transform;
 mod warning;
 
@@ -38,8 +44,10 @@ pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDumm
 pub use csr::Csr;
 pub use error::{LearnError, Result};
 pub use estimator::{Abilities, Estimator, Fit};
+pub use features::{Imputer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, RobustScaler, SelectKBest, StandardScaler};
 pub use labels::Labels;
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
+pub use pipeline::{Chain, ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
 pub use real::Real;
 pub use record::Record;
 pub use rows::Rows;

@@ -48,7 +48,6 @@ const fn entry<E: Fit>() -> Entry {
     }
 }
 
-#[allow(dead_code)] // until the first transformer is listed
 const fn transform<F: FitTransform>() -> TransformEntry {
     TransformEntry {
         name: F::NAME,
@@ -73,8 +72,52 @@ pub fn estimators() -> &'static [Entry] {
 
 /// All transformers.
 pub fn transformers() -> &'static [TransformEntry] {
-    const ALL: &[TransformEntry] = &[];
+    const ALL: &[TransformEntry] = &[
+        // -- features --
+        transform::<crate::features::StandardScaler>(),
+        transform::<crate::features::MinMaxScaler>(),
+        transform::<crate::features::RobustScaler>(),
+        transform::<crate::features::MaxAbsScaler>(),
+        transform::<crate::features::Imputer>(),
+        transform::<crate::features::OneHotEncoder>(),
+        transform::<crate::features::SelectKBest>(),
+        // -- polynomial features --
+    ];
     ALL
+}
+
+/// Reads a fitted model.
+pub type Restorer = fn(&Record) -> Result<Box<dyn Model>>;
+/// Reads a fitted transformation.
+pub type TransformRestorer = fn(&Record) -> Result<Box<dyn Transform>>;
+
+/// Models made of other models: they have no hyperparameters until their parts are chosen, so they are no entries.
+const COMPOSED: &[(&str, Restorer)] = &[
+    // -- pipelines --
+    ("Pipeline", |record| Ok(Box::new(crate::pipeline::FittedPipeline::restore(record)?))),
+    // -- ensembles --
+];
+
+/// Transformations made of others.
+const COMPOSED_TRANSFORMS: &[(&str, TransformRestorer)] = &[
+    ("Chain", |record| Ok(Box::new(crate::pipeline::FittedChain::restore(record)?))),
+    ("ColumnTransformer", |record| Ok(Box::new(crate::pipeline::FittedColumnTransformer::restore(record)?))),
+];
+
+/// What reads models of this kind: of all estimators, and of models made of models.
+pub fn restorer(kind: &str) -> Result<Restorer> {
+    match COMPOSED.iter().find(|(name, _)| *name == kind) {
+        Some(&(_, restore)) => Ok(restore),
+        None => Ok(find(kind)?.restore),
+    }
+}
+
+/// What reads transformations of this kind.
+pub fn transform_restorer(kind: &str) -> Result<TransformRestorer> {
+    match COMPOSED_TRANSFORMS.iter().find(|(name, _)| *name == kind) {
+        Some(&(_, restore)) => Ok(restore),
+        None => Ok(find_transformer(kind)?.restore),
+    }
 }
 
 /// The estimator of this name; the error suggests the nearest one.
