@@ -15,6 +15,7 @@
 //! |---|---|
 //! | [`baseline`] | constant predictions |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
+//! | [`linear`] | linear regression, plain and penalised, robust and Bayesian |
 //! | [`registry`] | all estimators by name |
 
 pub mod baseline;
@@ -23,6 +24,7 @@ mod csr;
 mod error;
 mod estimator;
 mod labels;
+pub mod linear;
 mod model;
 mod real;
 mod record;
@@ -37,6 +39,7 @@ pub use csr::Csr;
 pub use error::{LearnError, Result};
 pub use estimator::{Abilities, Estimator, Fit};
 pub use labels::Labels;
+pub use linear::{LinearRegression, Ridge};
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
 pub use real::Real;
 pub use record::Record;
