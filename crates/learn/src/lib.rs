@@ -18,6 +18,7 @@
 //! | [`probability`] | distributions, likelihoods, posteriors |
 //! | [`features`] | scaling, gaps, codes, selection of features |
 //! | [`pipeline`] | steps joined into one estimator, transformers side by side |
+//! | [`linear`] | linear regression, plain and penalised, robust and Bayesian |
 //! | [`registry`] | all estimators by name |
 //! | [`selection`] | splits, folds, scores, searches, curves, bounds |
 
@@ -28,6 +29,7 @@ mod error;
 mod estimator;
 pub mod features;
 mod labels;
+pub mod linear;
 mod model;
 pub mod pipeline;
 pub mod probability;
@@ -46,6 +48,7 @@ pub use error::{LearnError, Result};
 pub use estimator::{Abilities, Estimator, Fit};
 pub use features::{Imputer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, RobustScaler, SelectKBest, StandardScaler};
 pub use labels::Labels;
+pub use linear::{LinearRegression, Ridge};
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
 pub use pipeline::{Chain, ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
 pub use real::Real;

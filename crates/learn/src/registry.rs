@@ -64,6 +64,8 @@ pub fn estimators() -> &'static [Entry] {
         entry::<crate::DummyRegressor>(),
         entry::<crate::DummyClassifier>(),
         // -- linear models --
+        entry::<crate::linear::LinearRegression>(),
+        entry::<crate::linear::Ridge>(),
         // -- logistic --
         // -- margins and kernels --
     ];
