@@ -14,6 +14,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`baseline`] | constant predictions |
+//! | [`logistic`] | logistic and softmax regression, and the formulae behind them |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
 //! | [`registry`] | all estimators by name |
 
@@ -23,6 +24,7 @@ mod csr;
 mod error;
 mod estimator;
 mod labels;
+pub mod logistic;
 mod model;
 mod real;
 mod record;
@@ -37,6 +39,7 @@ pub use csr::Csr;
 pub use error::{LearnError, Result};
 pub use estimator::{Abilities, Estimator, Fit};
 pub use labels::Labels;
+pub use logistic::{ClassWeight, FittedLogisticRegression, LogisticRegression, Penalty, SoftmaxRegression, Solver};
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
 pub use real::Real;
 pub use record::Record;

@@ -66,6 +66,7 @@ pub fn estimators() -> &'static [Entry] {
         entry::<crate::DummyClassifier>(),
         // -- linear models --
         // -- logistic --
+        entry::<crate::LogisticRegression>(),
         // -- margins and kernels --
     ];
     ALL
