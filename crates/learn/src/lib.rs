@@ -14,6 +14,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`baseline`] | constant predictions |
+//! | [`logistic`] | logistic and softmax regression, and the formulae behind them |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
 //! | [`probability`] | distributions, likelihoods, posteriors |
 //! | [`features`] | scaling, gaps, codes, selection of features |
@@ -30,6 +31,7 @@ mod estimator;
 pub mod features;
 mod labels;
 pub mod linear;
+pub mod logistic;
 mod model;
 pub mod pipeline;
 pub mod probability;
@@ -49,6 +51,7 @@ pub use estimator::{Abilities, Estimator, Fit};
 pub use features::{Imputer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, RobustScaler, SelectKBest, StandardScaler};
 pub use labels::Labels;
 pub use linear::{LinearRegression, Ridge};
+pub use logistic::{ClassWeight, FittedLogisticRegression, LogisticRegression, Penalty, SoftmaxRegression, Solver};
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
 pub use pipeline::{Chain, ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
 pub use real::Real;

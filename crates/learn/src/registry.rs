@@ -67,6 +67,7 @@ pub fn estimators() -> &'static [Entry] {
         entry::<crate::linear::LinearRegression>(),
         entry::<crate::linear::Ridge>(),
         // -- logistic --
+        entry::<crate::LogisticRegression>(),
         // -- margins and kernels --
     ];
     ALL
