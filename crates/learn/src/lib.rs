@@ -15,6 +15,7 @@
 //! |---|---|
 //! | [`baseline`] | constant predictions |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
+//! | [`kernel`] | kernels, kernel ridge regression |
 //! | [`registry`] | all estimators by name |
 
 pub mod baseline;
@@ -22,6 +23,7 @@ pub mod contract;
 mod csr;
 mod error;
 mod estimator;
+pub mod kernel;
 mod labels;
 mod model;
 mod real;
@@ -36,6 +38,7 @@ pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDumm
 pub use csr::Csr;
 pub use error::{LearnError, Result};
 pub use estimator::{Abilities, Estimator, Fit};
+pub use kernel::{FittedKernelRidge, Gamma, KernelFunction, KernelKind, KernelRidge};
 pub use labels::Labels;
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
 pub use real::Real;

@@ -67,6 +67,7 @@ pub fn estimators() -> &'static [Entry] {
         // -- linear models --
         // -- logistic --
         // -- margins and kernels --
+        entry::<crate::KernelRidge>(),
     ];
     ALL
 }
