@@ -20,6 +20,7 @@
 //! | [`features`] | scaling, gaps, codes, selection of features |
 //! | [`pipeline`] | steps joined into one estimator, transformers side by side |
 //! | [`linear`] | linear regression, plain and penalised, robust and Bayesian |
+//! | [`kernel`] | kernels, kernel ridge regression |
 //! | [`registry`] | all estimators by name |
 //! | [`selection`] | splits, folds, scores, searches, curves, bounds |
 
@@ -29,6 +30,7 @@ mod csr;
 mod error;
 mod estimator;
 pub mod features;
+pub mod kernel;
 mod labels;
 pub mod linear;
 pub mod logistic;
@@ -49,6 +51,7 @@ pub use csr::Csr;
 pub use error::{LearnError, Result};
 pub use estimator::{Abilities, Estimator, Fit};
 pub use features::{Imputer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, RobustScaler, SelectKBest, StandardScaler};
+pub use kernel::{FittedKernelRidge, Gamma, KernelFunction, KernelKind, KernelRidge};
 pub use labels::Labels;
 pub use linear::{LinearRegression, Ridge};
 pub use logistic::{ClassWeight, FittedLogisticRegression, LogisticRegression, Penalty, SoftmaxRegression, Solver};

@@ -69,6 +69,7 @@ pub fn estimators() -> &'static [Entry] {
         // -- logistic --
         entry::<crate::LogisticRegression>(),
         // -- margins and kernels --
+        entry::<crate::KernelRidge>(),
     ];
     ALL
 }
