@@ -12,6 +12,7 @@
 //! ```
 
 pub mod estimators;
+pub mod tabular;
 
 pub use tove_data as data;
 pub use tove_learn as learn;

@@ -8,3 +8,9 @@ mod settings;
 
 pub use mlp::{FittedMlpClassifier, FittedMlpRegressor};
 pub use settings::{HiddenActivation, MlpClassifier, MlpRegressor};
+
+/// Makes these estimators known by name, so that files with them can be read. Calling it again changes nothing.
+pub fn register() {
+    tove_learn::registry::register::<MlpClassifier>();
+    tove_learn::registry::register::<MlpRegressor>();
+}
