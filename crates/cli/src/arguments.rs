@@ -31,14 +31,165 @@ pub struct Common {
 /// The commands.
 #[derive(Subcommand)]
 pub enum Command {
+    /// Fit a model to a table, judge it on rows set aside, save it with a report
+    Fit(Fit),
+    /// Predict the rows of a table with a saved model
+    Predict(Predict),
+    /// Judge a saved model on a table that has the target
+    Evaluate(Evaluate),
+    /// Show what a model looks at: coefficients, importance and dependence of columns
+    Explain(Explain),
     /// List the models there are, or describe one with its hyperparameters
     Models(Models),
     /// Show what is inside a model file
     Inspect(Inspect),
+    /// List past fits, show one, or compare several
+    Runs(Runs),
     /// Differentiate an expression in four ways, side by side
     Diff(Diff),
     /// Print completions for a shell
     Completions(Completions),
+}
+
+/// How a table is read.
+#[derive(Args, Clone)]
+pub struct Reading {
+    /// The character between fields of a CSV file; found by looking otherwise
+    #[arg(long, value_name = "CHAR", help_heading = "Reading")]
+    pub delimiter: Option<char>,
+    /// What a column holds: float, integer, boolean, categorical, text, date; inferred otherwise
+    #[arg(long = "type", value_name = "COLUMN=KIND", value_parser = pair, help_heading = "Reading")]
+    pub types: Vec<(String, String)>,
+    /// The file has no header; columns are called column_1, column_2 ...
+    #[arg(long, help_heading = "Reading")]
+    pub no_header: bool,
+    /// Drop rows with another number of fields than the header, and count them
+    #[arg(long, help_heading = "Reading")]
+    pub drop_ragged: bool,
+    /// Numbers are written 3,14
+    #[arg(long, help_heading = "Reading")]
+    pub decimal_comma: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tove fit data/german-credit.csv --target credit_risk
+  tove fit data/diabetes.csv --target progression --model Ridge --set alpha=0.5
+  tove fit data/iris.csv --target species --model SVC --cv 10 -o iris.tove --report iris.html
+  cat data/wine.csv | tove fit - --target cultivar --model auto --budget 20")]
+pub struct Fit {
+    /// The table: CSV (also packed with gzip), Parquet, or - for standard input
+    pub file: PathBuf,
+    /// The column to predict
+    #[arg(long, short, value_name = "COLUMN")]
+    pub target: String,
+    /// The model, as `tove models` lists them; auto compares several
+    #[arg(long, short, default_value = "auto", value_name = "NAME")]
+    pub model: String,
+    /// A hyperparameter of the model, as `tove models NAME` lists them
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
+    pub settings: Vec<(String, String)>,
+    /// Folds of the cross-validation; 0 for none, where there is nothing to choose
+    #[arg(long, default_value_t = 5, value_name = "K")]
+    pub cv: usize,
+    /// Share of the rows set aside to judge the model
+    #[arg(long, default_value_t = 0.25, value_name = "SHARE")]
+    pub test_size: f64,
+    /// regression or classification, when the target's values propose the wrong one
+    #[arg(long, value_name = "KIND")]
+    pub task: Option<String>,
+    /// A column that says how much a row counts
+    #[arg(long, value_name = "COLUMN")]
+    pub weights: Option<String>,
+    /// A column that the model must not see
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub drop: Vec<String>,
+    /// A column that names the rows; it goes through to the predictions
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub id: Vec<String>,
+    /// Seconds for the comparison of models; those that would begin later are left out
+    #[arg(long, default_value_t = 60.0, value_name = "SECONDS")]
+    pub budget: f64,
+    /// Seed of the split, the folds and the models' random numbers
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub seed: u64,
+    /// Where the model goes; into the folder of the run otherwise
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Where the report goes; into the folder of the run otherwise
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long)]
+    pub overwrite: bool,
+    /// The folder of runs
+    #[arg(long, default_value = "tove-runs", env = "TOVE_RUNS", value_name = "FOLDER")]
+    pub runs: PathBuf,
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tove predict credit.tove new-customers.csv
+  tove predict credit.tove new-customers.csv --proba -o scored.parquet")]
+pub struct Predict {
+    /// The model file
+    pub model: PathBuf,
+    /// The table; the target is not needed
+    pub file: PathBuf,
+    /// Where the predictions go, as CSV or Parquet by the name's ending; to standard output otherwise
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Add a column with the probability of each class
+    #[arg(long)]
+    pub proba: bool,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub overwrite: bool,
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+#[derive(Args)]
+pub struct Evaluate {
+    /// The model file
+    pub model: PathBuf,
+    /// A table with the target
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tove explain credit.tove
+  tove explain credit.tove data/german-credit.csv --report why.html")]
+pub struct Explain {
+    /// The model file
+    pub model: PathBuf,
+    /// A table with the target, for importance and dependence
+    pub file: Option<PathBuf>,
+    /// How many columns to show
+    #[arg(long, default_value_t = 15, value_name = "N")]
+    pub top: usize,
+    /// How often each column is shuffled
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    pub repeats: usize,
+    /// Seed of the shuffling
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub seed: u64,
+    /// Write the pictures into this HTML file
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Replace the report if it exists
+    #[arg(long)]
+    pub overwrite: bool,
+    #[command(flatten)]
+    pub reading: Reading,
 }
 
 #[derive(Args)]
@@ -55,10 +206,39 @@ pub struct Inspect {
 }
 
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  tove diff 'x^2 - 1.5*x' --at x=0.5\n  tove diff 'a*sin(x) + b*x*sin(x)' --wrt x --at a=2 --at b=3 --at x=1\n  \
-                        tove diff 'ln(1 + exp(w*x))' --wrt w --wrt x --at w=1 --at x=-2 --check"
-)]
+#[command(after_help = "Examples:\n  tove runs\n  tove runs show 3\n  tove runs compare 1 3")]
+pub struct Runs {
+    /// list, show or compare
+    #[command(subcommand)]
+    pub action: Option<RunsAction>,
+    /// The folder of runs
+    #[arg(long, default_value = "tove-runs", env = "TOVE_RUNS", value_name = "FOLDER", global = true)]
+    pub runs: PathBuf,
+}
+
+#[derive(Subcommand)]
+pub enum RunsAction {
+    /// All runs, the newest last
+    List,
+    /// Everything known of one run
+    Show {
+        /// Its number
+        number: u64,
+    },
+    /// Several runs side by side
+    Compare {
+        /// Their numbers
+        #[arg(required = true, num_args = 2..)]
+        numbers: Vec<u64>,
+    },
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tove diff 'x^2 - 1.5*x' --at x=0.5
+  tove diff 'a*sin(x) + b*x*sin(x)' --wrt x --at a=2 --at b=3 --at x=1
+  tove diff 'ln(1 + exp(w*x))' --wrt w --wrt x --at w=1 --at x=-2 --check")]
 pub struct Diff {
     /// The expression: + - * / ^, sin, cos, tan, exp, ln, sqrt, sigmoid, tanh, abs ...
     pub expression: String,
@@ -71,7 +251,7 @@ pub struct Diff {
     /// Compare the automatic gradient with differences and say what differences cost
     #[arg(long)]
     pub check: bool,
-    /// Print the recorded program and its reverse
+    /// Print the recorded program
     #[arg(long)]
     pub trace: bool,
 }
@@ -83,8 +263,13 @@ pub struct Completions {
     pub shell: clap_complete::Shell,
 }
 
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
 fn assignment(text: &str) -> Result<(String, f64), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE, such as x=0.5")?;
-    let value = value.trim().parse().map_err(|_| format!("`{value}` is not a number"))?;
-    Ok((name.trim().to_owned(), value))
+    let (name, value) = pair(text).map_err(|_| "write NAME=VALUE, such as x=0.5")?;
+    let value = value.parse().map_err(|_| format!("`{value}` is not a number"))?;
+    Ok((name, value))
 }

@@ -51,6 +51,8 @@ macro_rules! from_errors {
 from_errors!(
     tove::data::DataError,
     tove::learn::LearnError,
+    tove::plot::PlotError,
+    tove::tabular::TabularError,
     tove::metrics::MetricError,
     tove::nn::Error,
     tove::tensor::Error,

@@ -7,6 +7,9 @@ mod arguments;
 mod commands;
 mod failure;
 mod output;
+mod report;
+mod runs;
+mod tables;
 
 use std::process::ExitCode;
 
@@ -33,7 +36,13 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         tove::tensor::set_num_threads(threads);
     }
     let output = Output::new(common.json, common.quiet);
+    tove::estimators::register();
     match arguments.command {
+        Command::Fit(fit) => commands::fit::run(&fit, &output),
+        Command::Predict(predict) => commands::predict::run(&predict, &output),
+        Command::Evaluate(evaluate) => commands::evaluate::run(&evaluate, &output),
+        Command::Explain(explain) => commands::explain::run(&explain, &output),
+        Command::Runs(runs) => commands::runs::run(&runs, &output),
         Command::Models(models) => commands::models::run(&models, &output),
         Command::Inspect(inspect) => commands::inspect::run(&inspect, &output),
         Command::Diff(diff) => commands::diff::run(&diff, &output),

@@ -23,6 +23,11 @@ impl Output {
         self.json
     }
 
+    /// Whether remarks are unwanted.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// Prints the result: the text, or the document for machines.
     pub fn result(&self, text: impl FnOnce() -> String, document: impl FnOnce() -> Value) -> Result<(), Failure> {
         if self.json { self.write(&format!("{:#}\n", document())) } else { self.write(&text()) }

@@ -19,11 +19,12 @@ pub use tove_learn as learn;
 pub use tove_metrics as metrics;
 pub use tove_nn as nn;
 pub use tove_optim as optim;
+pub use tove_plot as plot;
 pub use tove_tensor as tensor;
 
 /// What most programs need: `use tove::prelude::*`.
 pub mod prelude {
-    pub use crate::{data, learn, metrics, nn, optim};
+    pub use crate::{data, learn, metrics, nn, optim, plot};
     pub use tove_data::{Batch, Dataset, TensorDataset};
     pub use tove_nn::{
         BatchNorm, Classification, Conv2d, Dropout, Embedding, Flatten, Init, Layer, LayerNorm, Linear, MaxPool2d, Mlp,

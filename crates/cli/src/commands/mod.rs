@@ -2,5 +2,10 @@
 
 pub mod completions;
 pub mod diff;
+pub mod evaluate;
+pub mod explain;
+pub mod fit;
 pub mod inspect;
 pub mod models;
+pub mod predict;
+pub mod runs;

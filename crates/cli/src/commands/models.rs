@@ -10,10 +10,10 @@ use crate::output::{Output, table};
 
 pub fn run(models: &Models, output: &Output) -> Result<(), Failure> {
     match &models.name {
-        None => output.result(list, || registry::estimators().iter().map(describe).collect::<Vec<Value>>().into()),
+        None => output.result(list, || registry::all().iter().map(describe).collect::<Vec<Value>>().into()),
         Some(name) => {
             let entry = registry::find(name).map_err(Failure::usage)?;
-            output.result(|| details(entry), || describe(entry))
+            output.result(|| details(&entry), || describe(&entry))
         }
     }
 }
@@ -40,7 +40,7 @@ fn abilities(entry: &Entry) -> Vec<&'static str> {
 
 fn list() -> String {
     let mut rows = vec![["model", "predicts", "takes and gives", "what it is"].map(str::to_owned).to_vec()];
-    for entry in registry::estimators() {
+    for entry in &registry::all() {
         let first = (entry.schema)().doc.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned();
         rows.push(vec![entry.name.to_owned(), task(entry).to_owned(), abilities(entry).join(", "), first]);
     }

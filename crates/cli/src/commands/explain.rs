@@ -1,0 +1,224 @@
+//! `tove explain`: what a model looks at.
+//!
+//! Coefficients are those of the scaled features. The importance of a column is how much the score falls when its values are
+//! shuffled among the rows; dependence is the mean prediction when a column is set to one value in all rows.
+
+use serde_json::{Value, json};
+use tove::data::table::{Column, Role, Table};
+use tove::learn::selection::Scorer;
+use tove::learn::{Predict, Samples, Task};
+use tove::plot::{BarChart, DependenceChart, Report};
+use tove::tabular::TabularModel;
+use tove::tensor::Key;
+use tove::tensor::io::WriteOptions;
+
+use crate::arguments::Explain;
+use crate::commands::evaluate::samples;
+use crate::failure::Failure;
+use crate::output::{Output, number, table};
+use crate::tables;
+
+/// How much the score falls without a column.
+struct Importance {
+    column: String,
+    mean: f64,
+    spread: f64,
+}
+
+pub fn run(explain: &Explain, output: &Output) -> Result<(), Failure> {
+    let model = TabularModel::load(&explain.model)?;
+    if let Some(path) = explain.report.as_ref().filter(|path| path.exists() && !explain.overwrite) {
+        return Err(Failure::usage(format!(
+            "{} exists already; choose another name or add --overwrite",
+            path.display()
+        )));
+    }
+    let data = match &explain.file {
+        Some(file) => Some(tables::read(file, &explain.reading, output)?),
+        None => None,
+    };
+    let coefficients = coefficients(&model);
+    let importances = match &data {
+        Some(data) => importances(&model, data, explain)?,
+        None => Vec::new(),
+    };
+    if coefficients.is_empty() && data.is_none() {
+        let name = model.model().name();
+        return Err(Failure::usage(format!("{name} has no coefficients; give a table to see what it looks at")));
+    }
+    if let Some(path) = &explain.report {
+        let options = WriteOptions { overwrite: explain.overwrite, ..WriteOptions::default() };
+        report(&model, data.as_ref(), &coefficients, &importances, explain)?.save(path, options)?;
+        output.remark(format!("report: {}", path.display()));
+    }
+    let scorer = Scorer::usual(model.model().task());
+    output.result(
+        || text(&coefficients, &importances, scorer, explain.top),
+        || document(&coefficients, &importances, scorer),
+    )
+}
+
+/// Class (empty for one row), feature and coefficient, the largest first.
+fn coefficients(model: &TabularModel) -> Vec<(String, String, f64)> {
+    let Some(values) = model.model().coefficients() else { return Vec::new() };
+    let names = model.encoder().feature_names();
+    let rows = values.to_f64_vec();
+    let several = rows.len() > names.len();
+    let mut list: Vec<(String, String, f64)> = rows
+        .chunks(names.len().max(1))
+        .enumerate()
+        .flat_map(|(row, values)| {
+            let class = if several { model.classes().get(row).cloned().unwrap_or_default() } else { String::new() };
+            names.iter().zip(values.to_vec()).map(move |(name, value)| (class.clone(), name.clone(), value))
+        })
+        .collect();
+    list.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
+    list
+}
+
+fn importances(model: &TabularModel, data: &Table, explain: &Explain) -> Result<Vec<Importance>, Failure> {
+    let scorer = Scorer::usual(model.model().task());
+    let (data, _) = data.drop_missing(&[model.target()])?;
+    let y = model.labels().encode(data.column(model.target())?)?;
+    let (whole, _) = samples(model, &data)?;
+    let full = scorer.score(model.model(), &whole)?.value;
+    let mut list = Vec::new();
+    for (place, name) in model.schema().with(Role::Feature).enumerate() {
+        if !data.has(name) || !model.encoder().columns().any(|column| column == name) {
+            continue;
+        }
+        let mut falls = Vec::new();
+        for repeat in 0..explain.repeats.max(1) {
+            let key = Key::new(explain.seed).fold(place as u64).fold(repeat as u64);
+            let order: Vec<usize> =
+                key.permutation(data.n_rows()).to_vec::<i64>().iter().map(|&row| row as usize).collect();
+            let shuffled = data.take(&order)?.column(name)?.clone();
+            let (rows, _, _) = model.rows(&data.with_column(name, shuffled)?)?;
+            falls.push(full - scorer.score(model.model(), &Samples::new(rows, &y)?)?.value);
+        }
+        let n = falls.len() as f64;
+        let mean = falls.iter().sum::<f64>() / n;
+        let spread = (falls.iter().map(|fall| (fall - mean).powi(2)).sum::<f64>() / n).sqrt();
+        list.push(Importance { column: name.to_owned(), mean, spread });
+    }
+    list.sort_by(|a, b| b.mean.total_cmp(&a.mean));
+    Ok(list)
+}
+
+fn text(coefficients: &[(String, String, f64)], importances: &[Importance], scorer: Scorer, top: usize) -> String {
+    let mut text = String::new();
+    if !importances.is_empty() {
+        let mut rows = vec![vec!["column".to_owned(), format!("{scorer} lost when shuffled"), "deviation".to_owned()]];
+        for entry in importances.iter().take(top) {
+            rows.push(vec![entry.column.clone(), number(entry.mean), number(entry.spread)]);
+        }
+        text.push_str(&table(&rows));
+    }
+    if !coefficients.is_empty() {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let several = coefficients.iter().any(|(class, _, _)| !class.is_empty());
+        let mut head = vec!["feature".to_owned(), "coefficient".to_owned()];
+        if several {
+            head.insert(0, "class".to_owned());
+        }
+        let mut rows = vec![head];
+        for (class, name, value) in coefficients.iter().take(top) {
+            let mut row = vec![name.clone(), number(*value)];
+            if several {
+                row.insert(0, class.clone());
+            }
+            rows.push(row);
+        }
+        text.push_str(&table(&rows));
+        if coefficients.len() > top {
+            text.push_str(&format!("and {} more; --top N shows N\n", coefficients.len() - top));
+        }
+    }
+    text
+}
+
+fn document(coefficients: &[(String, String, f64)], importances: &[Importance], scorer: Scorer) -> Value {
+    let importances: Vec<Value> = importances
+        .iter()
+        .map(|entry| json!({"column": entry.column, "mean": entry.mean, "deviation": entry.spread}))
+        .collect();
+    let coefficients: Vec<Value> = coefficients
+        .iter()
+        .map(|(class, name, value)| json!({"class": class, "feature": name, "value": value}))
+        .collect();
+    json!({"scorer": scorer.to_string(), "importances": importances, "coefficients": coefficients})
+}
+
+fn report(
+    model: &TabularModel,
+    data: Option<&Table>,
+    coefficients: &[(String, String, f64)],
+    importances: &[Importance],
+    explain: &Explain,
+) -> Result<Report, Failure> {
+    let mut report = Report::new(format!("What {} looks at", model.model().name())).subtitle(format!(
+        "{} of {}",
+        model.task(),
+        model.target()
+    ));
+    if !importances.is_empty() {
+        let mut chart = BarChart::new().top(explain.top).value_label("score lost when the column is shuffled");
+        for entry in importances {
+            let (low, high) = (entry.mean - entry.spread, entry.mean + entry.spread);
+            chart = chart.bar_with_interval(entry.column.as_str(), entry.mean, low, high);
+        }
+        report = report.section("Importance of columns").picture(&chart)?;
+    }
+    if !coefficients.is_empty() {
+        let mut chart = BarChart::new().top(explain.top).value_label("coefficient of the scaled feature");
+        for (class, name, value) in coefficients {
+            let name = if class.is_empty() { name.clone() } else { format!("{class}: {name}") };
+            chart = chart.bar(name, *value);
+        }
+        report = report.section("Coefficients").picture(&chart)?;
+    }
+    let Some(data) = data else { return Ok(report) };
+    let mut begun = false;
+    for entry in importances.iter().take(6) {
+        let Some(chart) = dependence(model, data, &entry.column)? else { continue };
+        if !begun {
+            report = report.section("Dependence on single columns");
+            begun = true;
+        }
+        report = report.picture(&chart)?;
+    }
+    Ok(report)
+}
+
+/// The mean prediction (of the last class, for a classifier) with a column set to each of 20 values between its 5th and 95th
+/// percentile.
+fn dependence(model: &TabularModel, data: &Table, name: &str) -> Result<Option<DependenceChart>, Failure> {
+    let column = data.column(name)?;
+    if !column.kind().is_numeric() {
+        return Ok(None);
+    }
+    let mut known: Vec<f64> = (0..column.len()).filter_map(|row| column.number(row)).collect();
+    known.sort_by(f64::total_cmp);
+    let at = |share: f64| known[((known.len() - 1) as f64 * share) as usize];
+    if known.len() < 10 || at(0.05) == at(0.95) {
+        return Ok(None);
+    }
+    let grid: Vec<f64> = (0..20).map(|i| at(0.05) + (at(0.95) - at(0.05)) * f64::from(i) / 19.0).collect();
+    let sample = data.head(500);
+    let mut means = Vec::new();
+    for &value in &grid {
+        let changed = sample.with_column(name, Column::floats(vec![value; sample.n_rows()]))?;
+        let (rows, _, _) = model.rows(&changed)?;
+        let values = match (model.model().task(), model.model().predict_proba(&rows)) {
+            (Task::Classification, Ok(probabilities)) => {
+                let m = model.model().classes().len().max(1);
+                probabilities.to_f64_vec().chunks(m).map(|row| row[m - 1]).collect::<Vec<f64>>()
+            }
+            _ => model.model().predict(&rows)?.to_f64_vec(),
+        };
+        means.push(values.iter().sum::<f64>() / values.len().max(1) as f64);
+    }
+    Ok(Some(DependenceChart::new(name, &grid, &means).data(&known)))
+}

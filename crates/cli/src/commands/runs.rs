@@ -1,0 +1,115 @@
+//! `tove runs`: past fits.
+
+use serde_json::Value;
+
+use crate::arguments::{Runs, RunsAction};
+use crate::failure::Failure;
+use crate::output::{Output, number, table};
+use crate::runs;
+
+pub fn run(arguments: &Runs, output: &Output) -> Result<(), Failure> {
+    let (all, lost) = runs::all(&arguments.runs)?;
+    if lost > 0 {
+        output.remark(format!("{lost} lines of the list of runs could not be read"));
+    }
+    let find = |wanted: u64| {
+        let found = all.iter().find(|run| run["run"] == wanted);
+        found.ok_or_else(|| Failure::usage(format!("there is no run {wanted}; `tove runs` lists them")))
+    };
+    match &arguments.action {
+        None | Some(RunsAction::List) => output.result(|| list(&all), || Value::Array(all.clone())),
+        Some(RunsAction::Show { number }) => {
+            let run = find(*number)?;
+            output.result(|| format!("{run:#}\n"), || run.clone())
+        }
+        Some(RunsAction::Compare { numbers }) => {
+            let chosen = numbers.iter().map(|&number| find(number)).collect::<Result<Vec<_>, _>>()?;
+            output.result(|| compare(&chosen), || chosen.iter().map(|run| (*run).clone()).collect())
+        }
+    }
+}
+
+/// The first test score of a run, with its name.
+fn first_score(run: &Value) -> (String, String) {
+    let order = ["accuracy", "R²"];
+    let found = order.iter().find_map(|name| Some((*name, run["test"][*name]["value"].as_f64()?)));
+    found.map_or_else(Default::default, |(name, value)| (name.to_owned(), number(value)))
+}
+
+/// A time as year-month-day hour:minute, in UTC.
+fn time(run: &Value) -> String {
+    let seconds = run["time"].as_i64().unwrap_or(0);
+    let days = seconds.div_euclid(86_400);
+    let minute = seconds.rem_euclid(86_400) / 60;
+    let (year, month, day) = date(days);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02}", minute / 60, minute % 60)
+}
+
+/// Year, month and day of a number of days since 1970 (the era of 400 years, counted from March).
+fn date(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let of_era = days.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+fn text_of(run: &Value, name: &str) -> String {
+    run[name].as_str().map_or_else(|| run[name].to_string(), str::to_owned)
+}
+
+fn list(all: &[Value]) -> String {
+    let head = ["run", "time (UTC)", "file", "target", "model", "score", "test", "seconds"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for run in all {
+        let (name, value) = first_score(run);
+        let seconds = run["seconds"].as_f64().map_or(String::new(), |seconds| format!("{seconds:.1}"));
+        let texts = ["file", "target", "model"].map(|name| text_of(run, name));
+        let mut row = vec![run["run"].to_string(), time(run)];
+        row.extend(texts);
+        row.extend([name, value, seconds]);
+        rows.push(row);
+    }
+    table(&rows)
+}
+
+fn compare(runs: &[&Value]) -> String {
+    let mut head = vec![String::new()];
+    head.extend(runs.iter().map(|run| format!("run {}", run["run"])));
+    let mut rows = vec![head];
+    for name in ["file", "target", "model", "seed", "train_rows", "test_rows"] {
+        let mut row = vec![name.replace('_', " ")];
+        row.extend(runs.iter().map(|run| text_of(run, name)));
+        rows.push(row);
+    }
+    let mut names: Vec<&String> = Vec::new();
+    for run in runs {
+        let known = run["test"].as_object().into_iter().flatten().map(|(name, _)| name);
+        for name in known {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    for name in names {
+        let mut row = vec![format!("test {name}")];
+        row.extend(runs.iter().map(|run| run["test"][name]["value"].as_f64().map_or(String::new(), number)));
+        rows.push(row);
+    }
+    table(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn days_become_dates() {
+        assert_eq!(super::date(0), (1970, 1, 1));
+        assert_eq!(super::date(11_016), (2000, 2, 29));
+        assert_eq!(super::date(20_773), (2026, 11, 16));
+        assert_eq!(super::date(-1), (1969, 12, 31));
+    }
+}

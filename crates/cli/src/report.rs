@@ -1,0 +1,187 @@
+//! The HTML report of a fit.
+
+use tove::data::table::Table as Data;
+use tove::learn::{Model, Predict, Samples, Task};
+use tove::metrics::{ConfusionMatrix, precision_recall_curve, roc_curve};
+use tove::plot::{
+    BarChart, ConfusionChart, PrecisionRecallChart, ReliabilityChart, Report, ResidualChart, RocChart, ScoreChart,
+    Table,
+};
+use tove::tabular::Outcome;
+use tove::tensor::{DType, Tensor};
+
+use crate::arguments::Fit;
+use crate::commands::fit::{score_rows, tried_rows, verdict};
+use crate::failure::Failure;
+use crate::output::number;
+
+/// The report: scores, the comparison, pictures of the errors, what the model looks at, the columns.
+pub fn of_fit(fit: &Fit, data: &Data, outcome: &Outcome) -> Result<Report, Failure> {
+    let model = outcome.model.model();
+    let first = outcome.test.first();
+    let mut report = Report::new(format!("{} from {}", fit.target, fit.file.display())).subtitle(format!(
+        "{}, {} by tove {}",
+        outcome.model.task(),
+        outcome.chosen,
+        env!("CARGO_PKG_VERSION")
+    ));
+    if let Some(named) = first {
+        let note = match named.score.interval() {
+            Some((low, high)) => format!("{low:.3} to {high:.3} with probability 95 %"),
+            None => format!("on {} rows", named.score.n),
+        };
+        report = report.card_with_note(named.name, number(named.score.value), note);
+    }
+    if let Some(named) = outcome.baseline.first() {
+        report = report.card_with_note("Baseline", number(named.score.value), "a constant prediction");
+    }
+    report = report
+        .card("Rows", format!("{} fitted, {} judged", outcome.train_rows.len(), outcome.test_rows.len()))
+        .card("Features", model.width().to_string());
+    report = report.section("Scores").table(&table(&score_rows(outcome)));
+    report = report.text(
+        "Test rows were set aside before anything was fitted. Intervals hold with probability 95 % whatever the \
+         distribution (Hoeffding's inequality); the baseline predicts a constant.",
+    );
+    if !outcome.tried.is_empty() {
+        report = comparison(report, outcome)?;
+    }
+    report = report.section("Errors on the test rows");
+    report = match model.task() {
+        Task::Regression => residuals(report, model, &outcome.test_samples)?,
+        Task::Classification => classes(report, outcome)?,
+    };
+    report = coefficients(report, outcome)?;
+    report = columns(report, data);
+    let settings = format!("{:#}", model.settings());
+    report = report.section("How it was made").text(format!("Seed {}. {:.1} seconds.", fit.seed, outcome.seconds));
+    report = report.details("Hyperparameters", |body| Ok(body.preformatted(&settings)))?;
+    for warning in &model.summary().warnings {
+        report = report.text(format!("Note: {warning}"));
+    }
+    Ok(report)
+}
+
+/// A table of texts with its first row as the head.
+pub fn table(rows: &[Vec<String>]) -> Table {
+    let head = rows.first().cloned().unwrap_or_default();
+    rows.iter().skip(1).fold(Table::new(&head), |table, row| table.row(row))
+}
+
+fn comparison(report: Report, outcome: &Outcome) -> Result<Report, Failure> {
+    let mut chart = ScoreChart::new().value_label(format!("{} in each fold", outcome.scorer));
+    let mut drawn = 0;
+    for tried in outcome.tried.iter().filter(|tried| !tried.scores.is_empty()) {
+        chart = chart.group(tried.name.as_str(), &tried.scores);
+        drawn += 1;
+    }
+    let mut report = report.section("Cross-validation").table(&table(&tried_rows(outcome)));
+    let verdict = verdict(outcome);
+    if !verdict.is_empty() {
+        report = report.text(verdict);
+    }
+    if drawn > 0 {
+        report = report.picture(&chart)?;
+    }
+    Ok(report)
+}
+
+fn residuals(report: Report, model: &dyn Model, test: &Samples) -> Result<Report, Failure> {
+    let predicted = model.predict(test.x())?.to_f64_vec();
+    Ok(report.picture(&ResidualChart::new(&predicted, &test.y().to_f64_vec()).title("Residuals"))?)
+}
+
+fn classes(report: Report, outcome: &Outcome) -> Result<Report, Failure> {
+    let (model, test, names) = (outcome.model.model(), &outcome.test_samples, outcome.model.classes());
+    let predicted = model.predict(test.x())?;
+    let matrix = ConfusionMatrix::new(&test.y().to_dtype(DType::I64), &predicted, None)?;
+    let counts: Vec<u64> = matrix.counts().iter().map(|&count| count.round() as u64).collect();
+    let met: Vec<&str> =
+        matrix.labels().iter().map(|&label| names.get(label as usize).map_or("", String::as_str)).collect();
+    let mut report = report.picture(&ConfusionChart::new(&met, &counts).title("Confusion matrix"))?;
+    let Ok(probabilities) = model.predict_proba(test.x()) else { return Ok(report) };
+    let (m, all) = (model.classes().len(), probabilities.to_f64_vec());
+    let truth = test.y().to_dtype(DType::I64).to_vec::<i64>();
+    let of = |class: usize| -> (Vec<f64>, Vec<i64>) {
+        let scores = all.chunks(m).map(|row| row[class]).collect();
+        (scores, truth.iter().map(|&label| i64::from(label == model.classes()[class])).collect())
+    };
+    // Two classes have one curve, that of the second; several have one each, up to what can be read.
+    let drawn: Vec<usize> = if m == 2 { vec![1] } else { (0..m.min(8)).collect() };
+    let mut roc = RocChart::new().title("Receiver operating characteristic");
+    let mut shares = 0.0;
+    let mut curves = Vec::new();
+    for &class in &drawn {
+        let (scores, labels) = of(class);
+        let (labels, scores) = (Tensor::from_slice(&labels), Tensor::from_slice(&scores));
+        let name = names.get(model.classes()[class] as usize).map_or("", String::as_str);
+        if let Ok(curve) = roc_curve(&labels, &scores, None) {
+            let area = tove::metrics::roc_auc(&labels, &scores, None).ok().map(|score| score.value);
+            roc = roc.curve(name, &curve.false_positive_rate, &curve.true_positive_rate, area);
+        }
+        if let Ok(curve) = precision_recall_curve(&labels, &scores, None) {
+            let area = tove::metrics::average_precision(&labels, &scores, None).ok().map(|score| score.value);
+            curves.push((name, curve, area));
+        }
+        shares = labels.to_f64_vec().iter().sum::<f64>() / labels.numel().max(1) as f64;
+    }
+    if !curves.is_empty() {
+        report = report.picture(&roc)?;
+        let mut chart =
+            PrecisionRecallChart::new(if drawn.len() == 1 { shares } else { 0.0 }).title("Precision and recall");
+        for (name, curve, area) in &curves {
+            chart = chart.curve(*name, &curve.recall, &curve.precision, *area);
+        }
+        report = report.picture(&chart)?;
+    }
+    let (scores, labels) = of(if m == 2 { 1 } else { 0 });
+    let happened: Vec<bool> = labels.iter().map(|&label| label == 1).collect();
+    let class = names.get(if m == 2 { 1 } else { 0 }).map_or("", String::as_str);
+    let reliability =
+        ReliabilityChart::from_predictions(&scores, &happened, 10)?.title(format!("Reliability of P({class})"));
+    Ok(report.picture(&reliability)?)
+}
+
+fn coefficients(report: Report, outcome: &Outcome) -> Result<Report, Failure> {
+    let Some(coefficients) = outcome.model.model().coefficients() else { return Ok(report) };
+    let names = outcome.model.encoder().feature_names();
+    let rows = coefficients.to_f64_vec();
+    let mut report = report.section("Coefficients").text(
+        "Numbers were scaled to mean 0 and variance 1 first, so that sizes can be compared; the 20 largest are shown.",
+    );
+    for (number, row) in rows.chunks(names.len().max(1)).enumerate().take(8) {
+        if row.len() != names.len() {
+            break;
+        }
+        let mut chart = BarChart::new().sorted().top(20).value_label("coefficient");
+        if rows.len() > names.len() {
+            chart = chart.title(outcome.model.classes().get(number).cloned().unwrap_or_default());
+        }
+        for (name, value) in names.iter().zip(row) {
+            chart = chart.bar(name.as_str(), *value);
+        }
+        report = report.picture(&chart)?;
+    }
+    Ok(report)
+}
+
+fn columns(report: Report, data: &Data) -> Report {
+    let head = ["column", "kind", "missing", "distinct", "mean", "min", "max", "most common"];
+    let mut table = Table::new(&head);
+    for column in data.describe().columns {
+        let real = |value: Option<f64>| value.map_or(String::new(), number);
+        let common = column.most_common.map_or(String::new(), |(value, count)| format!("{value} ({count})"));
+        let cells = [
+            column.name,
+            column.kind.to_string(),
+            column.missing.to_string(),
+            column.distinct.to_string(),
+            real(column.mean),
+            real(column.min),
+            real(column.max),
+            common,
+        ];
+        table = table.row(&cells);
+    }
+    report.section("Columns").table(&table)
+}

@@ -1,0 +1,71 @@
+//! The folder of runs: one numbered folder per fit with its model and report, and a line per fit in `runs.jsonl`.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+
+const INDEX: &str = "runs.jsonl";
+
+/// A run that has its folder but is not yet in the index.
+pub struct Run {
+    pub number: u64,
+    pub folder: PathBuf,
+    index: PathBuf,
+}
+
+impl Run {
+    /// Takes the next number. Two programs that begin at once get different ones.
+    pub fn begin(runs: &Path) -> Result<Run, Failure> {
+        let place = |error: std::io::Error| {
+            Failure::work(format!("{}: {error}; choose another folder with --runs", runs.display()))
+        };
+        fs::create_dir_all(runs).map_err(place)?;
+        let taken = fs::read_dir(runs).map_err(place)?.flatten();
+        let numbers = taken.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok());
+        let mut number = numbers.max().unwrap_or(0) + 1;
+        loop {
+            let folder = runs.join(number.to_string());
+            match fs::create_dir(&folder) {
+                Ok(()) => return Ok(Run { number, folder, index: runs.join(INDEX) }),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(place(error)),
+            }
+        }
+    }
+
+    /// Adds the run to the index, in one write.
+    pub fn finish(&self, mut document: Value) -> Result<(), Failure> {
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        document["run"] = json!(self.number);
+        document["time"] = json!(seconds);
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.index)?;
+        file.write_all(format!("{document}\n").as_bytes())?;
+        Ok(())
+    }
+
+    /// Removes the folder of a run that came to nothing, if nothing is in it.
+    pub fn abandon(self) {
+        let _ = fs::remove_dir(&self.folder); // what is in a folder stays
+    }
+}
+
+/// All runs of a folder, the oldest first. Lines that cannot be read are left out and counted.
+pub fn all(runs: &Path) -> Result<(Vec<Value>, usize), Failure> {
+    let path = runs.join(INDEX);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Failure::work(format!("{}: no runs yet; `tove fit` makes one", runs.display())));
+        }
+        Err(error) => return Err(Failure::work(format!("{}: {error}", path.display()))),
+    };
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let runs: Vec<Value> = lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let lost = lines.len() - runs.len();
+    Ok((runs, lost))
+}
