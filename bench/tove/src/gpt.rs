@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use serde_json::Value;
 use tove_nn::{Gpt, GptConfig, ModuleExt, Pass, Rng, Sampling};
-use tove_optim::{AdamW, Group, bias_or_norm, clip_norm};
+use tove_optim::{AdamW, Group, bias_or_norm};
 use tove_tensor::{Key, Tensor};
 
 use crate::data;
@@ -46,9 +46,7 @@ impl Training {
     fn train(&mut self) -> Result<f32, tove_nn::Error> {
         let loss = self.net.loss(&self.x, &self.y, &Pass::train(Key::new(0)))?;
         loss.backward();
-        let mut parameters = self.net.parameters_mut();
-        clip_norm(&parameters.iter().map(|parameter| &**parameter).collect::<Vec<&Tensor>>(), 1.0)?;
-        self.rule.step(&mut parameters)?;
+        self.rule.step_clipped(&mut self.net.parameters_mut(), 1.0)?;
         Ok(loss.item())
     }
 }

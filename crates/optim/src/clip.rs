@@ -57,6 +57,15 @@ pub fn gradient_norm<P: Borrow<Tensor>>(parameters: &[P]) -> Result<f64> {
 /// Scales all gradients together so that their norm is at most `limit`, and returns the norm they had. Gradients that are
 /// not finite are an error and stay as they are.
 pub fn clip_norm<P: Borrow<Tensor>>(parameters: &[P], limit: f64) -> Result<f64> {
+    let (norm, factor) = norm_and_factor(parameters, limit)?;
+    if factor != 1.0 {
+        each_gradient(parameters, |gradient| scale(gradient, factor))?;
+    }
+    Ok(norm)
+}
+
+/// The norm of all gradients together, and what they are to be multiplied by so that it is at most `limit`.
+pub(crate) fn norm_and_factor<P: Borrow<Tensor>>(parameters: &[P], limit: f64) -> Result<(f64, f64)> {
     const OP: &str = "clip_norm";
     check_limit(OP, limit)?;
     let norm = gradient_norm(parameters)?;
@@ -66,10 +75,7 @@ pub fn clip_norm<P: Borrow<Tensor>>(parameters: &[P], limit: f64) -> Result<f64>
         );
         return Err(Error::Data { op: OP, problem: problem.into() });
     }
-    if norm > limit {
-        each_gradient(parameters, |gradient| scale(gradient, limit / norm))?;
-    }
-    Ok(norm)
+    Ok((norm, if norm > limit { limit / norm } else { 1.0 }))
 }
 
 /// Brings every entry of every gradient into [−limit, limit].

@@ -6,6 +6,7 @@ use std::path::Path;
 use tove_tensor::io::{FileError, WriteOptions, read_safetensors, write_safetensors};
 use tove_tensor::{Error, Result, Tensor};
 
+use crate::clip::clip_norm;
 use crate::settings::Hyperparameters;
 
 /// A rule that moves parameters against their gradients.
@@ -34,6 +35,24 @@ pub trait Optimizer: Send {
 
     /// One step for all parameters from the gradients their leaves hold, which are taken out.
     fn step(&mut self, parameters: &mut [&mut Tensor]) -> Result<()>;
+
+    /// Clips the gradients together to a norm of at most `limit`, makes one step, and returns the norm they had: as
+    /// [`clip_norm`] and [`Optimizer::step`], bit by bit. Adam scales gradients on the way, without a pass of its own.
+    ///
+    /// ```
+    /// use tove_optim::{Optimizer, Sgd};
+    /// use tove_tensor::Tensor;
+    /// let mut w = Tensor::from([1.0, 1.0]).requires_grad();
+    /// w.set_grad(Some(Tensor::from([30.0, 40.0])));
+    /// let norm = Sgd::new(0.1).step_clipped(&mut [&mut w], 5.0)?;
+    /// assert!(norm == 50.0 && (w.to_vec::<f64>()[0] - 0.7).abs() < 1e-12);
+    /// # Ok::<(), tove_tensor::Error>(())
+    /// ```
+    fn step_clipped(&mut self, parameters: &mut [&mut Tensor], limit: f64) -> Result<f64> {
+        let norm = clip_norm(parameters, limit)?;
+        self.step(parameters)?;
+        Ok(norm)
+    }
 
     /// Called before the gradients of a step are computed: moves the parameters to the point where the rule wants them.
     /// Most rules want them where they are, and do nothing.

@@ -8,6 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use common::scattered;
+use tove_optim::rules::{Step, StepRule};
 use tove_optim::{
     Adagrad, Adam, AdamW, Group, NesterovLookAhead, Optimizer, OptimizerState, RmsProp, Sgd, clip_norm, clip_value,
 };
@@ -104,6 +105,64 @@ fn nothing_is_allocated_in_steady_state() {
         }
     }
     assert!(allocations(|| drop(vec![1u8; 100])) == 1, "the counter counts");
+}
+
+#[test]
+fn clipping_inside_a_step_is_clipping_before_it() {
+    for dtype in [DType::F32, DType::F64] {
+        for (mut inside, mut before) in rules().into_iter().zip(rules()) {
+            let (mut a, mut b) = (leaves(&[7, 40_000, 0, 33], dtype), leaves(&[7, 40_000, 0, 33], dtype));
+            for (number, limit) in [(0, 0.5), (1, 1e9), (2, 0.01)] {
+                let norms =
+                    [(&mut inside, &mut a, true), (&mut before, &mut b, false)].map(|(rule, leaves, inside)| {
+                        let mut list: Vec<&mut Tensor> = leaves.iter_mut().collect();
+                        rule.look_ahead(&mut list).expect("a half step");
+                        drop(list);
+                        give_gradients(leaves, number);
+                        let mut list: Vec<&mut Tensor> = leaves.iter_mut().collect();
+                        if inside {
+                            return rule.step_clipped(&mut list, limit).expect("a step");
+                        }
+                        let norm = clip_norm(&list, limit).expect("finite gradients");
+                        rule.step(&mut list).expect("a step");
+                        norm
+                    });
+                assert_eq!(norms[0], norms[1]);
+                assert_eq!(values(&a), values(&b), "{} in {dtype} at {number}", inside.name());
+            }
+        }
+    }
+}
+
+/// Adam's step for all parameters at once against its definition for one, groups and parameters without gradients
+/// included.
+#[test]
+fn adam_for_all_is_adam_for_each() {
+    let group = Group::new([1, 3]).learning_rate_factor(0.5).weight_decay(0.0);
+    let mut rule = AdamW::new(0.05).with(|s| s.weight_decay(0.1)).groups(&[group]).expect("one group");
+    let settings = rule.settings().clone();
+    let sizes = [7, 40_000, 0, 33, 5];
+    let (mut together, mut alone) = (leaves(&sizes, DType::F32), leaves(&sizes, DType::F32));
+    let mut state: Vec<[Tensor; 2]> = alone.iter().map(|leaf| [leaf.zeros_like(), leaf.zeros_like()]).collect();
+    let mut steps = [0u64; 5];
+    for number in 0..4 {
+        give_gradients(&together, number);
+        give_gradients(&alone, number);
+        if number == 1 {
+            drop((together[4].take_grad(), alone[4].take_grad()));
+        }
+        rule.step(&mut together.iter_mut().collect::<Vec<_>>()).expect("a step");
+        for (position, (leaf, state)) in alone.iter_mut().zip(&mut state).enumerate() {
+            let Some(gradient) = leaf.take_grad() else { continue };
+            let grouped = position == 1 || position == 3;
+            let (learning_rate, weight_decay) = if grouped { (0.025, 0.0) } else { (0.05, 0.1) };
+            steps[position] += 1;
+            let step = Step { number: steps[position], learning_rate, weight_decay };
+            settings.update(step, leaf, &gradient, state).expect("a step");
+        }
+        assert_eq!(values(&together), values(&alone), "step {number}");
+    }
+    assert_eq!((rule.steps(0), rule.steps(4)), (4, 3));
 }
 
 #[test]

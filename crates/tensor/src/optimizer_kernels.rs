@@ -36,6 +36,8 @@ pub struct AdamStep {
     pub decoupled: bool,
     /// Number of this step, from 1, for the bias correction.
     pub step: u64,
+    /// The gradient is multiplied by it first: what clipping by norm asks for, without a pass of its own.
+    pub gradient_scale: f64,
 }
 
 impl Default for AdamStep {
@@ -48,6 +50,7 @@ impl Default for AdamStep {
             weight_decay: 0.0,
             decoupled: false,
             step: 1,
+            gradient_scale: 1.0,
         }
     }
 }
@@ -95,7 +98,7 @@ pub(crate) fn check(op: &'static str, parameter: &Tensor, others: &[&Tensor], st
     Ok(())
 }
 
-/// One step of Adam: with t the step's number and g the gradient,
+/// One step of Adam: with t the step's number and g the gradient (times `gradient_scale`),
 /// m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g², p ← p − η m / (1 − β₁ᵗ) / (√(v / (1 − β₂ᵗ)) + ε).
 pub fn adam_step(
     parameter: &mut Tensor,
@@ -136,13 +139,27 @@ pub struct AdamTensors<'a> {
 /// # Ok::<(), tove_tensor::Error>(())
 /// ```
 pub fn adam_step_all<'a>(tensors: impl IntoIterator<Item = AdamTensors<'a>>, step: &AdamStep) -> Result<()> {
+    adam_steps(tensors.into_iter().map(|tensors| (tensors, *step)))
+}
+
+/// As [`adam_step_all`], with settings for each parameter.
+pub fn adam_steps<'a>(tensors: impl IntoIterator<Item = (AdamTensors<'a>, AdamStep)>) -> Result<()> {
     const OP: &str = "adam_step_all";
-    let tensors: SmallVec<[AdamTensors<'a>; 16]> = tensors.into_iter().collect();
-    for AdamTensors { parameter, gradient, first, second } in &tensors {
+    let tensors: SmallVec<[(AdamTensors<'a>, AdamStep); 16]> = tensors.into_iter().collect();
+    for (AdamTensors { parameter, gradient, first, second }, step) in &tensors {
         check(OP, parameter, &[gradient, first, second], step.step)?;
     }
-    let prepared = prepare_adam(step);
-    tensors.into_iter().try_for_each(|tensors| apply_adam(OP, tensors, prepared))
+    // Mostly the same for all.
+    let mut last: Option<(AdamStep, optimizer::Adam)> = None;
+    for (tensors, step) in tensors {
+        let prepared = match last {
+            Some((before, prepared)) if before == step => prepared,
+            _ => prepare_adam(&step),
+        };
+        last = Some((step, prepared));
+        apply_adam(OP, tensors, prepared)?;
+    }
+    Ok(())
 }
 
 fn prepare_adam(step: &AdamStep) -> optimizer::Adam {
@@ -156,6 +173,7 @@ fn prepare_adam(step: &AdamStep) -> optimizer::Adam {
         eps: step.eps,
         decay: if step.decoupled { 0.0 } else { step.weight_decay },
         shrink: if step.decoupled { 1.0 - decay } else { 1.0 },
+        scale: step.gradient_scale,
     }
 }
 

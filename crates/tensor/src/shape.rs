@@ -160,13 +160,26 @@ impl Shape {
     /// Steps of a row-major tensor of this shape.
     #[inline]
     pub(crate) fn row_major(&self) -> Strides {
-        let mut strides = Short::filled(self.rank(), 1isize);
         let mut step = 1isize;
-        for (stride, &size) in strides.as_mut().iter_mut().zip(self.iter()).rev() {
-            *stride = step;
+        let mut next = |size: usize| {
+            let own = step;
             step *= size.max(1) as isize;
+            own
+        };
+        match &self.0 {
+            Short::Inline(rank, sizes) => {
+                let mut strides = [0; INLINE];
+                for axis in (0..usize::from(*rank).min(INLINE)).rev() {
+                    strides[axis] = next(sizes[axis]);
+                }
+                Short::Inline(*rank, strides)
+            }
+            Short::Heap(sizes) => {
+                let mut strides: Box<[isize]> = sizes.iter().rev().map(|&size| next(size)).collect();
+                strides.reverse();
+                Short::Heap(strides)
+            }
         }
-        strides
     }
 
     /// The shape with one size replaced.

@@ -210,6 +210,37 @@ fn attention_agrees_with_its_definition() {
     assert_eq!(heads.scaled_dot_product_attention(&heads, &heads, true, None, None).to_f64_vec(), direct.to_f64_vec());
 }
 
+#[test]
+fn packed_attention_is_attention_of_its_parts_bit_by_bit() {
+    for (tokens, heads, width) in [(1, 1, 1), (5, 2, 3), (70, 4, 8), (130, 3, 5)] {
+        for dtype in [DType::F32, DType::F64] {
+            for (causal, masked) in [(false, false), (true, false), (true, true)] {
+                let x = random(1, &[2, 2, tokens, 3 * heads * width]).to_dtype(dtype);
+                let mask = random(2, &[2, 1, heads, tokens, tokens]).to_dtype(dtype);
+                let mask = masked.then_some(&mask);
+                let packed = |x: &Tensor| x.packed_attention(heads, causal, mask, None);
+                let parted = |x: &Tensor| {
+                    let apart = x.reshape([2, 2, tokens, 3 * heads, width]).swap_axes(2, 3);
+                    let part = |i: usize| apart.narrow(2, i * heads, heads);
+                    let mixed = part(0).scaled_dot_product_attention(&part(1), &part(2), causal, mask, None);
+                    mixed.swap_axes(2, 3).reshape([2, 2, tokens, heads * width])
+                };
+                let ((a, pull_a), (b, pull_b)) = (vjp(packed, &x), vjp(parted, &x));
+                assert_eq!(a.to_f64_vec(), b.to_f64_vec(), "{tokens} {heads} {width} {dtype}");
+                let upstream = random(3, a.dims()).to_dtype(dtype);
+                assert_eq!(pull_a(&upstream).to_f64_vec(), pull_b(&upstream).to_f64_vec(), "{tokens} {heads} {width}");
+            }
+        }
+    }
+    let x = random(1, &[2, 4, 12]);
+    gradcheck("packed attention", std::slice::from_ref(&x), &|p| p[0].packed_attention(2, true, None, None));
+    let mask = random(2, &[2, 4, 4]);
+    gradcheck("its mask", &[x.clone(), mask], &|p| p[0].packed_attention(2, false, Some(&p[1]), Some(0.7)));
+    assert!(x.try_packed_attention(5, false, None, None).is_err_and(|error| error.to_string().contains("5 heads")));
+    assert!(x.try_packed_attention(0, false, None, None).is_err());
+    assert!(x.try_packed_attention(2, false, Some(&random(2, &[3, 4, 4])), None).is_err());
+}
+
 fn cross_entropies() -> Vec<(CrossEntropy, Tensor)> {
     let classes = Tensor::from([1i64, 0, 4, 2, 1]);
     let mut list = Vec::new();
@@ -290,7 +321,7 @@ fn vmap_is_a_loop_over_slices() {
     let classes = Tensor::from([0i64, 4, 2, 2]);
     let mean = CrossEntropy { ignore_index: Some(2), ..CrossEntropy::default() };
     type Function = Box<dyn Fn(&Tensor) -> Tensor>;
-    let functions: [(&str, Function); 7] = [
+    let functions: [(&str, Function); 8] = [
         ("softmax", Box::new(|x| x.softmax(0))),
         ("log_softmax", Box::new(|x| x.log_softmax(1))),
         ("layer_norm", Box::new(|x| x.layer_norm(&[5], None, None, 1e-5))),
@@ -298,6 +329,7 @@ fn vmap_is_a_loop_over_slices() {
         ("statistics", Box::new(|x| x.batch_norm(None, None, 1e-5).1.variance)),
         ("cross_entropy", Box::new(move |x| x.cross_entropy(&classes, &mean))),
         ("attention", Box::new(|x| x.scaled_dot_product_attention(x, x, true, None, None))),
+        ("packed_attention", Box::new(|x| x.narrow(1, 0, 3).packed_attention(1, true, None, None))),
     ];
     for (name, f) in &functions {
         close(name, &vmap(|x: &Tensor| f(x))(&x), &rows(&x, f), 1e-13);
@@ -330,6 +362,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
         keep(vec![images.clone()], &|p| p[0].batch_norm(None, None, 1e-5).0);
         keep(vec![x.clone()], &|p| p[0].cross_entropy(&classes, &CrossEntropy::default()));
         keep(vec![heads.clone()], &|p| p[0].scaled_dot_product_attention(&p[0], &p[0], true, None, None));
+        keep(vec![heads.reshape([6, 100, 48 / 3])], &|p| p[0].narrow(2, 0, 12).packed_attention(2, true, None, None));
         let (mut p, mut m, mut v) = (x.clone(), x.zeros_like(), x.zeros_like());
         adam_step(&mut p, &x, &mut m, &mut v, &AdamStep::default()).expect("shapes agree");
         results.push(p.to_vec::<f32>());

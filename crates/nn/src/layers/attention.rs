@@ -5,7 +5,8 @@
 //! sum to 1. For factors of unit variance the products q·k have variance d, hence the root. The heads side by side go
 //! through W_O: Y = [Z₁ … Z_H] W_O.
 //!
-//! The three projections are one product with `in_proj_weight` (3 · width, width), and the heads are views of its result.
+//! The three projections are one product with `in_proj_weight` (3 · width, width), and the heads are
+//! read where they lie in its result.
 
 use tove_tensor::{Activation, DType, Tensor, TryIndex, TryNorm, TryOps};
 
@@ -81,14 +82,15 @@ impl MultiHeadAttention {
     /// Self-attention of x (…, tokens, width). With `causal` a token sees itself and those before it; the mask is added to
     /// the scores (−∞ hides) and broadcasts to (…, heads, tokens, tokens). See [`padding_mask`].
     pub fn attend(&self, x: &Tensor, causal: bool, mask: Option<&Tensor>, pass: &Pass) -> Result<Tensor> {
-        let Projected { q, k, v } = self.split_heads(&self.project(x)?)?;
+        let projected = self.project(x)?;
         let dropped = pass.is_training() && self.dropout > 0.0;
         let mixed = if dropped {
-            weights(&q, &k, causal, mask)?.try_dropout(self.dropout, pass.next_key())?.try_matmul(&v)?
+            let Projected { q, k, v } = self.split_heads(&projected)?;
+            merge_heads(&weights(&q, &k, causal, mask)?.try_dropout(self.dropout, pass.next_key())?.try_matmul(&v)?)?
         } else {
-            q.try_scaled_dot_product_attention(&k, &v, causal, mask, None)?
+            projected.try_packed_attention(self.heads, causal, mask, None)?
         };
-        let y = self.out_proj.forward(&merge_heads(&mixed)?, pass)?;
+        let y = self.out_proj.forward(&mixed, pass)?;
         pass.tell(self, x, &y, || self.report(x));
         Ok(y)
     }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use tove_data::{Batch, Dataset};
-use tove_optim::{Batches, ReduceOnPlateau, clip_norm, clip_value};
+use tove_optim::{Batches, ReduceOnPlateau, clip_value};
 use tove_tensor::{Key, Tensor, TryReduce, no_grad};
 
 use super::callback::Step;
@@ -180,12 +180,14 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         if let Some(limit) = trainer.clip_value {
             clip_value(&parameters, limit)?;
         }
-        let norm = match trainer.clip_norm.map(|limit| clip_norm(&parameters, limit)).transpose() {
-            Err(error) if error.is_data() => return Err(self.diverged(batch, f64::INFINITY)),
-            norm => norm?,
+        let Some(limit) = trainer.clip_norm else {
+            trainer.optimizer.step(&mut parameters)?;
+            return Ok((value, None));
         };
-        self.trainer.optimizer.step(&mut parameters)?;
-        Ok((value, norm))
+        match trainer.optimizer.step_clipped(&mut parameters, limit) {
+            Err(error) if error.is_data() => Err(self.diverged(batch, f64::INFINITY)),
+            norm => Ok((value, Some(norm?))),
+        }
     }
 
     /// Why the loss is not finite, as far as can be told.

@@ -11,10 +11,11 @@
 //! parameters with large gradients are pulled less. AdamW shrinks θ ← (1 − η λ) θ beside the step. For plain gradient
 //! descent the two are the same, for Adam they are not.
 
-use tove_tensor::optimizer_kernels::{AdamStep, adam_step};
+use smallvec::SmallVec;
+use tove_tensor::optimizer_kernels::{AdamStep, AdamTensors, adam_step, adam_steps};
 use tove_tensor::{Result, Tensor};
 
-use super::{Step, StepRule, Stepwise};
+use super::{Step, StepRule, Stepwise, Update};
 use crate::settings::Hyperparameters;
 
 /// Settings of [`Adam`]. Defaults are the paper's and PyTorch's.
@@ -121,12 +122,27 @@ macro_rules! adam_rule {
                 state: &mut [Tensor],
             ) -> Result<()> {
                 let [mean, mean_square] = state else { return Ok(()) };
-                let (beta1, beta2, eps) = (self.beta1, self.beta2, self.epsilon);
+                adam_step(parameter, gradient, mean, mean_square, &self.adam_step(step, 1.0))
+            }
+
+            fn update_all<'a>(&self, updates: impl Iterator<Item = Update<'a>>, scale: f64) -> Result<()> {
+                let mut updates: SmallVec<[Update<'a>; 16]> = updates.collect();
+                adam_steps(updates.iter_mut().filter_map(|update| {
+                    let Update { step, parameter, gradient, state: [first, second], .. } = update else { return None };
+                    Some((AdamTensors { parameter, gradient, first, second }, self.adam_step(*step, scale)))
+                }))?;
+                updates.into_iter().for_each(Update::done);
+                Ok(())
+            }
+        }
+
+        impl $settings {
+            fn adam_step(&self, step: Step, gradient_scale: f64) -> AdamStep {
+                let (beta1, beta2, eps, decoupled) = (self.beta1, self.beta2, self.epsilon, $decoupled);
                 let Step { number, learning_rate, weight_decay } = step;
                 // The corrections 1 − βᵗ are exactly 1 in the limit of many steps.
                 let step = if self.bias_correction { number } else { u64::MAX };
-                let step = AdamStep { learning_rate, beta1, beta2, eps, weight_decay, decoupled: $decoupled, step };
-                adam_step(parameter, gradient, mean, mean_square, &step)
+                AdamStep { learning_rate, beta1, beta2, eps, weight_decay, decoupled, step, gradient_scale }
             }
         }
     };

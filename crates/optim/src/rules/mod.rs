@@ -21,8 +21,9 @@ pub use look_ahead::{NesterovLookAhead, NesterovLookAheadSettings};
 pub use rms_prop::{RmsProp, RmsPropSettings};
 pub use sgd::{Sgd, SgdSettings};
 
-use tove_tensor::{Error, Result, Tensor};
+use tove_tensor::{Error, Result, Tensor, step_rules};
 
+use crate::clip::norm_and_factor;
 use crate::groups::{Group, Pull};
 use crate::optimizer::{Optimizer, OptimizerState};
 use crate::settings::{Hyperparameters, SettingError};
@@ -36,6 +37,27 @@ pub struct Step {
     pub learning_rate: f64,
     /// Weight decay of the parameter's group.
     pub weight_decay: f64,
+}
+
+/// What one parameter gets in one step, for [`StepRule::update_all`].
+#[derive(Debug)]
+pub struct Update<'a> {
+    /// What differs from parameter to parameter.
+    pub step: Step,
+    /// What is to be moved.
+    pub parameter: &'a mut Tensor,
+    /// Its gradient, taken out of the leaf.
+    pub gradient: Tensor,
+    /// One tensor per slot.
+    pub state: &'a mut [Tensor],
+    steps: &'a mut u64,
+}
+
+impl Update<'_> {
+    /// Counts the step, once the parameter has been moved.
+    pub fn done(self) {
+        *self.steps = self.step.number;
+    }
 }
 
 /// The settings of a rule that treats every parameter alone; [`Stepwise`] makes an optimiser of it.
@@ -102,6 +124,19 @@ pub trait StepRule: Hyperparameters + Clone + Default + Send {
 
     /// Moves one parameter; `state` has one tensor per slot.
     fn update(&self, step: Step, parameter: &mut Tensor, gradient: &Tensor, state: &mut [Tensor]) -> Result<()>;
+
+    /// Moves all parameters that have a gradient, the gradients multiplied by `scale`. By default one after the other with
+    /// [`StepRule::update`]; a rule may do better, with the same results bit by bit.
+    fn update_all<'a>(&self, updates: impl Iterator<Item = Update<'a>>, scale: f64) -> Result<()> {
+        for mut update in updates {
+            if scale != 1.0 {
+                step_rules::scale(&mut update.gradient, scale)?;
+            }
+            self.update(update.step, update.parameter, &update.gradient, update.state)?;
+            update.done();
+        }
+        Ok(())
+    }
 }
 
 /// What is kept for one parameter.
@@ -173,27 +208,37 @@ impl<R: StepRule> Stepwise<R> {
 
     /// One step; as [`Optimizer::step`], here so that callers need not import the trait.
     pub fn step(&mut self, parameters: &mut [&mut Tensor]) -> Result<()> {
+        self.step_scaled(parameters, 1.0)
+    }
+
+    /// One step with clipped gradients; as [`Optimizer::step_clipped`].
+    pub fn step_clipped(&mut self, parameters: &mut [&mut Tensor], limit: f64) -> Result<f64> {
+        let (norm, factor) = norm_and_factor(parameters, limit)?;
+        self.step_scaled(parameters, factor)?;
+        Ok(norm)
+    }
+
+    fn step_scaled(&mut self, parameters: &mut [&mut Tensor], scale: f64) -> Result<()> {
         self.rule.validate()?;
         expect_count(R::NAME, self.kept.len(), parameters.len())?;
         self.kept.resize_with(parameters.len(), Kept::default);
-        let learning_rate = self.rule.learning_rate();
-        for (position, (parameter, kept)) in parameters.iter_mut().zip(&mut self.kept).enumerate() {
-            let Some(gradient) = parameter.take_grad() else { continue };
-            let count = self.rule.slots().len();
+        let Stepwise { rule, pulls, kept } = self;
+        let (learning_rate, count) = (rule.learning_rate(), rule.slots().len());
+        let updates = parameters.iter_mut().zip(kept).enumerate().filter_map(|(position, (parameter, kept))| {
+            let gradient = parameter.take_grad()?;
             if kept.slots.len() != count {
                 let plain = parameter.detach();
-                kept.slots = (0..count).map(|slot| plain.full_like(self.rule.initial(slot))).collect();
+                kept.slots = (0..count).map(|slot| plain.full_like(rule.initial(slot))).collect();
             }
-            let pull = self.pulls.get(position).copied().unwrap_or_default();
+            let pull = pulls.get(position).copied().unwrap_or_default();
             let step = Step {
                 number: kept.steps + 1,
                 learning_rate: learning_rate * pull.factor,
-                weight_decay: pull.weight_decay.unwrap_or_else(|| self.rule.weight_decay()),
+                weight_decay: pull.weight_decay.unwrap_or_else(|| rule.weight_decay()),
             };
-            self.rule.update(step, parameter, &gradient, &mut kept.slots)?;
-            kept.steps += 1;
-        }
-        Ok(())
+            Some(Update { step, parameter, gradient, state: &mut kept.slots, steps: &mut kept.steps })
+        });
+        rule.update_all(updates, scale)
     }
 }
 
@@ -213,6 +258,10 @@ impl<R: StepRule> Optimizer for Stepwise<R> {
 
     fn step(&mut self, parameters: &mut [&mut Tensor]) -> Result<()> {
         Stepwise::step(self, parameters)
+    }
+
+    fn step_clipped(&mut self, parameters: &mut [&mut Tensor], limit: f64) -> Result<f64> {
+        Stepwise::step_clipped(self, parameters, limit)
     }
 
     fn learning_rate(&self) -> f64 {

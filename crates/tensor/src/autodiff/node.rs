@@ -140,21 +140,42 @@ pub(crate) fn check_like(op: &'static str, shape: &Shape, dtype: DType, derivati
 
 /// A chain of a hundred thousand steps must not recurse as deep when it is freed.
 impl Drop for Node {
+    #[inline]
     fn drop(&mut self) {
-        let NodeKind::Step(step) = &mut self.kind else { return };
-        let Some(step) = step.get_mut().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let mut pending: SmallVec<[Arc<Track>; 4]> = SmallVec::new();
-        pending.extend(step.inputs.into_iter().flatten());
-        while let Some(track) = pending.pop() {
-            // Only the last holder may take a node apart.
-            let Some(mut track) = Arc::into_inner(track) else { continue };
-            if let super::Kind::Taped(node) = &mut track.kind
-                && let NodeKind::Step(step) = &mut node.kind
-                && let Some(step) = step.get_mut().unwrap_or_else(PoisonError::into_inner).take()
-            {
-                pending.extend(step.inputs.into_iter().flatten());
+        let mut pending: Pending = SmallVec::new();
+        self.take_inputs(&mut pending);
+        while let Some(mut track) = pending.pop() {
+            // Only the last holder may take a node apart, in place: nodes are large.
+            if let Some(track) = Arc::get_mut(&mut track) {
+                take_apart(track, &mut pending);
+            } else if let Some(mut track) = Arc::into_inner(track) {
+                // The other holder has let go in the meantime.
+                take_apart(&mut track, &mut pending);
             }
-            pending.extend(track.inner.take());
+        }
+    }
+}
+
+type Pending = SmallVec<[Arc<Track>; 4]>;
+
+/// Leaves a mark that refers to no other.
+fn take_apart(track: &mut Track, pending: &mut Pending) {
+    if let super::Kind::Taped(node) = &mut track.kind {
+        node.take_inputs(pending);
+    }
+    pending.extend(track.inner.take());
+}
+
+impl Node {
+    #[inline]
+    fn take_inputs(&mut self, pending: &mut Pending) {
+        let NodeKind::Step(step) = &mut self.kind else { return };
+        if let Some(step) = step.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            for input in &mut step.inputs {
+                if let Some(track) = input.take() {
+                    pending.push(track);
+                }
+            }
         }
     }
 }

@@ -182,8 +182,7 @@ impl Tensor {
             }
         }
         let (shape, dtype) = (self.shape().clone(), self.dtype());
-        let track = self.track().cloned();
-        self.set_track(None);
+        let track = self.take_track();
         let marked = Marked(self, track);
         update(marked.0)?;
         let mut marked = marked;

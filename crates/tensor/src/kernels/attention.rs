@@ -37,10 +37,23 @@ pub(crate) struct Heads<T> {
     pub(crate) column_stride: isize,
 }
 
-// SAFETY: a description of memory that tasks only read.
+// SAFETY: a description of memory that tasks read, or of which each writes its own heads and rows.
 unsafe impl<T: Sync> Sync for Heads<T> {}
 
 impl<T: Copy> Heads<T> {
+    /// Matrices stored row after row, head after head.
+    pub(crate) fn row_major(start: *const T, count: usize, rows: usize, columns: usize) -> Heads<T> {
+        let offsets = (0..count).map(|head| (head * rows * columns) as isize).collect();
+        Heads { start, offsets, rows, columns, row_stride: columns as isize, column_stride: 1 }
+    }
+
+    /// The same rows to be written. The memory must be of this call's own.
+    unsafe fn place(&self, head: usize, first: usize, rows: usize) -> MatMut<T> {
+        // SAFETY: by the caller's promise.
+        let MatRef { ptr, rows, cols, row_stride, col_stride } = unsafe { self.block(head, first, rows) };
+        MatMut { ptr: ptr.cast_mut(), rows, cols, row_stride, col_stride }
+    }
+
     /// Rows `first .. first + rows` of a head's matrix.
     unsafe fn block(&self, head: usize, first: usize, rows: usize) -> MatRef<T> {
         // SAFETY: the caller asks for rows that exist.
@@ -87,6 +100,25 @@ struct Strided<T> {
     column: isize,
 }
 
+/// A row of a matrix whose columns are neighbours.
+#[inline(always)]
+unsafe fn row_of<'a, T>(matrix: MatRef<T>, row: usize) -> &'a [T] {
+    // SAFETY: the caller asks for a row that exists.
+    unsafe { std::slice::from_raw_parts(matrix.ptr.offset(row as isize * matrix.row_stride), matrix.cols) }
+}
+
+/// The same row to be written.
+#[inline(always)]
+unsafe fn row_of_mut<'a, T>(matrix: MatMut<T>, row: usize) -> &'a mut [T] {
+    // SAFETY: the caller asks for a row that exists and is its own.
+    unsafe { std::slice::from_raw_parts_mut(matrix.ptr.offset(row as isize * matrix.row_stride), matrix.cols) }
+}
+
+unsafe fn clear<T: Float>(matrix: MatMut<T>) {
+    // SAFETY: as in `row_of_mut`.
+    (0..matrix.rows).for_each(|row| unsafe { row_of_mut(matrix, row).fill(T::ZERO) });
+}
+
 /// Adds the mask to a row of scores.
 #[inline(always)]
 unsafe fn add_mask<T: Float>(mask: Option<Strided<T>>, row: usize, scores: &mut [T]) {
@@ -111,23 +143,27 @@ fn scratch<T: Element>(count: usize) -> Fresh {
     Fresh::new(Shape::from(count), T::DTYPE).or_panic()
 }
 
-/// Writes the result (head, query, width) and ln Σ e^s of each query (+∞ where a query sees no key).
+/// Writes the result, whose columns must be neighbours, and ln Σ e^s of each query (+∞ where a query sees no key), head
+/// after head.
 ///
 /// # Safety
 /// The operands fit each other, and the results have room.
-pub(crate) unsafe fn forward<T: Number>(operands: &Operands<T>, out: *mut T, log_sums: *mut T) {
+pub(crate) unsafe fn forward<T: Number>(operands: &Operands<T>, out: &Heads<T>, log_sums: *mut T) {
     let (queries, width) = (operands.q.rows, operands.v.columns);
     let blocks = queries.div_ceil(QUERIES);
-    let (out, log_sums) = (Shared::new(out), Shared::new(log_sums));
+    let log_sums = Shared::new(log_sums);
     let work = QUERIES.min(queries) * operands.k.rows * (operands.q.columns + width);
     for_runs(operands.heads() * blocks, TASK.div_ceil(work.max(1)), |first, count| {
         let mut memory = scratch::<T>(QUERIES * KEYS);
         for index in first..first + count {
             let (head, query) = (index / blocks, index % blocks * QUERIES);
             let rows = QUERIES.min(queries - query);
-            let at = head * queries + query;
+            let log_sums = log_sums.at(head * queries + query);
             // SAFETY: the block of queries exists, and its results belong to this task.
-            unsafe { forward_block(operands, head, query, rows, memory.pointer(), out.at(at * width), log_sums.at(at)) }
+            unsafe {
+                let out = out.place(head, query, rows);
+                forward_block(operands, head, query, memory.pointer(), out, log_sums);
+            }
         }
     });
 }
@@ -136,17 +172,16 @@ unsafe fn forward_block<T: Number>(
     operands: &Operands<T>,
     head: usize,
     query: usize,
-    rows: usize,
     scores: *mut T,
-    out: *mut T,
+    out: MatMut<T>,
     log_sums: *mut T,
 ) {
-    let width = operands.v.columns;
+    let rows = out.rows;
     let end = operands.visible(query + rows);
     let mut running = Running { largest: [T::NEG_INFINITY; QUERIES], sum: [T::ZERO; QUERIES] };
     if end == 0 {
         // SAFETY: the rows of the result exist.
-        unsafe { (0..rows * width).for_each(|i| *out.add(i) = T::ZERO) };
+        unsafe { clear(out) };
     }
     let mut key = 0;
     while key < end {
@@ -158,14 +193,14 @@ unsafe fn forward_block<T: Number>(
             gemm(T::from_scale(operands.scale), q, k.transposed(), T::ZERO, s, Epilogue::None);
             let mask = operands.mask(head, query, key);
             let reach = Reach { causal: operands.causal, query, key };
-            dispatch(ForwardRows { running: &mut running, scores, rows, keys, mask, reach, out, width });
+            dispatch(ForwardRows { running: &mut running, scores, keys, mask, reach, out });
             let beta = if key == 0 { T::ZERO } else { T::ONE };
             let v = operands.v.block(head, key, keys);
-            gemm(T::ONE, s.as_ref(), v, beta, MatMut::row_major(out, rows, width), Epilogue::None);
+            gemm(T::ONE, s.as_ref(), v, beta, out, Epilogue::None);
         }
         key += keys;
     }
-    dispatch(Finish { running: &running, rows, out, width, log_sums });
+    dispatch(Finish { running: &running, out, log_sums });
 }
 
 /// Converts the scale; a name of its own, since both traits of a number have a `from`.
@@ -202,12 +237,10 @@ impl Reach {
 struct ForwardRows<'a, T> {
     running: &'a mut Running<T>,
     scores: *mut T,
-    rows: usize,
     keys: usize,
     mask: Option<Strided<T>>,
     reach: Reach,
-    out: *mut T,
-    width: usize,
+    out: MatMut<T>,
 }
 
 impl<T: Float> Kernel for ForwardRows<'_, T> {
@@ -215,11 +248,11 @@ impl<T: Float> Kernel for ForwardRows<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        for row in 0..self.rows {
+        for row in 0..self.out.rows {
             // SAFETY: rows of the block of scores and of the result, both this task's own.
             let (scores, out) = unsafe {
                 let scores = std::slice::from_raw_parts_mut(self.scores.add(row * self.keys), self.keys);
-                (scores, std::slice::from_raw_parts_mut(self.out.add(row * self.width), self.width))
+                (scores, row_of_mut(self.out, row))
             };
             let (seen, hidden) = scores.split_at_mut(self.reach.of(row, self.keys));
             hidden.fill(T::ZERO);
@@ -246,9 +279,7 @@ impl<T: Float> Kernel for ForwardRows<'_, T> {
 
 struct Finish<'a, T> {
     running: &'a Running<T>,
-    rows: usize,
-    out: *mut T,
-    width: usize,
+    out: MatMut<T>,
     log_sums: *mut T,
 }
 
@@ -257,63 +288,50 @@ impl<T: Float> Kernel for Finish<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        for row in 0..self.rows {
+        for row in 0..self.out.rows {
             let (largest, sum) = (self.running.largest[row], self.running.sum[row]);
             let empty = sum == T::ZERO;
             let scale = T::ONE / T::select(empty, T::ONE, sum);
             // SAFETY: rows of the result, this task's own.
             unsafe {
-                let out = std::slice::from_raw_parts_mut(self.out.add(row * self.width), self.width);
-                out.iter_mut().for_each(|y| *y *= scale);
+                row_of_mut(self.out, row).iter_mut().for_each(|y| *y *= scale);
                 *self.log_sums.add(row) = if empty { T::INFINITY } else { shift_of(largest) + sum.ln() };
             }
         }
     }
 }
 
-/// What the backward pass reads: the gradient of the result, the result, and ln Σ e^s, all row-major.
-#[derive(Clone, Copy)]
+/// What the backward pass reads: the gradient of the result and the result, whose columns are neighbours, and ln Σ e^s of
+/// each query, head after head.
 pub(crate) struct Kept<T> {
-    pub(crate) grad: *const T,
-    pub(crate) out: *const T,
+    pub(crate) grad: Heads<T>,
+    pub(crate) out: Heads<T>,
     pub(crate) log_sums: *const T,
 }
 
 // SAFETY: a description of memory that tasks only read.
 unsafe impl<T: Sync> Sync for Kept<T> {}
 
-/// Writes the gradients by queries, keys and values, row-major.
+/// Where the gradients by queries, keys and values go; columns are neighbours.
+pub(crate) struct Gradients<T> {
+    pub(crate) dq: Heads<T>,
+    pub(crate) dk: Heads<T>,
+    pub(crate) dv: Heads<T>,
+}
+
+/// Writes the gradients.
 ///
 /// # Safety
 /// The operands fit each other and what was kept, and the gradients have room.
-pub(crate) unsafe fn backward<T: Number>(operands: &Operands<T>, kept: Kept<T>, dq: *mut T, dk: *mut T, dv: *mut T) {
+pub(crate) unsafe fn backward<T: Number>(operands: &Operands<T>, kept: &Kept<T>, gradients: &Gradients<T>) {
     let (queries, keys) = (operands.q.rows, operands.k.rows);
     let (width, value_width) = (operands.q.columns, operands.v.columns);
-    let (dq, dk, dv) = (Shared::new(dq), Shared::new(dk), Shared::new(dv));
     let work = queries * keys * (3 * width + 2 * value_width);
-    let kept = &kept;
     for_runs(operands.heads(), TASK.div_ceil(work.max(1)), |first, count| {
         let mut memory = scratch::<T>(2 * QUERIES * KEYS + queries);
         for head in first..first + count {
             // SAFETY: each head's operands exist, and its gradients belong to this task.
-            unsafe {
-                let kept = Kept {
-                    grad: kept.grad.add(head * queries * value_width),
-                    out: kept.out.add(head * queries * value_width),
-                    log_sums: kept.log_sums.add(head * queries),
-                };
-                let (dq, dk) = (dq.at(head * queries * width), dk.at(head * keys * width));
-                let task = Head {
-                    operands,
-                    head,
-                    kept,
-                    memory: memory.pointer(),
-                    dq,
-                    dk,
-                    dv: dv.at(head * keys * value_width),
-                };
-                task.run();
-            }
+            unsafe { Head { operands, head, kept, memory: memory.pointer(), gradients }.run() }
         }
     });
 }
@@ -322,30 +340,30 @@ pub(crate) unsafe fn backward<T: Number>(operands: &Operands<T>, kept: Kept<T>, 
 struct Head<'a, T> {
     operands: &'a Operands<T>,
     head: usize,
-    kept: Kept<T>,
+    kept: &'a Kept<T>,
     /// Probabilities and score gradients of a block, then one number per query.
     memory: *mut T,
-    dq: *mut T,
-    dk: *mut T,
-    dv: *mut T,
+    gradients: &'a Gradients<T>,
 }
 
 impl<T: Number> Head<'_, T> {
     unsafe fn run(&self) {
-        let Operands { q, k, v, causal, .. } = self.operands;
-        let (queries, width, value_width) = (q.rows, q.columns, v.columns);
+        let Operands { q, k, causal, .. } = self.operands;
+        let Gradients { dq, dk, dv } = self.gradients;
+        let queries = q.rows;
         // SAFETY: the whole of the head's memory is this task's own, and every block lies inside it.
         unsafe {
             let dots = self.memory.add(2 * QUERIES * KEYS);
-            dispatch(Dots { kept: self.kept, rows: queries, width: value_width, dots });
+            let whole = |heads: &Heads<T>| heads.block(self.head, 0, queries);
+            dispatch(Dots { grad: whole(&self.kept.grad), out: whole(&self.kept.out), dots });
             if k.rows == 0 {
-                (0..queries * width).for_each(|i| *self.dq.add(i) = T::ZERO);
+                clear(dq.place(self.head, 0, queries));
             }
             let mut key = 0;
             while key < k.rows {
                 let keys = KEYS.min(k.rows - key);
-                std::slice::from_raw_parts_mut(self.dk.add(key * width), keys * width).fill(T::ZERO);
-                std::slice::from_raw_parts_mut(self.dv.add(key * value_width), keys * value_width).fill(T::ZERO);
+                clear(dk.place(self.head, key, keys));
+                clear(dv.place(self.head, key, keys));
                 let start = if *causal { key / QUERIES * QUERIES } else { 0 };
                 for query in (start..queries).step_by(QUERIES) {
                     let rows = QUERIES.min(queries - query);
@@ -360,13 +378,13 @@ impl<T: Number> Head<'_, T> {
 
     unsafe fn block(&self, query: usize, rows: usize, key: usize, keys: usize, dots: *mut T) {
         let Operands { q, k, v, causal, scale, .. } = self.operands;
-        let (width, value_width) = (q.columns, v.columns);
+        let Gradients { dq, dk, dv } = self.gradients;
         let (one, zero) = (T::ONE, T::ZERO);
         // SAFETY: as in `run`.
         unsafe {
             let (q, k, v) =
                 (q.block(self.head, query, rows), k.block(self.head, key, keys), v.block(self.head, key, keys));
-            let g = MatRef::row_major(self.kept.grad.add(query * value_width), rows, value_width);
+            let g = self.kept.grad.block(self.head, query, rows);
             let p = MatMut::row_major(self.memory, rows, keys);
             let ds = MatMut::row_major(self.memory.add(QUERIES * KEYS), rows, keys);
             gemm(T::from_scale(*scale), q, k.transposed(), zero, p, Epilogue::None);
@@ -378,14 +396,13 @@ impl<T: Number> Head<'_, T> {
                 keys,
                 mask: self.operands.mask(self.head, query, key),
                 reach: Reach { causal: *causal, query, key },
-                log_sums: self.kept.log_sums.add(query),
+                log_sums: self.kept.log_sums.add(self.head * self.operands.q.rows + query),
                 dots: dots.add(query),
                 scale: T::from_scale(*scale),
             });
             let query_beta = if key == 0 { zero } else { one };
-            let dv = MatMut::row_major(self.dv.add(key * value_width), keys, value_width);
-            let dk = MatMut::row_major(self.dk.add(key * width), keys, width);
-            let dq = MatMut::row_major(self.dq.add(query * width), rows, width);
+            let (dk, dv) = (dk.place(self.head, key, keys), dv.place(self.head, key, keys));
+            let dq = dq.place(self.head, query, rows);
             gemm(one, p.as_ref().transposed(), g, one, dv, Epilogue::None);
             gemm(one, ds.as_ref().transposed(), q, one, dk, Epilogue::None);
             gemm(one, ds.as_ref(), k, query_beta, dq, Epilogue::None);
@@ -395,9 +412,8 @@ impl<T: Number> Head<'_, T> {
 
 /// Σ G ∘ Y of each query.
 struct Dots<T> {
-    kept: Kept<T>,
-    rows: usize,
-    width: usize,
+    grad: MatRef<T>,
+    out: MatRef<T>,
     dots: *mut T,
 }
 
@@ -406,12 +422,11 @@ impl<T: Float> Kernel for Dots<T> {
 
     #[inline(always)]
     fn run(self) {
-        for row in 0..self.rows {
+        for row in 0..self.grad.rows {
             // SAFETY: the row exists in both.
             unsafe {
-                let g = std::slice::from_raw_parts(self.kept.grad.add(row * self.width), self.width);
-                let y = std::slice::from_raw_parts(self.kept.out.add(row * self.width), self.width);
-                *self.dots.add(row) = sum(self.width, |i| get(g, i) * get(y, i));
+                let (g, y) = (row_of(self.grad, row), row_of(self.out, row));
+                *self.dots.add(row) = sum(g.len(), |i| get(g, i) * get(y, i));
             }
         }
     }

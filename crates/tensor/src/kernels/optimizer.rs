@@ -18,6 +18,8 @@ pub(crate) struct Adam {
     pub(crate) decay: f64,
     /// The parameter is multiplied by it first.
     pub(crate) shrink: f64,
+    /// The gradient is multiplied by it first.
+    pub(crate) scale: f64,
 }
 
 struct AdamPiece<'a, T> {
@@ -34,16 +36,16 @@ impl<T: Float> Kernel for AdamPiece<'_, T> {
     #[inline(always)]
     fn run(self) {
         let of = T::from_f64;
-        let Adam { rate, beta1, beta2, root_correction, eps, decay, shrink } = self.step;
+        let Adam { rate, beta1, beta2, root_correction, eps, decay, shrink, scale } = self.step;
         let (rate, beta1, beta2, eps) = (of(rate), of(beta1), of(beta2), of(eps));
         // 1 − β is rounded once, from the exact β.
         let (rest1, rest2) = (of(1.0 - self.step.beta1), of(1.0 - self.step.beta2));
-        let (root, decay, shrink) = (of(root_correction), of(decay), of(shrink));
+        let (root, decay, shrink, scale) = (of(root_correction), of(decay), of(shrink), of(scale));
         let n = self.p.len();
         let (p, g, m, v) = (&mut self.p[..n], &self.g[..n], &mut self.m[..n], &mut self.v[..n]);
         for i in 0..n {
             let parameter = p[i] * shrink;
-            let gradient = decay.mul_add(p[i], g[i]);
+            let gradient = decay.mul_add(p[i], g[i] * scale);
             let first = m[i].mul_add(beta1, rest1 * gradient);
             let second = v[i].mul_add(beta2, rest2 * gradient * gradient);
             m[i] = first;

@@ -116,6 +116,11 @@ impl Tensor {
     }
 
     #[inline]
+    pub(crate) fn take_track(&mut self) -> Option<Arc<Track>> {
+        self.track.take()
+    }
+
+    #[inline]
     pub(crate) fn with_track(mut self, track: Option<Arc<Track>>) -> Tensor {
         self.track = track;
         self

@@ -39,5 +39,10 @@ pub(super) fn samples() -> Vec<Sample> {
         of("scaled_dot_product_attention", "causal", attention, |x| {
             x[0].scaled_dot_product_attention(&x[1], &x[2], true, None, Some(0.7))
         }),
+        of("packed_attention", "", &[&[2, 3, 12]], |x| x[0].packed_attention(2, false, None, None)),
+        of("packed_attention", "causal", &[&[2, 3, 6]], |x| x[0].packed_attention(1, true, None, Some(0.7))),
+        of("packed_attention", "mask", &[&[2, 3, 12], &[2, 3, 3]], |x| {
+            x[0].packed_attention(2, false, Some(&x[1]), None)
+        }),
     ]
 }

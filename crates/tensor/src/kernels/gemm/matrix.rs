@@ -37,6 +37,7 @@ unsafe impl<T: Sync> Sync for MatMut<T> {}
 
 impl<T: Copy> MatRef<T> {
     /// A matrix stored row after row.
+    #[cfg(test)]
     pub fn row_major(ptr: *const T, rows: usize, cols: usize) -> Self {
         Self { ptr, rows, cols, row_stride: cols as isize, col_stride: 1 }
     }

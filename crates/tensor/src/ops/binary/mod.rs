@@ -126,10 +126,10 @@ pub(crate) fn common_shape(op: &'static str, a: &Tensor, b: &Tensor) -> Result<S
 #[allow(unsafe_code)]
 #[inline]
 fn fill<F: Binary>(f: F, a: &Tensor, b: &Tensor, out: &mut Fresh) -> Result<()> {
-    let shape = out.shape().clone();
     match_number!(F::NAME, a.dtype(), T => {
+        let pointer = out.pointer();
         // SAFETY: `out` has the common shape of the operands and their type.
-        unsafe { map2::<T, T, T, _>(Value(f), a, b, &shape, out.pointer()) }
+        unsafe { map2::<T, T, T, _>(Value(f), a, b, out.shape(), pointer) }
     });
     Ok(())
 }

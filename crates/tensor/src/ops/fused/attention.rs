@@ -6,7 +6,7 @@ use smallvec::{SmallVec, smallvec};
 use super::{Fused, Saved, fused, softmax};
 use crate::autodiff::{Grads, try_vjp};
 use crate::dtype::match_float;
-use crate::kernels::attention::{Heads, Kept, Operands, backward, forward};
+use crate::kernels::attention::{Gradients, Heads, Kept, Operands, backward, forward};
 use crate::ops::matmul::matmul;
 use crate::ops::{Aux, align_batched, binary, shape, unary};
 use crate::tensor::Fresh;
@@ -21,12 +21,18 @@ struct Attention {
     scale: f64,
 }
 
-fn leading(x: &Tensor) -> &[usize] {
+pub(super) fn leading(x: &Tensor) -> &[usize] {
     &x.dims()[..x.rank() - 2]
 }
 
+/// The matrices of all heads of a row-major tensor.
+fn whole<T: Copy>(start: *const T, of: &Tensor) -> Heads<T> {
+    let (rows, columns) = (of.dims()[of.rank() - 2], of.dims()[of.rank() - 1]);
+    Heads::row_major(start, leading(of).iter().product(), rows, columns)
+}
+
 /// The matrices of all heads of a tensor stretched to the leading axes given.
-fn heads<T>(x: &Tensor, batch: &[usize], rows: usize, columns: usize) -> Heads<T> {
+pub(super) fn heads<T>(x: &Tensor, batch: &[usize], rows: usize, columns: usize) -> Heads<T> {
     let strides = x.broadcast_strides(&Shape::new(batch).joined(&[rows, columns]));
     let rank = batch.len();
     let count: usize = batch.iter().product();
@@ -77,7 +83,10 @@ impl Fused for Attention {
         match_float!(NAME, q.dtype(), T => {
             let operands = self.operands::<T>(inputs);
             // SAFETY: `attention` checked that the operands fit; the results are new.
-            unsafe { forward::<T>(&operands, out.pointer(), log_sums.pointer()) }
+            unsafe {
+                let out = Heads::row_major(out.pointer::<T>(), operands.q.offsets.len(), operands.q.rows, operands.v.columns);
+                forward::<T>(&operands, &out, log_sums.pointer());
+            }
         });
         Ok((out.finish(), smallvec![log_sums.finish()]))
     }
@@ -97,9 +106,12 @@ impl Fused for Attention {
         let new = |x: &Tensor| Fresh::new(x.shape().clone(), x.dtype());
         let (mut dq, mut dk, mut dv) = (new(q)?, new(k)?, new(v)?);
         match_float!(NAME, q.dtype(), T => {
-            let kept = Kept { grad: grad.pointer::<T>(), out: out.pointer(), log_sums: log_sums.pointer() };
+            let (grad, out) = (whole(grad.pointer::<T>(), &grad), whole(out.pointer::<T>(), out));
+            let kept = Kept { grad, out, log_sums: log_sums.pointer() };
+            let (dq, dk, dv) = (dq.pointer::<T>(), dk.pointer::<T>(), dv.pointer::<T>());
+            let gradients = Gradients { dq: whole(dq, q), dk: whole(dk, k), dv: whole(dv, v) };
             // SAFETY: as in `forward`; what was kept is row-major, as is the gradient.
-            unsafe { backward::<T>(&self.operands(&at.inputs), kept, dq.pointer(), dk.pointer(), dv.pointer()) }
+            unsafe { backward::<T>(&self.operands(&at.inputs), &kept, &gradients) }
         });
         let mut grads: Grads = smallvec![Some(dq.finish()), Some(dk.finish()), Some(dv.finish())];
         if at.inputs.len() == 4 {

@@ -10,6 +10,7 @@ mod cross_entropy;
 mod dropout;
 mod layer_norm;
 mod linear;
+mod packed_attention;
 mod softmax;
 mod squared_error;
 
@@ -28,6 +29,7 @@ pub(crate) use dropout::dropout;
 pub(crate) use layer_norm::layer_norm;
 pub use linear::Activation;
 pub(crate) use linear::linear;
+pub(crate) use packed_attention::packed_attention;
 pub(crate) use softmax::{log_softmax, softmax};
 pub(crate) use squared_error::squared_error;
 

@@ -117,4 +117,16 @@ methods! {
     scaled_dot_product_attention try_scaled_dot_product_attention(
         keys: &Tensor, values: &Tensor, causal: bool, mask: Option<&Tensor>, scale: Option<f64>
     ) -> Tensor, |x| fused::attention(x, keys, values, causal, mask, scale);
+    /// Self-attention with several heads of queries, keys and values that lie side by side, (…, tokens, 3 · width), as one
+    /// product with three matrices leaves them. The heads' results lie side by side too, (…, tokens, width). The mask
+    /// broadcasts to (…, heads, tokens, tokens); the rest is as in [`Tensor::scaled_dot_product_attention`].
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let packed = Tensor::from([[0.0, 1.0, 10.0], [0.0, 2.0, 20.0]]); // a query, a key and a value per token
+    /// assert_eq!(packed.packed_attention(1, true, None, None).to_vec::<f64>(), [10.0, 15.0]);
+    /// ```
+    packed_attention try_packed_attention(
+        heads: usize, causal: bool, mask: Option<&Tensor>, scale: Option<f64>
+    ) -> Tensor, |x| fused::packed_attention(x, heads, causal, mask, scale);
 }
