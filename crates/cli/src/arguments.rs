@@ -43,6 +43,8 @@ pub enum Command {
     Models(Models),
     /// Show what is inside a model file
     Inspect(Inspect),
+    /// Answer predictions over HTTP, with a page to try them
+    Serve(Serve),
     /// List past fits, show one, or compare several
     Runs(Runs),
     /// Differentiate an expression in four ways, side by side
@@ -197,6 +199,32 @@ pub struct Explain {
 pub struct Models {
     /// The model to describe
     pub name: Option<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tove serve credit.tove
+  tove serve credit.tove --port 0 --json
+  curl localhost:8080/predict -H 'content-type: text/csv' --data-binary @new-customers.csv")]
+pub struct Serve {
+    /// The model file
+    pub model: PathBuf,
+    /// The port; 0 takes a free one and tells it
+    #[arg(long, default_value_t = 8080, value_name = "N")]
+    pub port: u16,
+    /// The address to listen on; this machine only by default
+    #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
+    pub host: String,
+    /// Megabytes that a request may have
+    #[arg(long, default_value_t = 10, value_name = "MB")]
+    pub max_body: usize,
+    /// Rows that a request may have
+    #[arg(long, default_value_t = 100_000, value_name = "N")]
+    pub max_rows: usize,
+    /// Seconds that a request may take
+    #[arg(long, default_value_t = 30.0, value_name = "SECONDS")]
+    pub timeout: f64,
 }
 
 #[derive(Args)]

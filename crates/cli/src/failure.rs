@@ -23,16 +23,16 @@ impl Failure {
         Failure { text: text.to_string(), code: 2 }
     }
 
-    /// The same failure with words in front that say where.
-    #[cold]
-    pub fn within(self, place: impl Display) -> Failure {
-        Failure { text: format!("{place}: {}", self.text), code: self.code }
-    }
-
     /// Writes the failure to standard error and gives the exit code.
     pub fn report(self) -> ExitCode {
         eprintln!("tove: {}", self.text);
         ExitCode::from(self.code)
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
     }
 }
 

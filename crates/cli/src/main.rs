@@ -9,6 +9,7 @@ mod failure;
 mod output;
 mod report;
 mod runs;
+mod serve;
 mod tables;
 
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Predict(predict) => commands::predict::run(&predict, &output),
         Command::Evaluate(evaluate) => commands::evaluate::run(&evaluate, &output),
         Command::Explain(explain) => commands::explain::run(&explain, &output),
+        Command::Serve(serve) => serve::run(&serve, &output),
         Command::Runs(runs) => commands::runs::run(&runs, &output),
         Command::Models(models) => commands::models::run(&models, &output),
         Command::Inspect(inspect) => commands::inspect::run(&inspect, &output),

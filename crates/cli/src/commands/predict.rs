@@ -54,7 +54,7 @@ pub fn remarks(predictions: &Predictions, output: &Output) {
 }
 
 /// The columns that name rows, the predictions, and the probabilities if asked for.
-fn answer(model: &TabularModel, data: &Table, predictions: &Predictions, proba: bool) -> Result<Table, Failure> {
+pub fn answer(model: &TabularModel, data: &Table, predictions: &Predictions, proba: bool) -> Result<Table, Failure> {
     let mut columns: Vec<(String, Column)> = Vec::new();
     for name in model.schema().with(Role::Id) {
         if let Ok(column) = data.column(name) {

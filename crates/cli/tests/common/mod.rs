@@ -1,0 +1,110 @@
+//! Runs the program on real files in a folder of its own.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A folder that is removed at the end.
+pub struct Place(PathBuf);
+
+impl Place {
+    pub fn new(name: &str) -> Place {
+        let path = std::env::temp_dir().join(format!("tove-cli-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Place(path)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub fn write(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Names of everything in the folder, below it too.
+    pub fn files(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut open = vec![self.0.clone()];
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                if entry.path().is_dir() {
+                    open.push(entry.path());
+                } else {
+                    found.push(entry.path().strip_prefix(&self.0).unwrap().display().to_string());
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        self.run_with(arguments, "")
+    }
+
+    /// Runs the program in this folder with something on standard input.
+    pub fn run_with(&self, arguments: &[&str], input: &str) -> Ran {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tove"))
+            .args(arguments)
+            .current_dir(&self.0)
+            .env_remove("TOVE_RUNS")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Ran { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a run of the program gave.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ran {
+    #[track_caller]
+    pub fn ok(self) -> Ran {
+        assert_eq!(self.code, 0, "{}\n{}", self.out, self.err);
+        self
+    }
+
+    /// Fails with this code, in one or two lines that hold these words.
+    #[track_caller]
+    pub fn fails(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, code, "{}\n{}", self.out, self.err);
+        for word in words {
+            assert!(self.err.contains(word), "no `{word}` in: {}", self.err);
+        }
+        assert!(self.err.lines().count() <= 4 && !self.err.contains("panicked"), "{}", self.err);
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
+    }
+}
+
+/// A data set that ships with the project.
+pub fn shipped(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data").join(name).canonicalize().unwrap().display().to_string()
+}
