@@ -16,6 +16,7 @@ mod products;
 mod protocol;
 mod selftest;
 mod timing;
+mod vit;
 mod w13;
 mod workload;
 
