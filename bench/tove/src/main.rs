@@ -7,6 +7,7 @@
 mod attention;
 mod cnn;
 mod convolution;
+mod curve;
 mod data;
 mod derivatives;
 mod gpt;

@@ -1,6 +1,7 @@
 //! What a workload is, and the list of them.
 
 use serde_json::Value;
+use tove::prelude::Tensor;
 
 /// One case of one workload, ready to run.
 pub trait Workload {
@@ -9,6 +10,11 @@ pub trait Workload {
 
     /// The figure that must agree with the peer's. Called once, before any step.
     fn quality(&mut self) -> f64;
+
+    /// One training step on another batch: its loss; nothing if the workload has no curve.
+    fn train_on(&mut self, _x: Tensor, _y: Tensor) -> Option<f32> {
+        None
+    }
 }
 
 /// Makes a workload from the case's parameters in `bench/cases.json`; nothing if tove does not have it.
