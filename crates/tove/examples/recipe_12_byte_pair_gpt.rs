@@ -1,6 +1,6 @@
 //! A GPT on byte-pair tokens of Shakespeare: 512 tokens learned from the training part, 4 layers, width 128, context 64,
 //! 2000 steps of batch 12. With as many steps as the character GPT of recipe 09 it needs fewer nats per character, because
-//! a window of 64 tokens shows it twice the text. Run with `--features bpe`.
+//! a window of 64 tokens shows it almost twice the text: 1.65; 1.70 is asserted. Run with `--features bpe`.
 
 use tove::data::TextWindows;
 use tove::data::text::Bpe;
@@ -44,6 +44,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let loss = report.score("loss").unwrap_or(f64::INFINITY);
     let nats = loss / characters_per_token;
     println!("{loss:.3} nats per token, {nats:.3} per character");
-    assert!(nats <= 1.80);
+    assert!(nats <= 1.70);
     Ok(())
 }

@@ -72,10 +72,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let config = EncoderConfig::new(mask + 1, length, Readout::PerToken, mask);
     let config = EncoderConfig { layers: 3, block: BlockConfig::new(96, 4), ..config };
-    let mut net = SequenceEncoder::new(&config, &mut Rng::new(1))?;
+    let mut rng = Rng::new(1);
+    let mut net = SequenceEncoder::new(&config, &mut rng)?;
+    // Tokens start as small as positions, so that the first block can tell neighbours from others.
+    let table = Init::Normal(0.02).draw([mask + 1, 96], rng.key(), DType::F32)?;
+    net.embedding = Embedding { weight: table.requires_grad() };
     println!("{} parameters", net.count_parameters());
     let schedule = Schedule::cosine(steps - 100).after_warm_up(100);
-    let mut trainer = Trainer::new(AdamW::new(3e-3)).steps(steps).batch_size(batch).clip_norm(1.0).schedule(schedule);
+    let mut trainer = Trainer::new(AdamW::new(2e-3)).steps(steps).batch_size(batch).clip_norm(1.0).schedule(schedule);
     trainer = trainer.evaluate_every(500).interruptible()?;
     let report = trainer.fit(&mut net, &Unmask, &train, Some(&valid))?;
     println!("{report}");
