@@ -1,5 +1,5 @@
 //! A masked-token model of Shakespeare: 15 % of the characters are hidden, and an encoder that sees both sides says what
-//! they were. The most frequent character would be right in 15 % of the cases.
+//! they were. It is right in 51.6 % of the cases, 49 % is asserted; the most frequent character would be right in 15 %.
 
 use tove::data::{CharVocabulary, DataError, TextWindows};
 use tove::nn::{
@@ -85,6 +85,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{report}");
     let accuracy = report.score("masked accuracy").unwrap_or(0.0);
     println!("hidden characters told rightly: {accuracy:.3}; always the most frequent one: {baseline:.3}");
-    assert!(accuracy >= 0.45 && baseline < 0.2);
+    assert!(accuracy >= 0.49 && baseline < 0.2);
     Ok(())
 }
