@@ -35,3 +35,22 @@ def mlp_parameters(sizes):
         parameters.append(fill(10 + 2 * layer, (fan_out, fan_in), scale))
         parameters.append(fill(11 + 2 * layer, (fan_out,), scale))
     return parameters
+
+
+def image_batch(step, batch, pixels, classes, strength):
+    """The images and labels of a step of a loss curve: each class has a pattern, which noise is added to."""
+    patterns = fill(3, (classes, pixels), strength)
+    chosen = labels(1001 + 2 * step, batch, classes)
+    return fill(1000 + 2 * step, (batch, pixels)) + patterns[chosen], chosen
+
+
+def token_batch(step, batch, length, vocabulary):
+    """The tokens of a step of a loss curve: of ten, six follow from the one before, three from the one before that."""
+    after_one, after_two = labels(3, vocabulary, vocabulary), labels(4, vocabulary, vocabulary)
+    choice = labels(1000 + 2 * step, batch * length, 10).reshape(batch, length)
+    tokens = labels(1001 + 2 * step, batch * length, vocabulary).reshape(batch, length)
+    for place in range(2, length):
+        one, two = after_one[tokens[:, place - 1]], after_two[tokens[:, place - 2]]
+        rule = choice[:, place]
+        tokens[:, place] = np.where(rule < 6, one, np.where(rule < 9, two, tokens[:, place]))
+    return tokens

@@ -73,8 +73,20 @@ class Server:
             self.quality = self.workload.quality()
             self.count = warm_up(self.workload)
             return {"ok": True}
+        if message["cmd"] == "curve":
+            return {"ok": True, "losses": self.curve(message)}
         result = measure(self.workload, self.count, message["seconds"])
         return {"ok": True, **result, "quality": self.quality, "rss_mb": peak_mb()}
+
+    def curve(self, message):
+        """Losses over the batches of the module's `batch`, each computed before its update."""
+        parameters = message["parameters"]
+        workload = self.module.make(message["workload"], parameters, message["threads"])
+        losses = []
+        for step in range(message["steps"]):
+            workload.x, workload.y = self.module.batch(parameters, step, message["strength"])
+            losses.append(workload.step().item())
+        return losses
 
 
 def main():

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from data import fill, labels
+from data import fill, labels, token_batch
 
 
 def versions():
@@ -118,6 +118,12 @@ class Generation:
         """A checksum of all tokens and their places, below 1."""
         total = sum(token * (place + 1) for text in self.texts() for place, token in enumerate(text))
         return (total % 100_003) / 100_003
+
+
+def batch(p, step, strength):
+    """The batch of a step of a loss curve; texts have no strength."""
+    tokens = torch.from_numpy(token_batch(step, p["batch"], p["context"] + 1, p["vocabulary"]))
+    return tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
 
 
 def make(workload, parameters, threads):

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from data import fill, labels, mlp_parameters
+from data import fill, image_batch, labels, mlp_parameters
 
 
 def versions():
@@ -101,6 +101,13 @@ class Prediction:
     def quality(self):
         with torch.inference_mode():
             return self.net(self.x).double().square().mean().sqrt().item()
+
+
+def batch(parameters, step, strength):
+    """The batch of a step of a loss curve."""
+    images, chosen = image_batch(step, parameters["batch"], 28 * 28, 10, strength)
+    shape = (-1, 1, 28, 28) if parameters.get("net") == "cnn" else (-1, 28 * 28)
+    return torch.from_numpy(images.reshape(shape)), torch.from_numpy(chosen)
 
 
 def make(workload, parameters, threads):

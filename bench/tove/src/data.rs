@@ -42,6 +42,36 @@ pub fn mlp_parameters(sizes: &[usize]) -> Vec<(Vec<f32>, Vec<f32>)> {
     sizes.windows(2).enumerate().map(layer).collect()
 }
 
+/// The images and labels of a step of a loss curve: each class has a pattern, which noise is added to.
+pub fn image_batch(step: u32, batch: usize, pixels: usize, classes: u32, strength: f64) -> (Vec<f32>, Vec<i64>) {
+    let patterns = fill_f32(3, classes as usize * pixels, strength);
+    let chosen = labels(1001 + 2 * step, batch, classes);
+    let mut images = fill_f32(1000 + 2 * step, batch * pixels, 1.0);
+    for (image, &class) in images.chunks_exact_mut(pixels).zip(&chosen) {
+        let pattern = &patterns[class as usize * pixels..][..pixels];
+        image.iter_mut().zip(pattern).for_each(|(pixel, add)| *pixel += add);
+    }
+    (images, chosen)
+}
+
+/// The tokens of a step of a loss curve: of ten, six follow from the one before, three from the one before that.
+pub fn token_batch(step: u32, batch: usize, length: usize, vocabulary: u32) -> Vec<i64> {
+    let count = vocabulary as usize;
+    let (after_one, after_two) = (labels(3, count, vocabulary), labels(4, count, vocabulary));
+    let choice = labels(1000 + 2 * step, batch * length, 10);
+    let mut tokens = labels(1001 + 2 * step, batch * length, vocabulary);
+    for (text, choice) in tokens.chunks_exact_mut(length).zip(choice.chunks_exact(length)) {
+        for place in 2..length {
+            match choice[place] {
+                0..6 => text[place] = after_one[text[place - 1] as usize],
+                6..9 => text[place] = after_two[text[place - 2] as usize],
+                _ => {}
+            }
+        }
+    }
+    tokens
+}
+
 /// The quality of one result of a kernel; those of several results are added up.
 pub fn root_mean_square(values: &[f64]) -> f64 {
     (values.iter().map(|value| value * value).sum::<f64>() / values.len() as f64).sqrt()

@@ -60,6 +60,11 @@ impl Workload for Training {
         let losses: Vec<f32> = (0..self.quality_steps).filter_map(|_| self.train().ok()).collect();
         losses.last().copied().map_or(f64::NAN, f64::from)
     }
+
+    fn train_on(&mut self, x: Tensor, y: Tensor) -> Option<f32> {
+        (self.x, self.y) = (x, y);
+        self.train().ok()
+    }
 }
 
 /// W5.

@@ -7,6 +7,7 @@
 mod attention;
 mod cnn;
 mod convolution;
+mod curve;
 mod data;
 mod derivatives;
 mod gpt;
@@ -16,6 +17,7 @@ mod products;
 mod protocol;
 mod selftest;
 mod timing;
+mod vit;
 mod w13;
 mod workload;
 

@@ -1,4 +1,4 @@
-//! JSON lines in, JSON lines out: `hello`, `setup`, `measure`. A message that cannot be served gets an answer with an
+//! JSON lines in, JSON lines out: `hello`, `setup`, `measure`, `curve`. A message that cannot be served gets an answer with an
 //! `error`; the program goes on.
 
 use std::io::{BufRead, Write};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::workload::{self, Workload};
-use crate::{memory, timing};
+use crate::{curve, memory, timing};
 
 struct Ready {
     workload: Box<dyn Workload>,
@@ -33,6 +33,7 @@ fn answer(line: &str, ready: &mut Option<Ready>) -> Result<Value, String> {
         Some("hello") => Ok(json!({ "ok": true, "versions": { "tove": env!("CARGO_PKG_VERSION") } })),
         Some("setup") => setup(&message, ready),
         Some("measure") => measure(&message, ready.as_mut().ok_or("measure before a successful setup")?),
+        Some("curve") => draw(&message),
         _ => Err(format!("unknown command in {line}")),
     }
 }
@@ -49,6 +50,14 @@ fn setup(message: &Value, ready: &mut Option<Ready>) -> Result<Value, String> {
     let count = timing::warm_up(workload.as_mut());
     *ready = Some(Ready { workload, quality, count });
     Ok(json!({ "ok": true }))
+}
+
+fn draw(message: &Value) -> Result<Value, String> {
+    let id = message["workload"].as_str().ok_or("curve without a workload")?;
+    let steps = workload::number(message, "steps")?;
+    let strength = message["strength"].as_f64().ok_or("curve without a strength")?;
+    let losses = curve::losses(id, &message["parameters"], steps, strength)?;
+    Ok(json!({ "ok": true, "losses": losses }))
 }
 
 fn measure(message: &Value, ready: &mut Ready) -> Result<Value, String> {

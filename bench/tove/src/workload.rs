@@ -1,6 +1,7 @@
 //! What a workload is, and the list of them.
 
 use serde_json::Value;
+use tove::prelude::Tensor;
 
 /// One case of one workload, ready to run.
 pub trait Workload {
@@ -9,6 +10,11 @@ pub trait Workload {
 
     /// The figure that must agree with the peer's. Called once, before any step.
     fn quality(&mut self) -> f64;
+
+    /// One training step on another batch: its loss; nothing if the workload has no curve.
+    fn train_on(&mut self, _x: Tensor, _y: Tensor) -> Option<f32> {
+        None
+    }
 }
 
 /// Makes a workload from the case's parameters in `bench/cases.json`; nothing if tove does not have it.
@@ -23,6 +29,7 @@ pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, S
         "W6" => crate::nets::make_prediction(parameters).map(Some),
         "W7" => crate::derivatives::make(parameters).map(Some),
         "W8" => crate::gpt::make_generation(parameters).map(Some),
+        "W9" => crate::vit::make(parameters).map(Some),
         "W11" => crate::products::make_sum(parameters).map(Some),
         "W12" => crate::products::make_product(parameters).map(Some),
         "W13" => crate::w13::make(parameters).map(Some),

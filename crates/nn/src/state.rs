@@ -237,7 +237,17 @@ pub trait ModuleExt: Module {
         each(self, &mut of_parameter, &mut of_buffer)
     }
 
-    /// Gives every parameter whose name ends in `suffix` new values: `draw(shape, key)` with its own key each.
+    /// Gives every parameter whose name ends in `suffix` new values: `draw(old, key)` with its own key each. Scales of norms
+    /// are not drawn: they go back to 1, where they start.
+    ///
+    /// ```
+    /// use tove_nn::{Init, LayerNorm, Linear, ModuleExt, Rng, Sequential};
+    /// use tove_tensor::Key;
+    /// let mut net = Sequential::new().add(Linear::new(3, 2, &mut Rng::new(0))).add(LayerNorm::new(2));
+    /// net.reset("weight", Key::new(1), &|old, key| Init::HeNormal.draw(old.shape().clone(), key, old.dtype()))?;
+    /// assert_eq!(net.named_parameters()[2].1.to_vec::<f32>(), [1.0, 1.0]);
+    /// # Ok::<(), tove_nn::Error>(())
+    /// ```
     fn reset(
         &mut self,
         suffix: &str,
@@ -245,11 +255,14 @@ pub trait ModuleExt: Module {
         draw: &dyn Fn(&Tensor, Key) -> tove_tensor::Result<Tensor>,
     ) -> Result<()> {
         let mut count = 0;
+        let scales = norm_scales(self);
         each(
             self,
             &mut |name, parameter| {
                 if name.ends_with(suffix) {
-                    let value = draw(parameter, key.fold(count))?;
+                    let is_scale = scales.iter().any(|scale| scale == name);
+                    let value =
+                        if is_scale { parameter.detach().ones_like() } else { draw(parameter, key.fold(count))? };
                     put(name, parameter, &value)?;
                 }
                 count += 1;
@@ -392,6 +405,15 @@ fn fits(name: &str, own: &Tensor, value: &Tensor) -> Result<()> {
         return Err(Error::WeightShape { name: name.to_owned(), expected, found });
     }
     Ok(())
+}
+
+/// Names of the scales of norms: the weights of modules whose kind ends so.
+fn norm_scales<M: Module + ?Sized>(net: &M) -> Vec<String> {
+    if net.kind().ends_with("Norm") {
+        return vec!["weight".to_owned()];
+    }
+    let modules = inventory(net).modules.into_iter();
+    modules.filter(|(_, module)| module.kind().ends_with("Norm")).map(|(path, _)| format!("{path}.weight")).collect()
 }
 
 /// Overwrites the values of a parameter, which stays as trainable or frozen as it is.

@@ -221,6 +221,8 @@ fn bad_settings_and_data_have_their_sentences() {
     fails(quiet().batch_size(0), &train, None, "at least one sample");
     fails(quiet().batch_size(11).drop_last(true), &train, None, "smaller");
     fails(quiet().early_stopping(2, 0.0), &train, None, "needs a validation set");
+    let lbfgs = Trainer::new(tove_optim::Lbfgs::default()).progress(Progress::Silent);
+    fails(lbfgs, &train, None, "step_with");
     fails(quiet().watch("f1"), &train, Some(&train), "loss, accuracy");
     fails(quiet().clip_norm(0.0), &train, None, "positive");
     let wrong = TensorDataset::new(Tensor::zeros([4, 2], DType::F32), Tensor::from([0i64, 1, 2, -1])).unwrap();

@@ -100,7 +100,7 @@ fn j6_multi_head_attention_is_torchs_and_one_head_is_plain_attention() {
     close(&layer.probabilities(x, false, None).unwrap(), values.get("weights"));
 
     // One head and W_O = I leave the formula of self-attention.
-    let mut one = MultiHeadAttention::without_bias(12, 1, &mut Rng::new(5)).unwrap();
+    let mut one = MultiHeadAttention::new(12, 1, &mut Rng::new(5)).unwrap().without_bias();
     one.out_proj.weight = Tensor::eye(12, DType::F32);
     let part = |index: usize| one.in_proj_weight.detach().narrow(0, 12 * index, 12).t();
     let x = x.get(0);

@@ -48,25 +48,23 @@ pub(crate) struct Projected {
 impl MultiHeadAttention {
     /// Attention with biases.
     pub fn new(width: usize, heads: usize, rng: &mut Rng) -> Result<MultiHeadAttention> {
-        let attention = MultiHeadAttention::without_bias(width, heads, rng)?;
-        let zeros = |count: usize| Some(parameter(Tensor::zeros([count], DType::F32)));
-        let out_proj = Linear { bias: zeros(width), ..attention.out_proj };
-        Ok(MultiHeadAttention { in_proj_bias: zeros(3 * width), out_proj, ..attention })
-    }
-
-    /// Attention without biases.
-    pub fn without_bias(width: usize, heads: usize, rng: &mut Rng) -> Result<MultiHeadAttention> {
         if heads == 0 || width == 0 || !width.is_multiple_of(heads) {
             let problem = format!("is {heads}: the width {width} must be a positive multiple of it");
             return Err(Error::setting("MultiHeadAttention", "heads", problem));
         }
+        let zeros = |count: usize| Some(parameter(Tensor::zeros([count], DType::F32)));
         Ok(MultiHeadAttention {
             in_proj_weight: draw(Init::XavierUniform(1.0), &[3 * width, width], rng),
-            in_proj_bias: None,
-            out_proj: Linear::without_bias(width, width, rng),
+            in_proj_bias: zeros(3 * width),
+            out_proj: Linear { bias: zeros(width), ..Linear::weight_only(width, width, rng) },
             heads,
             dropout: 0.0,
         })
+    }
+
+    /// The same attention without its biases.
+    pub fn without_bias(self) -> MultiHeadAttention {
+        MultiHeadAttention { in_proj_bias: None, out_proj: self.out_proj.without_bias(), ..self }
     }
 
     /// Number of heads.

@@ -23,12 +23,22 @@ impl Linear {
     /// ```
     pub fn new(inputs: usize, outputs: usize, rng: &mut Rng) -> Linear {
         let bias = draw(Init::Uniform(1.0 / (inputs.max(1) as f64).sqrt()), &[outputs], rng);
-        Linear { bias: Some(bias), ..Linear::without_bias(inputs, outputs, rng) }
+        Linear { bias: Some(bias), ..Linear::weight_only(inputs, outputs, rng) }
     }
 
-    /// A layer without bias.
-    pub fn without_bias(inputs: usize, outputs: usize, rng: &mut Rng) -> Linear {
+    /// As `new` and `without_bias`, but with one draw only.
+    pub(crate) fn weight_only(inputs: usize, outputs: usize, rng: &mut Rng) -> Linear {
         Linear { weight: draw(Init::InverseRoot, &[outputs, inputs], rng), bias: None }
+    }
+
+    /// The same layer without its bias.
+    ///
+    /// ```
+    /// use tove_nn::{Linear, ModuleExt, Rng};
+    /// assert_eq!(Linear::new(3, 4, &mut Rng::new(0)).without_bias().count_parameters(), 12);
+    /// ```
+    pub fn without_bias(self) -> Linear {
+        Linear { bias: None, ..self }
     }
 
     /// The same layer with weights drawn by another rule and the bias, if any, 0.

@@ -37,7 +37,7 @@ impl BlockConfig {
 
     /// A linear map with or without bias, as set.
     fn linear(&self, inputs: usize, outputs: usize, rng: &mut Rng) -> Linear {
-        if self.bias { Linear::new(inputs, outputs, rng) } else { Linear::without_bias(inputs, outputs, rng) }
+        if self.bias { Linear::new(inputs, outputs, rng) } else { Linear::weight_only(inputs, outputs, rng) }
     }
 
     /// A norm of tokens.
@@ -86,8 +86,8 @@ impl TransformerBlock {
             let problem = format!("is {}; it must lie in [0, 1)", config.dropout);
             return Err(Error::setting("TransformerBlock", "dropout", problem));
         }
-        let make = if config.bias { MultiHeadAttention::new } else { MultiHeadAttention::without_bias };
-        let self_attn = make(config.width, config.heads, rng)?;
+        let self_attn = MultiHeadAttention::new(config.width, config.heads, rng)?;
+        let self_attn = if config.bias { self_attn } else { self_attn.without_bias() };
         Ok(TransformerBlock {
             self_attn: MultiHeadAttention { dropout: config.dropout, ..self_attn },
             linear1: config.linear(config.width, config.hidden, rng),

@@ -116,7 +116,7 @@ impl Gpt {
         let make = |_| TransformerBlock::new(&block, rng)?.init_normal(0.02, last, rng);
         let blocks = (0..config.layers).map(make).collect::<Result<Vec<_>>>()?;
         let table = Init::Normal(0.02).draw([config.vocabulary, config.width], rng.key(), DType::F32)?;
-        let mut head = || Linear::without_bias(config.width, config.vocabulary, rng).init(Init::Normal(0.02), rng);
+        let mut head = || Linear::weight_only(config.width, config.vocabulary, rng).init(Init::Normal(0.02), rng);
         let lm_head = if config.tied { None } else { Some(head()?) };
         Ok(Gpt {
             wte: Embedding { weight: table.try_requires_grad()? },

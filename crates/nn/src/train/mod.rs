@@ -93,7 +93,9 @@ pub struct Trainer<'c> {
 }
 
 impl<'c> Trainer<'c> {
-    /// Ten epochs of shuffled batches of 32 with this optimiser.
+    /// Ten epochs of shuffled batches of 32 with this optimiser. L-BFGS is refused by [`Trainer::fit`]: its line search and
+    /// its memory of the curvature need the loss of the same data again and again, and a trainer's batches change with
+    /// every step. Call [`Lbfgs::step_with`](tove_optim::Optimizer::step_with) on the whole set instead.
     pub fn new(optimizer: impl Optimizer + 'static) -> Trainer<'c> {
         Trainer {
             learning_rate: optimizer.learning_rate(),
@@ -294,6 +296,11 @@ impl<'c> Trainer<'c> {
 
     fn check<D: Dataset + ?Sized>(&self, train: &D, validation: Option<&dyn Dataset>) -> Result<()> {
         let wrong = |name, problem: &str| Err(Error::setting("Trainer", name, problem));
+        if self.optimizer.name() == "Lbfgs" {
+            let problem = "is L-BFGS, which needs the loss of the same data several times a step, while batches change; \
+                           call its `step_with` on the whole set, or take Adam here";
+            return wrong("optimizer", problem);
+        }
         if train.is_empty() {
             return wrong("training set", "is empty; there is nothing to learn from");
         }
