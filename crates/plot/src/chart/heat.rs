@@ -7,7 +7,7 @@
 use crate::draw::axes::{Axes, Axis};
 use crate::draw::frame::{Frame, axis_methods, colour_bar, frame_methods, heat, left_out, reason};
 use crate::draw::number::{count, short_number, trimmed};
-use crate::draw::scale::{drawable, range};
+use crate::draw::scale::{Scale, drawable, range};
 use crate::draw::scene::{Anchor, Area, SMALL, Scene, TICK};
 use crate::draw::text::text_width;
 use crate::draw::theme::STRONG;
@@ -104,7 +104,7 @@ impl HeatMap {
             high = low.abs().max(high.abs());
             low = -high;
         }
-        Ok(if low < high { (low, high) } else { (low - 0.5, high + 0.5) })
+        Ok(if low < high { (low, high) } else { Scale::exact(low, high, false).ends() })
     }
 }
 
