@@ -214,7 +214,7 @@ fn heights_of_bars_are_the_probabilities() {
 
 /// Ordinary numbers most of the time, strange ones now and then.
 fn value() -> impl Strategy<Value = f64> {
-    prop_oneof![6 => -1e3..1e3f64, 1 => any::<f64>(), 1 => Just(NAN), 1 => Just(INF), 1 => Just(0.0), 1 => Just(1e-300)]
+    prop_oneof![6 => -1e3..1e3f64, 1 => any::<f64>(), 1 => Just(NAN), 1 => Just(INF), 1 => Just(0.0), 1 => Just(1e-300), 1 => Just(-4e-309)]
 }
 
 fn values(least: usize) -> impl Strategy<Value = Vec<f64>> {
