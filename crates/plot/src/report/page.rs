@@ -33,7 +33,7 @@ pre{background:var(--card);border:1px solid var(--edge);border-radius:.5rem;padd
 details{border:1px solid var(--edge);border-radius:.5rem;padding:.5rem 1rem;margin:1rem 0}\
 summary{cursor:pointer;font-weight:500}\
 footer{margin-top:3rem;padding-top:.75rem;border-top:1px solid var(--edge);font-size:.8rem;color:var(--soft)}\
-@media print{:root{color-scheme:light;--page:#fff;--text:#000;--soft:#444;--edge:#bbb;--card:#fff;--link:#000}\
+@media print{main{orphans:1;widows:1}p,pre{orphans:3;widows:3}:root{color-scheme:light;--page:#fff;--text:#000;--soft:#444;--edge:#bbb;--card:#fff;--link:#000}\
 main{max-width:none;padding:0}nav{display:none}h2,h3{break-after:avoid}figure,tr,.cards>div{break-inside:avoid}\
 details::details-content{content-visibility:visible;block-size:auto}}";
 
