@@ -266,7 +266,7 @@ fn bar(share: f64, room: usize, zero: usize) -> String {
     } else {
         let eighths = ((share * room as f64 * 8.0).round() as usize).min(8 * (room - zero));
         cells[zero..zero + eighths / 8].fill('█');
-        if eighths % 8 > 0 {
+        if !eighths.is_multiple_of(8) {
             cells[zero + eighths / 8] = EIGHTHS[eighths % 8];
         }
     }

@@ -116,12 +116,12 @@ impl Picture for BarChart {
         };
         let none = || PlotError::NoFinite { what: WHAT, count: self.bars.len(), reason: reason(false) };
         let scale = Scale::over(bars.iter().flat_map(ends), false).ok_or_else(none)?;
-        let scale =
-            if scale.ends().0 > -0.05 * scale.ends().1 && bars.iter().all(|b| ends(&b).iter().all(|v| *v >= 0.0)) {
-                scale.starting_at(0.0)
-            } else {
-                scale
-            };
+        let scale = if scale.ends().0 > -0.05 * scale.ends().1 && bars.iter().all(|b| ends(b).iter().all(|v| *v >= 0.0))
+        {
+            scale.starting_at(0.0)
+        } else {
+            scale
+        };
         let kind = format!("bar chart of {} bars", bars.len());
         let height = (90.0 + 24.0 * bars.len() as f64).clamp(170.0, 8000.0);
         let least = 50.0 + 15.0 * bars.len() as f64;

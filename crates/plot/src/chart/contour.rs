@@ -217,7 +217,7 @@ impl ContourMap {
             }
         }
         scene.rect(Area { width: 12.0, ..bar }, "axis").end();
-        scene.fitted((bar.x, bar.y - 5.0), Anchor::Start, SMALL, "mute", &self.value_label, bar.width);
+        scene.fitted((bar.x, bar.bottom() + 13.0), Anchor::Start, SMALL, "mute", &self.value_label, bar.width);
     }
 
     fn draw_paths(&self, scene: &mut Scene, axes: &Axes) {

@@ -41,7 +41,7 @@ fn check(what: &'static str, curves: &[Curve]) -> Result<usize> {
     let mut hidden = 0;
     for curve in curves {
         same_length(what, ("x", curve.x.len()), ("y", curve.y.len()))?;
-        for value in curve.x.iter().chain(&curve.y).filter(|v| v.is_finite() && !is_rate(**v)) {
+        if let Some(value) = curve.x.iter().chain(&curve.y).find(|v| v.is_finite() && !is_rate(**v)) {
             return Err(PlotError::parameter(what, format!("a rate of {value}; rates lie between 0 and 1")));
         }
         hidden += curve.x.iter().zip(&curve.y).filter(|(x, y)| !x.is_finite() || !y.is_finite()).count();

@@ -179,7 +179,9 @@ impl DecisionMap {
     fn draw_vectors(&self, scene: &mut Scene, axes: &crate::draw::axes::Axes) {
         let ends = |v: &[f64]| (v[0], v[v.len() - 1]);
         let ((x0, x1), (y0, y1)) = (ends(&self.plane.x), ends(&self.plane.y));
-        let origin = if self.inside(0.0, 0.0) { (0.0, 0.0) } else { ((x0 + x1) / 2.0, (y0 + y1) / 2.0) };
+        // from the very edge a vector might have nowhere to go
+        let origin =
+            if x0 < 0.0 && 0.0 < x1 && y0 < 0.0 && 0.0 < y1 { (0.0, 0.0) } else { ((x0 + x1) / 2.0, (y0 + y1) / 2.0) };
         // drawn at their length where they fit, all shortened alike where one does not
         let fit = |(_, _, [dx, dy]): &(String, usize, [f64; 2])| {
             let reach = |from: f64, d: f64, low: f64, high: f64| {
@@ -193,8 +195,9 @@ impl DecisionMap {
             };
             0.85 * reach(origin.0, *dx, x0, x1).min(reach(origin.1, *dy, y0, y1))
         };
-        let scale = self.vectors.iter().map(fit).fold(1.0, f64::min);
-        for (name, _, [dx, dy]) in &self.vectors {
+        let finite = || self.vectors.iter().filter(|v| v.2.iter().all(|c| drawable(*c, false)));
+        let scale = finite().map(fit).fold(1.0, f64::min);
+        for (name, _, [dx, dy]) in finite() {
             let (from, to) = (axes.at(origin.0, origin.1), axes.at(origin.0 + scale * dx, origin.1 + scale * dy));
             scene.arrow(from, to, "inkline vector", "inkfill", 9.0);
             let width = text_width(name, LABEL);
@@ -220,8 +223,9 @@ impl Picture for DecisionMap {
             same_length(WHAT, ("grid points", self.classes.len()), ("confidences", confidence.len()))?;
         }
         let hidden = self.points.iter().filter(|p| !self.inside(p.0, p.1)).count();
-        let notes: Vec<_> =
-            left_out(hidden, "point", &format!("outside the grid or {}", reason(false))).into_iter().collect();
+        let unknown = self.vectors.iter().filter(|v| v.2.iter().any(|c| !drawable(*c, false))).count();
+        let notes = left_out(hidden, "point", &format!("outside the grid or {}", reason(false))).into_iter();
+        let notes: Vec<_> = notes.chain(left_out(unknown, "vector", reason(false))).collect();
         let kind = format!("decision regions over {} and {}", self.x_label, self.y_label);
         let (mut scene, area) = self.frame.canvas(
             WHAT,

@@ -7,8 +7,8 @@
 use crate::draw::axes::{Axes, Axis};
 use crate::draw::frame::{Frame, axis_methods, colour_bar, frame_methods, heat, left_out, reason};
 use crate::draw::number::{count, short_number, trimmed};
-use crate::draw::scale::{drawable, range};
-use crate::draw::scene::{Anchor, Area, SMALL, Scene, TICK};
+use crate::draw::scale::{Scale, drawable, range};
+use crate::draw::scene::{Anchor, Area, LABEL, SMALL, Scene, TICK};
 use crate::draw::text::text_width;
 use crate::draw::theme::STRONG;
 use crate::error::{PlotError, Result, same_length};
@@ -104,14 +104,15 @@ impl HeatMap {
             high = low.abs().max(high.abs());
             low = -high;
         }
-        Ok(if low < high { (low, high) } else { (low - 0.5, high + 0.5) })
+        Ok(if low < high { (low, high) } else { Scale::exact(low, high, false).ends() })
     }
 }
 
 /// Width and height of a picture of cells: the names, and cells of `cell` pixels within reason.
 fn natural_size(rows: &[String], columns: &[String], cell: f64, extra: f64) -> (f64, f64) {
     let names = rows.iter().map(|n| text_width(n, 12.0)).fold(0.0, f64::max).min(200.0);
-    let below = columns.iter().map(|n| text_width(n, TICK)).fold(0.0, f64::max).min(120.0);
+    let below = columns.iter().map(|n| text_width(n, TICK)).fold(0.0, f64::max);
+    let below = if cell >= 90.0 || below < cell { 18.0 } else { below.min(120.0) };
     let width = (names + 60.0 + extra + cell * columns.len() as f64).clamp(320.0, 1000.0);
     (width, (110.0 + below + cell * rows.len() as f64).clamp(260.0, 1000.0))
 }
@@ -222,9 +223,10 @@ impl Picture for ConfusionChart {
             if text_width(&number, TICK) > room || height < 14.0 {
                 continue;
             }
-            if height >= 30.0 && text_width("100%", SMALL) <= room {
-                scene.label((at.0, at.1 - 1.0), Anchor::Middle, TICK, class, &number);
-                scene.label((at.0, at.1 + 12.0), Anchor::Middle, SMALL, class, &of_row);
+            let (large, small) = if height >= 60.0 && width >= 70.0 { (14.0, LABEL) } else { (TICK, SMALL) };
+            if height >= 30.0 && text_width("100%", small).max(text_width(&number, large)) <= room {
+                scene.label((at.0, at.1 - 1.0), Anchor::Middle, large, class, &number);
+                scene.label((at.0, at.1 + 2.0 + small), Anchor::Middle, small, class, &of_row);
             } else {
                 scene.label((at.0, at.1 + 4.0), Anchor::Middle, TICK, class, &number);
             }

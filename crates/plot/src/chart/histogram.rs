@@ -14,6 +14,8 @@ use crate::picture::Picture;
 use crate::quantile::quantile;
 
 const WHAT: &str = "histogram";
+/// A smaller range counts as none: powers of ten below it lose their digits.
+const SMALLEST: f64 = 1e-250;
 
 /// A histogram of one or more groups.
 ///
@@ -100,7 +102,7 @@ impl Histogram {
 }
 
 fn even(low: f64, high: f64, bins: usize) -> Vec<f64> {
-    let (low, high) = if high - low > 1e-12 * low.abs().max(high.abs()) {
+    let (low, high) = if high - low > (1e-12 * low.abs().max(high.abs())).max(SMALLEST) {
         (low, high)
     } else {
         Scale::exact(low, high, false).ends()
@@ -112,7 +114,7 @@ fn even(low: f64, high: f64, bins: usize) -> Vec<f64> {
 /// Edges at multiples of a round width.
 fn readable(sorted: &[f64], low: f64, high: f64) -> Vec<f64> {
     let n = sorted.len() as f64;
-    if high - low <= 1e-9 * low.abs().max(high.abs()) {
+    if high - low <= (1e-9 * low.abs().max(high.abs())).max(SMALLEST) {
         return even(low, high, 1);
     }
     let spread = quantile(sorted, 0.75) - quantile(sorted, 0.25);

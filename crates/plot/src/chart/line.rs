@@ -260,7 +260,8 @@ impl Picture for LineChart {
         let hidden = self.series.iter().map(hidden).sum();
         let notes: Vec<_> = left_out(hidden, "point", reason(self.log_x || self.log_y)).into_iter().collect();
         let named = self.series.iter().enumerate().filter(|(_, s)| !s.name.is_empty());
-        let legend: Vec<_> = named.map(|(i, s)| Entry::new(Sign::Line(Look(i)), &s.name)).collect();
+        let sign = |i, n| if n <= MARKED { Sign::MarkedLine(Look(i)) } else { Sign::Line(Look(i)) };
+        let legend: Vec<_> = named.map(|(i, s)| Entry::new(sign(i, s.x.len()), &s.name)).collect();
         let kind = format!("line chart of {} against {}", or(&self.y_label, "y"), or(&self.x_label, "x"));
         let (mut scene, area) = self.frame.canvas(WHAT, &kind, (640.0, 400.0), 130.0, &legend, &notes)?;
         let axes = Axes::draw(&mut scene, area, Axis::numbers(x, &self.x_label), Axis::numbers(y, &self.y_label));

@@ -14,6 +14,8 @@ use crate::error::{PlotError, Result, same_length};
 use crate::picture::Picture;
 
 const WHAT: &str = "temperature chart";
+/// Narrowest panel in pixels.
+const LEAST_PANEL: f64 = 100.0;
 
 /// Bars of softmax(x / τ) for several τ.
 ///
@@ -88,10 +90,15 @@ impl Picture for TemperatureChart {
             None => self.scores.iter().map(|s| short_number(*s)).collect(),
         };
         let (panels, bars) = (all.len() as f64, names.len() as f64);
-        let width = (panels * (70.0 + 44.0 * bars).clamp(150.0, 420.0) + 28.0).clamp(300.0, 1600.0);
+        let width = (panels * (70.0 + 44.0 * bars).clamp(150.0, 420.0) + 28.0).clamp(300.0, 8000.0);
         let kind = format!("softmax of {} scores at {} temperatures", names.len(), all.len());
         let (mut scene, area) = self.frame.canvas(WHAT, &kind, (width, 320.0), 160.0, &[], &[])?;
         let step = area.width / panels;
+        if step < LEAST_PANEL {
+            let problem =
+                format!("{} temperatures in {} pixels; give it a larger size or fewer", all.len(), scene.width);
+            return Err(PlotError::parameter(WHAT, problem));
+        }
         for (i, (t, probabilities)) in self.temperatures.iter().zip(&all).enumerate() {
             let panel =
                 Area { x: area.x + i as f64 * step, y: area.y + 20.0, width: step - 8.0, height: area.height - 20.0 };

@@ -176,5 +176,6 @@ fn place(kind: &Kind, value: f64) -> f64 {
 fn band_names(names: &[String], width: f64, height: f64) -> (bool, f64) {
     let cell = width / names.len().max(1) as f64;
     let widest = names.iter().map(|n| text_width(n, TICK)).fold(0.0, f64::max);
-    if widest <= cell - 4.0 { (true, 18.0) } else { (false, (widest + 10.0).min(0.3 * height)) }
+    // in wide cells a cut name reads better than one on its side
+    if widest <= cell - 4.0 || cell >= 90.0 { (true, 18.0) } else { (false, (widest + 10.0).min(0.3 * height)) }
 }

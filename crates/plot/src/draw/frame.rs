@@ -72,6 +72,7 @@ pub(crate) use axis_methods;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sign {
     Line(Look),
+    MarkedLine(Look),
     Marker(Look),
     Block(Look),
     Guide,
@@ -164,13 +165,16 @@ fn flow(legend: &[Entry], room: f64) -> Vec<Vec<(f64, &Entry)>> {
 fn draw_entry(scene: &mut Scene, x: f64, y: f64, entry: &Entry, room: f64) {
     let (from, to, middle) = ((x, y), (x + 20.0, y), (x + 10.0, y));
     match entry.sign {
-        Sign::Line(look) => {
+        Sign::Line(look) | Sign::MarkedLine(look) => {
             scene.segment(from, to, &format!("line {}", look.stroke())).some("stroke-dasharray", look.dash()).end();
         }
         Sign::Marker(look) => scene.marker(middle, 4.5, look, "").end(),
         Sign::Block(look) => block(scene, x, y, &look.fill()),
         Sign::Patch(class) => block(scene, x, y, class),
         Sign::Guide => scene.segment(from, to, "guide").end(),
+    }
+    if let Sign::MarkedLine(look) = entry.sign {
+        scene.marker(middle, 3.2, look, "dot").end();
     }
     scene.fitted((x + SIGN, y + 4.0), Anchor::Start, LABEL, "", &entry.name, room - SIGN);
 }

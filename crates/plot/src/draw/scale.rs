@@ -119,7 +119,9 @@ impl Scale {
             (0..).map(|i| first + f64::from(i)).take_while(|&k| k <= last).map(|k| k * step).collect();
         let size = values.iter().fold(0f64, |a, v| a.max(v.abs()));
         let exponent = if size > 0.0 { size.log10().floor() as i32 } else { 0 };
-        let common = (size > 0.0 && !(-3..6).contains(&exponent)).then_some(exponent);
+        // a large offset with small steps reads better written out than as 1.00000015 × 10⁶
+        let written_out = (0..12).contains(&exponent) && exponent - step_exponent > 4;
+        let common = (size > 0.0 && !(-3..6).contains(&exponent) && !written_out).then_some(exponent);
         let decimals = (common.unwrap_or(0) - step_exponent).max(0) as usize;
         let unit = 10f64.powi(common.unwrap_or(0));
         let marks = values.into_iter().map(|v| (v, fixed(v / unit, decimals))).collect();
@@ -178,6 +180,12 @@ mod tests {
         assert_eq!((ticks.exponent, ticks.marks[1].1.as_str()), (Some(7), "1"));
         let ticks = Scale::exact(0.0, 4e-6, false).ticks(4);
         assert_eq!((ticks.exponent, ticks.marks[4].1.as_str()), (Some(-6), "4"));
+    }
+
+    #[test]
+    fn a_large_offset_is_written_out() {
+        let ticks = Scale::exact(1e6, 1e6 + 0.2, false).ticks(2);
+        assert_eq!((ticks.exponent, ticks.marks[1].1.as_str()), (None, "1000000.1"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ const STYLE: &str = "\
 @media(prefers-color-scheme:dark){:root{--page:#15181d;--text:#e6e8eb;--soft:#a3abb6;--edge:#323943;--card:#1d2229;--link:#6cb8f5}}\
 *{box-sizing:border-box}\
 body{margin:0;background:var(--page);color:var(--text);font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}\
-main{max-width:62rem;margin:0 auto;padding:2rem 1.25rem 3rem}\
+main{max-width:66rem;margin:0 auto;padding:2rem 1.25rem 3rem}\
 h1{font-size:1.8rem;line-height:1.2;margin:0 0 .25rem;overflow-wrap:anywhere}\
 h2{font-size:1.25rem;margin:2.5rem 0 .75rem;padding-top:.75rem;border-top:1px solid var(--edge);overflow-wrap:anywhere}\
 p{max-width:46rem;margin:.6rem 0;overflow-wrap:anywhere}a{color:var(--link)}\
@@ -21,7 +21,7 @@ p{max-width:46rem;margin:.6rem 0;overflow-wrap:anywhere}a{color:var(--link)}\
 .cards dd{margin:0;font-size:1.5rem;font-weight:600;font-variant-numeric:tabular-nums}\
 .cards dd.note{font-size:.8rem;font-weight:400;color:var(--soft)}\
 nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;list-style:none;padding:0;margin:1rem 0}\
-figure{margin:1rem 0;padding:.25rem;border:1px solid var(--edge);border-radius:.5rem;overflow-x:auto;width:fit-content;max-width:100%}\
+figure{display:inline-block;vertical-align:top;margin:.5rem .75rem .5rem 0;padding:.25rem;border:1px solid var(--edge);border-radius:.5rem;overflow-x:auto;width:fit-content;max-width:100%}\
 figure svg,figure img{display:block;max-width:100%;height:auto}\
 .scroll{overflow-x:auto;margin:1rem 0}\
 table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}\
@@ -33,7 +33,7 @@ pre{background:var(--card);border:1px solid var(--edge);border-radius:.5rem;padd
 details{border:1px solid var(--edge);border-radius:.5rem;padding:.5rem 1rem;margin:1rem 0}\
 summary{cursor:pointer;font-weight:500}\
 footer{margin-top:3rem;padding-top:.75rem;border-top:1px solid var(--edge);font-size:.8rem;color:var(--soft)}\
-@media print{:root{color-scheme:light;--page:#fff;--text:#000;--soft:#444;--edge:#bbb;--card:#fff;--link:#000}\
+@media print{main{orphans:1;widows:1}p,pre{orphans:3;widows:3}:root{color-scheme:light;--page:#fff;--text:#000;--soft:#444;--edge:#bbb;--card:#fff;--link:#000}\
 main{max-width:none;padding:0}nav{display:none}h2,h3{break-after:avoid}figure,tr,.cards>div{break-inside:avoid}\
 details::details-content{content-visibility:visible;block-size:auto}}";
 

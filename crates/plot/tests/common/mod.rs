@@ -72,35 +72,25 @@ pub fn points(node: Node) -> Vec<(f64, f64)> {
 
 fn path_points(d: &str) -> Vec<(f64, f64)> {
     let (mut at, mut out) = ((0.0, 0.0), Vec::new());
-    for part in d
-        .split_inclusive(|c: char| c.is_ascii_digit())
-        .collect::<String>()
-        .replace('Z', "")
-        .split_inclusive(['M', 'L', 'H', 'V'])
-        .scan('M', |command, text| {
-            let (numbers, next) = match text.chars().last() {
-                Some(c) if c.is_ascii_uppercase() => (&text[..text.len() - 1], c),
-                _ => (text, *command),
-            };
-            let item = (*command, numbers.to_owned());
-            *command = next;
-            Some(item)
-        })
-    {
-        let numbers: Vec<f64> = part.1.split(',').filter(|t| !t.is_empty()).map(|t| t.parse().unwrap()).collect();
-        match (part.0, &numbers[..]) {
-            (_, []) => continue,
+    let mut rest = d;
+    while let Some(command) = rest.chars().next() {
+        let end = rest[1..].find(|c: char| c.is_ascii_uppercase()).map_or(rest.len(), |i| i + 1);
+        let numbers: Vec<f64> = rest[1..end].split(',').filter(|t| !t.is_empty()).map(|t| t.parse().unwrap()).collect();
+        match (command, &numbers[..]) {
+            ('Z', []) => {}
             ('M' | 'L', [x, y]) => at = (*x, *y),
             ('H', [x]) => at.0 = *x,
             ('V', [y]) => at.1 = *y,
             other => panic!("path part {other:?}"),
         }
         out.push(at);
+        rest = &rest[end..];
     }
     out
 }
 
 /// Checks what must hold for every picture: well-formed, named, no NaN, all inside, texts apart from each other.
+#[track_caller]
 pub fn check(name: &str, svg: &str) {
     let document = Document::parse(svg).unwrap_or_else(|error| panic!("{name}: {error}"));
     let root = document.root_element();
@@ -121,7 +111,7 @@ pub fn check(name: &str, svg: &str) {
             assert!((0.0..=1.0).contains(&number(node, "fill-opacity").unwrap()), "{name}");
         }
         // what stands in a window is cut off at its edge
-        if node.ancestors().skip(1).any(|a| a.has_tag_name("svg") && a != root && a.tag_name().name() == "svg") {
+        if node.ancestors().skip(1).any(|a| a != root && a.tag_name().name() == "svg") {
             continue;
         }
         for (x, y) in points(node) {
