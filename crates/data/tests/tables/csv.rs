@@ -105,7 +105,7 @@ fn options_override_what_is_found() {
     assert_eq!(table.column("column_2").unwrap(), &Column::floats(vec![3.5, f64::NAN]));
     assert_eq!(table.column("column_3").unwrap(), &Column::booleans(vec![true, false]));
     assert!(report.columns[0].given && !report.columns[1].given);
-    let quoted = "c,n\n\"NA\",\"\"\nNA,1\n\"\",2\n";
+    let quoted = "c,n\n\"NA\",\"\"\nNA,1\n\"\",2\nx,3\n";
     let (table, _) = read(quoted);
     let values: Vec<_> = (0..3).map(|row| table.columns()[0].text(row).map(|text| text.into_owned())).collect();
     assert_eq!(values, [Some("NA".to_owned()), None, Some(String::new())]);
