@@ -27,7 +27,7 @@ pub struct Summary {
     pub std: Option<f64>,
     /// Largest number.
     pub max: Option<f64>,
-    /// The most common value and how often it occurs; of several, the first in order.
+    /// The most common value and how often it occurs; of several alike, always the same one.
     pub most_common: Option<(String, usize)>,
 }
 

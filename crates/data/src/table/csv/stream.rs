@@ -33,7 +33,14 @@ impl CsvChunks {
             return Err(DataError::parameter("chunks", "chunks of 0 rows; give at least 1"));
         }
         let mut charset = if options.charset == Charset::Auto { Charset::Utf8 } else { options.charset };
-        let mut blocks = Blocks::open(options, path, charset)?;
+        // The first piece may show already that the file is not UTF-8; the standard input cannot be opened again.
+        let mut blocks = match Blocks::open(options, path, charset) {
+            Err(DataError::Row { .. }) if options.charset == Charset::Auto && path.as_os_str() != "-" => {
+                charset = Charset::Latin1;
+                Blocks::open(options, path, charset)?
+            }
+            result => result?,
+        };
         let mut units = vec![None; blocks.opened.names.len()];
         if blocks.opened.plans.contains(&Plan::Infer) {
             if path.as_os_str() == "-" {
