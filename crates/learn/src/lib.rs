@@ -15,6 +15,8 @@
 //! |---|---|
 //! | [`baseline`] | constant predictions |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
+//! | [`diagnostics`] | drift, dependence, duplicates, over- and underfitting, risk, bias and variance |
+//! | [`ensemble`] | bagging, voting, averages of models |
 //! | [`features`] | scaling, gaps, codes, selection of features |
 //! | [`pipeline`] | steps joined into one estimator, transformers side by side |
 //! | [`registry`] | all estimators by name |
@@ -23,6 +25,8 @@
 pub mod baseline;
 pub mod contract;
 mod csr;
+pub mod diagnostics;
+pub mod ensemble;
 mod error;
 mod estimator;
 pub mod features;
