@@ -96,6 +96,16 @@ macro_rules! bagging {
                 self
             }
 
+            /// The places that are drawn from n samples for each model.
+            ///
+            /// # Errors
+            /// If the settings cannot be used, or weights do not go with them.
+            pub fn sets(&self, n: usize, weights: Option<&[f64]>) -> Result<Vec<Vec<usize>>> {
+                self.settings.validate()?;
+                let draw = |number: usize| self.settings.rows(number, n, weights);
+                (0..self.settings.n_estimators).map(draw).collect()
+            }
+
             /// Fits all models; the typed face of [`Estimator::fit_any`].
             pub fn fit_samples(&self, samples: &Samples) -> Result<FittedEnsemble> {
                 self.validate_any()?;
@@ -179,8 +189,37 @@ fn abilities(estimator: &dyn Estimator) -> Abilities {
     }
 }
 
-/// Places drawn for one model.
-pub(super) fn draw(key: Key, n: usize, count: usize, replace: bool, weights: Option<&[f64]>) -> Result<Vec<usize>> {
+/// A share of so many, at least one.
+fn count(share: f64, all: usize) -> usize {
+    ((share * all as f64) as usize).max(1)
+}
+
+impl BaggingSettings {
+    fn key(&self, number: usize) -> Key {
+        Key::new(self.seed).fold(number as u64)
+    }
+
+    /// The samples drawn for a model.
+    fn rows(&self, number: usize, n: usize, weights: Option<&[f64]>) -> Result<Vec<usize>> {
+        // Equal chances are no weights, so that they draw the same.
+        let weights = weights.filter(|weights| weights.iter().any(|weight| *weight != weights[0]));
+        draw(self.key(number).fold(0), n, count(self.max_samples, n), self.bootstrap, weights)
+    }
+
+    /// The features drawn for a model, ascending; none for all of them.
+    fn columns(&self, number: usize, d: usize) -> Result<Option<Vec<usize>>> {
+        let wanted = count(self.max_features, d);
+        if wanted == d && !self.bootstrap_features {
+            return Ok(None);
+        }
+        let mut columns = draw(self.key(number).fold(1), d, wanted, self.bootstrap_features, None)?;
+        columns.sort_unstable();
+        Ok(Some(columns))
+    }
+}
+
+/// Places drawn with or without replacement.
+fn draw(key: Key, n: usize, count: usize, replace: bool, weights: Option<&[f64]>) -> Result<Vec<usize>> {
     let places: Vec<i64> = match (replace, weights) {
         (true, None) => key.try_integers(0, n as i64, [count])?.to_vec::<i64>(),
         (true, Some(weights)) => key.try_categorical(&Tensor::from_slice(weights), count)?.to_vec::<i64>(),
@@ -212,18 +251,9 @@ fn fit(
     };
     let weights = samples.weights().map(Tensor::to_f64_vec);
     let plain = if weights.is_some() { unweighted(samples)? } else { samples.clone() };
-    let count = |share: f64, all: usize| ((share * all as f64) as usize).max(1);
-    let (rows, columns) = (count(settings.max_samples, n), count(settings.max_features, d));
-    let keys = Key::new(settings.seed).split(settings.n_estimators);
     let work = |i: usize| -> Result<(Member, Vec<usize>)> {
-        let drawn = draw(keys[i].fold(0), n, rows, settings.bootstrap, weights.as_deref())?;
-        let own = (columns < d || settings.bootstrap_features)
-            .then(|| draw(keys[i].fold(1), d, columns, settings.bootstrap_features, None))
-            .transpose()?
-            .map(|mut own| {
-                own.sort_unstable();
-                own
-            });
+        let drawn = settings.rows(i, n, weights.as_deref())?;
+        let own = settings.columns(i, d)?;
         let set = plain.take(&drawn)?;
         let set = match &own {
             Some(own) => set.with_x(take_columns(set.x(), own)?)?,
