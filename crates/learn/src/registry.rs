@@ -1,5 +1,7 @@
 //! All estimators and transformers by name: for files, grids, and the command line.
 
+use std::sync::{Mutex, PoisonError};
+
 use tove_optim::settings::{Schema, edits};
 
 use crate::{
@@ -57,15 +59,19 @@ const fn transform<F: FitTransform>() -> TransformEntry {
     }
 }
 
-/// All estimators, by room.
+/// All estimators of this crate, by room.
 pub fn estimators() -> &'static [Entry] {
     const ALL: &[Entry] = &[
         // -- baselines --
         entry::<crate::DummyRegressor>(),
         entry::<crate::DummyClassifier>(),
         // -- linear models --
+        entry::<crate::linear::LinearRegression>(),
+        entry::<crate::linear::Ridge>(),
         // -- logistic --
+        entry::<crate::LogisticRegression>(),
         // -- margins and kernels --
+        entry::<crate::KernelRidge>(),
     ];
     ALL
 }
@@ -84,6 +90,24 @@ pub fn transformers() -> &'static [TransformEntry] {
         // -- polynomial features --
     ];
     ALL
+}
+
+/// Estimators that other crates have added.
+static ADDED: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+
+/// Adds an estimator of another crate, so that it is found by name and its files can be read. Adding it twice changes
+/// nothing.
+pub fn register<E: Fit>() {
+    let mut added = ADDED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !added.iter().any(|entry| entry.name == E::NAME) {
+        added.push(entry::<E>());
+    }
+}
+
+/// The estimators of this crate and those that were added.
+pub fn all() -> Vec<Entry> {
+    let added = ADDED.lock().unwrap_or_else(PoisonError::into_inner);
+    estimators().iter().chain(added.iter()).copied().collect()
 }
 
 /// Reads a fitted model.
@@ -132,9 +156,10 @@ pub fn transform_restorer(kind: &str) -> Result<TransformRestorer> {
 /// assert!(registry::find("DumyRegressor").err().unwrap().to_string().contains("did you mean DummyRegressor?"));
 /// # Ok::<(), tove_learn::LearnError>(())
 /// ```
-pub fn find(name: &str) -> Result<&'static Entry> {
-    let found = estimators().iter().find(|entry| entry.name.eq_ignore_ascii_case(name));
-    found.ok_or_else(|| unknown("estimator", name, estimators().iter().map(|entry| entry.name)))
+pub fn find(name: &str) -> Result<Entry> {
+    let all = all();
+    let found = all.iter().find(|entry| entry.name.eq_ignore_ascii_case(name)).copied();
+    found.ok_or_else(|| unknown("estimator", name, all.iter().map(|entry| entry.name)))
 }
 
 /// The transformer of this name; the error suggests the nearest one.

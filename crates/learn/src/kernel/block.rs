@@ -1,0 +1,171 @@
+//! Rectangular blocks of a kernel matrix.
+
+use tove_tensor::kernels::math::Float;
+use tove_tensor::{DType, Tensor, TryOps};
+
+use super::{KernelFunction, transform};
+use crate::{Real, Result, with_real};
+
+/// Features with their kernel; rows are taken out in parts, of which blocks of the kernel matrix are made.
+#[derive(Clone, Debug)]
+pub(crate) struct Features {
+    x: Tensor, // (n, d), row-major
+    function: KernelFunction,
+    /// Taken off every row where the kernel allows it, against cancellation.
+    centre: Option<Vec<f64>>,
+}
+
+/// Some rows, ready to be multiplied.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    x: Tensor, // (m, d)
+    norms: Vec<f64>,
+}
+
+impl Part {
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.x.dims()[0]
+    }
+}
+
+impl Features {
+    /// Features (n, d) with a kernel.
+    pub(crate) fn new(x: &Tensor, function: KernelFunction) -> Result<Features> {
+        let x = x.detach().try_contiguous()?;
+        let centre = if function.is_shift_invariant() { Some(column_means(&x)?) } else { None };
+        Ok(Features { x, function, centre })
+    }
+
+    /// As [`Features::new`] with the centre of other features, whose kernel with these is asked for.
+    pub(crate) fn beside(&self, x: &Tensor) -> Result<Features> {
+        Ok(Features { x: x.detach().try_contiguous()?, function: self.function.clone(), centre: self.centre.clone() })
+    }
+
+    /// The rows.
+    pub(crate) fn rows(&self) -> &Tensor {
+        &self.x
+    }
+
+    /// The kernel.
+    pub(crate) fn function(&self) -> &KernelFunction {
+        &self.function
+    }
+
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.x.dims()[0]
+    }
+
+    /// Type of the numbers.
+    pub(crate) fn dtype(&self) -> DType {
+        self.x.dtype()
+    }
+
+    /// The rows at these places.
+    pub(crate) fn part(&self, places: impl ExactSizeIterator<Item = usize>) -> Result<Part> {
+        let width = self.x.dims()[1];
+        with_real!(self.x.dtype(), T => {
+            let (all, count) = (self.x.as_slice::<T>()?, places.len());
+            let mut rows: Vec<T> = Vec::with_capacity(count * width);
+            let centre: Option<Vec<T>> = self.centre.as_ref().map(|c| c.iter().map(|&c| <T as Real>::of(c)).collect());
+            for place in places {
+                let row = &all[place * width..(place + 1) * width];
+                match &centre {
+                    None => rows.extend_from_slice(row),
+                    Some(centre) => rows.extend(row.iter().zip(centre).map(|(&x, &c)| x - c)),
+                }
+            }
+            let norms = match self.function {
+                KernelFunction::Rbf { .. } => rows.chunks_exact(width.max(1)).map(square_norm).collect(),
+                _ => Vec::new(),
+            };
+            Ok(Part { x: Tensor::try_from_vec(rows, [count, width])?, norms })
+        })
+    }
+
+    /// k(aᵢ, bⱼ) for all rows of two parts, (a, b).
+    pub(crate) fn block(&self, a: &Part, b: &Part) -> Result<Tensor> {
+        if let KernelFunction::Custom(function) = &self.function {
+            let (x, z, width) = (a.x.to_f64_vec(), b.x.to_f64_vec(), a.x.dims()[1].max(1));
+            let row = |x| z.chunks_exact(width).map(move |z| function(x, z));
+            let values: Vec<f64> = x.chunks_exact(width).flat_map(row).collect();
+            return Ok(Tensor::try_from_vec(values, [a.len(), b.len()])?.to_dtype(self.dtype()));
+        }
+        let products = a.x.try_matmul(&b.x.try_swap_axes(0, 1)?)?;
+        if let KernelFunction::Linear = self.function {
+            return Ok(products);
+        }
+        with_real!(products.dtype(), T => {
+            let mut values = products.into_vec::<T>()?;
+            self.transform::<T>(&mut values, a, b)?;
+            Ok(Tensor::try_from_vec(values, [a.len(), b.len()])?)
+        })
+    }
+
+    /// Products to kernel values.
+    fn transform<T: Real + Float>(&self, values: &mut [T], a: &Part, b: &Part) -> Result<()> {
+        let rows = values.chunks_exact_mut(b.len().max(1));
+        let number = <T as Real>::of;
+        match self.function {
+            KernelFunction::Rbf { gamma } => {
+                let norms: Vec<T> = b.norms.iter().map(|&norm| number(norm)).collect();
+                // Half of the digits must be left.
+                let doubt = number(<T as Real>::EPSILON.sqrt() * 4.0);
+                let width = a.x.dims()[1];
+                let (x, z) = (a.x.as_slice::<T>()?, b.x.as_slice::<T>()?);
+                for (i, row) in rows.enumerate() {
+                    let norm = number(a.norms[i]);
+                    if transform::rbf(row, norm, &norms, number(gamma), doubt) {
+                        again(row, &x[i * width..(i + 1) * width], z, |j| (doubt * (norm + norms[j])).f64(), gamma);
+                    }
+                }
+            }
+            KernelFunction::Poly { gamma, coef0, degree } => {
+                rows.for_each(|row| transform::poly(row, number(gamma), number(coef0), degree));
+            }
+            KernelFunction::Sigmoid { gamma, coef0 } => {
+                rows.for_each(|row| transform::sigmoid(row, number(gamma), number(coef0)));
+            }
+            KernelFunction::Linear | KernelFunction::Custom(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// Kernel values of points that lie close together, from the differences of their coordinates.
+fn again<T: Real>(row: &mut [T], x: &[T], z: &[T], limit: impl Fn(usize) -> f64, gamma: f64) {
+    for (j, value) in row.iter_mut().enumerate() {
+        // exp(−γ s) above exp(−γ limit) means s below the limit; a little more is harmless.
+        if value.f64() >= (-gamma * limit(j)).exp() * (1.0 - 1e-6) {
+            let z = &z[j * x.len()..(j + 1) * x.len()];
+            let square: f64 = x.iter().zip(z).map(|(&x, &z)| (x - z).f64() * (x - z).f64()).sum();
+            *value = T::of((-gamma * square).exp());
+        }
+    }
+}
+
+/// ‖x‖² in eight lanes of doubles.
+fn square_norm<T: Real>(x: &[T]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let (whole, rest) = x.as_chunks::<8>();
+    for eight in whole {
+        for (lane, x) in lanes.iter_mut().zip(eight) {
+            *lane += x.f64() * x.f64();
+        }
+    }
+    lanes.iter().sum::<f64>() + rest.iter().map(|x| x.f64() * x.f64()).sum::<f64>()
+}
+
+/// The mean of each column.
+fn column_means(x: &Tensor) -> Result<Vec<f64>> {
+    let width = x.dims()[1];
+    let mut sums = vec![0.0; width];
+    with_real!(x.dtype(), T => {
+        for row in x.as_slice::<T>()?.chunks_exact(width.max(1)) {
+            sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.f64());
+        }
+    });
+    let count = x.dims()[0].max(1) as f64;
+    Ok(sums.into_iter().map(|sum| sum / count).collect())
+}

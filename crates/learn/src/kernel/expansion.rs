@@ -1,0 +1,76 @@
+//! Functions f(x) = Σⱼ k(x, zⱼ) cⱼ: what every kernel method ends with.
+
+use tove_tensor::{DType, Tensor, TryOps};
+
+use super::matrix::{TILE, product};
+use super::{Features, KernelFunction};
+use crate::{Record, Result};
+
+/// Points with coefficients.
+#[derive(Clone, Debug)]
+pub(crate) struct Expansion {
+    points: Features,     // (m, d)
+    coefficients: Tensor, // (m, k)
+}
+
+impl Expansion {
+    /// Points (m, d) with coefficients (m, k).
+    pub(crate) fn new(function: KernelFunction, points: &Tensor, coefficients: &Tensor) -> Result<Expansion> {
+        let coefficients = coefficients.to_dtype(points.dtype()).try_contiguous()?;
+        Ok(Expansion { points: Features::new(points, function)?, coefficients })
+    }
+
+    /// f at rows (n, d): (n, k).
+    pub(crate) fn at(&self, x: &Tensor) -> Result<Tensor> {
+        let (m, outputs) = (self.points.len(), self.coefficients.dims()[1]);
+        let (mut parts, mut coefficients) = (Vec::new(), Vec::new());
+        for start in (0..m).step_by(4 * TILE) {
+            let end = (start + 4 * TILE).min(m);
+            parts.push(self.points.part(start..end)?);
+            coefficients.push(self.coefficients.try_narrow(0, start, end - start)?);
+        }
+        product(&self.points.beside(x)?, &parts, &coefficients, outputs)
+    }
+
+    /// The points.
+    pub(crate) fn points(&self) -> &Tensor {
+        self.points.rows()
+    }
+
+    /// The coefficients (m, k).
+    pub(crate) fn coefficients(&self) -> &Tensor {
+        &self.coefficients
+    }
+
+    /// The kernel.
+    pub(crate) fn function(&self) -> &KernelFunction {
+        self.points.function()
+    }
+
+    /// Number of features.
+    pub(crate) fn width(&self) -> usize {
+        self.points().dims()[1]
+    }
+
+    /// Type of the numbers.
+    pub(crate) fn dtype(&self) -> DType {
+        self.points.dtype()
+    }
+
+    /// Writes everything into a record.
+    pub(crate) fn write(&self, record: &mut Record) {
+        self.function().write(record);
+        record.put_tensor("points", self.points());
+        record.put_tensor("coefficients", &self.coefficients);
+    }
+
+    /// Reads what [`Expansion::write`] wrote.
+    pub(crate) fn read(record: &Record, custom: Option<&KernelFunction>) -> Result<Expansion> {
+        let (points, coefficients) = (record.tensor("points")?, record.tensor("coefficients")?);
+        let fits = points.rank() == 2 && coefficients.rank() == 2 && points.dims()[0] == coefficients.dims()[0];
+        if !fits || !points.dtype().is_float() || points.dtype() != coefficients.dtype() {
+            return Err(record.wrong("coefficients", "a matrix with a row per point"));
+        }
+        Expansion::new(KernelFunction::read(record, custom)?, points, coefficients)
+    }
+}

@@ -1,0 +1,152 @@
+//! Whole kernel matrices, tile by tile, on all cores.
+
+use std::sync::{Mutex, PoisonError};
+
+use tove_tensor::linalg::eigh;
+use tove_tensor::pool::parallel_for;
+use tove_tensor::{Tensor, TryOps, TryUnary};
+
+use super::{Features, KernelFunction, Part};
+use crate::{LearnError, Real, Result, with_real};
+
+/// Rows and columns of a tile.
+pub(super) const TILE: usize = 256;
+
+/// K with K\[i, j\] = k(xᵢ, zⱼ), for x (n, d) and z (m, d), in the precision of x.
+pub fn kernel_matrix(kernel: &KernelFunction, x: &Tensor, z: &Tensor) -> Result<Tensor> {
+    let (&[n, d], &[m, e]) = (x.dims(), z.dims()) else {
+        let shape = if x.rank() == 2 { z.shape() } else { x.shape() };
+        return Err(LearnError::NotTable { shape: shape.to_string() });
+    };
+    if d != e {
+        let problem = format!("rows of {d} and of {e} numbers; both need the same columns");
+        return Err(LearnError::parameter("kernel_matrix", problem));
+    }
+    if !x.dtype().is_float() {
+        return Err(LearnError::parameter("kernel_matrix", format!("rows of type {}; give f32 or f64", x.dtype())));
+    }
+    let z = z.to_dtype(x.dtype());
+    let right = Features::new(&z, kernel.clone())?;
+    let left = right.beside(x)?;
+    let columns = parts(&right)?;
+    with_real!(x.dtype(), T => {
+        let mut out = vec![<T as Real>::ZERO; n * m];
+        let bands: Vec<Mutex<&mut [T]>> = out.chunks_mut((TILE * m).max(1)).map(Mutex::new).collect();
+        over_tasks(bands.len(), |band| {
+            let a = left.part(range(band, n))?;
+            let mut out = bands[band].lock().unwrap_or_else(PoisonError::into_inner);
+            for (tile, b) in columns.iter().enumerate() {
+                let block = left.block(&a, b)?;
+                for (row, values) in block.as_slice::<T>()?.chunks_exact(b.len().max(1)).enumerate() {
+                    out[row * m + tile * TILE..][..b.len()].copy_from_slice(values);
+                }
+            }
+            Ok(())
+        })?;
+        drop(bands);
+        Ok(Tensor::try_from_vec(out, [n, m])?)
+    })
+}
+
+/// K C for the kernel matrix K of `left` with `parts`, and coefficients C (m, k) cut like the parts; K is never stored whole.
+pub(crate) fn product(left: &Features, parts: &[Part], coefficients: &[Tensor], outputs: usize) -> Result<Tensor> {
+    let n = left.len();
+    with_real!(left.dtype(), T => {
+        let mut out = vec![<T as Real>::ZERO; n * outputs];
+        let bands: Vec<Mutex<&mut [T]>> = out.chunks_mut((TILE * outputs).max(1)).map(Mutex::new).collect();
+        over_tasks(bands.len(), |band| {
+            let a = left.part(range(band, n))?;
+            let mut out = bands[band].lock().unwrap_or_else(PoisonError::into_inner);
+            for (b, c) in parts.iter().zip(coefficients) {
+                let sums = left.block(&a, b)?.try_matmul(c)?;
+                out.iter_mut().zip(sums.as_slice::<T>()?).for_each(|(out, &sum)| *out += sum);
+            }
+            Ok(())
+        })?;
+        drop(bands);
+        Ok(Tensor::try_from_vec(out, [n, outputs])?)
+    })
+}
+
+/// The kernel matrix (n, n) of the rows at these places, in single precision: the upper half is computed, the lower copied.
+pub(crate) fn symmetric_f32(features: &Features, places: &[usize]) -> Result<Vec<f32>> {
+    let n = places.len();
+    let mut out = vec![0.0f32; n * n];
+    let bands: Vec<Mutex<&mut [f32]>> = out.chunks_mut((TILE * n).max(1)).map(Mutex::new).collect();
+    // The longest bands first, so that the cores end together.
+    over_tasks(bands.len(), |band| {
+        let a = features.part(places[range(band, n)].iter().copied())?;
+        let mut out = bands[band].lock().unwrap_or_else(PoisonError::into_inner);
+        for start in (band * TILE..n).step_by(TILE) {
+            let own = start == band * TILE;
+            let other = if own { None } else { Some(features.part(places[range(start / TILE, n)].iter().copied())?) };
+            let b = other.as_ref().unwrap_or(&a);
+            let block = features.block(&a, b)?;
+            with_real!(block.dtype(), T => {
+                for (row, values) in block.as_slice::<T>()?.chunks_exact(b.len()).enumerate() {
+                    let out = &mut out[row * n + start..][..b.len()];
+                    out.iter_mut().zip(values).for_each(|(out, value)| *out = value.f64() as f32);
+                }
+            });
+        }
+        Ok(())
+    })?;
+    drop(bands);
+    mirror(&mut out, n);
+    Ok(out)
+}
+
+/// Copies what lies above the diagonal to below it, in squares that stay in the cache.
+fn mirror(matrix: &mut [f32], n: usize) {
+    const SQUARE: usize = 32;
+    for top in (0..n).step_by(SQUARE) {
+        for left in (0..=top).step_by(SQUARE) {
+            for row in top..(top + SQUARE).min(n) {
+                for column in left..(left + SQUARE).min(row) {
+                    matrix[row * n + column] = matrix[column * n + row];
+                }
+            }
+        }
+    }
+}
+
+/// All rows, cut into tiles.
+fn parts(features: &Features) -> Result<Vec<Part>> {
+    let n = features.len();
+    (0..n.div_ceil(TILE)).map(|tile| features.part(range(tile, n))).collect()
+}
+
+fn range(tile: usize, n: usize) -> std::ops::Range<usize> {
+    tile * TILE..((tile + 1) * TILE).min(n)
+}
+
+/// Runs tasks on all cores; the first error, if there is one.
+pub(crate) fn over_tasks(tasks: usize, body: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+    let failure = Mutex::new(None);
+    parallel_for(tasks, &|task| {
+        if let Err(error) = body(task) {
+            *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        }
+    });
+    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+/// The smallest eigenvalue of a symmetric matrix.
+///
+/// ```
+/// let k = tove_tensor::Tensor::from([[0.0, 1.0], [1.0, 0.0]]);
+/// assert!((tove_learn::kernel::smallest_eigenvalue(&k)? + 1.0).abs() < 1e-15);
+/// # Ok::<(), tove_learn::LearnError>(())
+/// ```
+pub fn smallest_eigenvalue(k: &Tensor) -> Result<f64> {
+    let values = eigh(k)?.values.to_f64_vec();
+    Ok(values.into_iter().fold(f64::INFINITY, f64::min))
+}
+
+/// Whether a matrix is symmetric and positive semidefinite, both up to `tolerance` times its largest entry: what a kernel
+/// must be for margins and ridge regression to have one solution.
+pub fn is_psd(k: &Tensor, tolerance: f64) -> Result<bool> {
+    let asymmetry = k.try_sub(&k.try_swap_axes(0, 1)?)?.try_abs()?.try_max()?.to_f64_vec()[0];
+    let size = k.try_abs()?.try_max()?.to_f64_vec()[0];
+    Ok(asymmetry <= tolerance * size && smallest_eigenvalue(k)? >= -tolerance * size.max(1.0))
+}

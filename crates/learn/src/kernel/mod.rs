@@ -1,0 +1,41 @@
+//! Kernels k(x, z): inner products of features that are never written out, and ridge regression with them.
+//!
+//! | kernel | k(x, z) |
+//! |---|---|
+//! | linear | xᵀz |
+//! | poly | (γ xᵀz + c₀)^degree |
+//! | rbf | exp(−γ ‖x − z‖²) |
+//! | sigmoid | tanh(γ xᵀz + c₀), which is not always positive semidefinite |
+//! | custom | any function of two rows |
+//!
+//! Kernel matrices come from blocked matrix products. For the RBF kernel ‖x − z‖² = ‖x‖² + ‖z‖² − 2xᵀz loses digits when
+//! points lie far from the origin or close together; so the centre of the data is taken off first, and distances that are
+//! small beside the norms are computed anew from the differences.
+//!
+//! ```
+//! use tove_learn::kernel::{KernelFunction, is_psd, kernel_matrix};
+//! use tove_tensor::Tensor;
+//! let x = Tensor::from([[0.0, 0.0], [3.0, 4.0]]);
+//! let k = kernel_matrix(&KernelFunction::Rbf { gamma: 0.1 }, &x, &x)?;
+//! assert!((k.at::<f64>(&[0, 1]) - (-2.5f64).exp()).abs() < 1e-15);
+//! assert!(is_psd(&k, 1e-10)?);
+//! let k = kernel_matrix(&KernelFunction::custom(|x, z| x[0] * z[0]), &x, &x)?;
+//! assert_eq!(k.to_vec::<f64>(), [0.0, 0.0, 0.0, 9.0]);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+mod block;
+mod expansion;
+mod function;
+mod gamma;
+mod matrix;
+mod ridge;
+mod transform;
+
+pub(crate) use block::{Features, Part};
+pub(crate) use expansion::Expansion;
+pub use function::{KernelFunction, KernelKind};
+pub use gamma::Gamma;
+pub use matrix::{is_psd, kernel_matrix, smallest_eigenvalue};
+pub(crate) use matrix::{over_tasks, symmetric_f32};
+pub use ridge::{FittedKernelRidge, KernelRidge};

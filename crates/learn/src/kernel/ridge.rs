@@ -1,0 +1,188 @@
+//! Kernel ridge regression.
+//!
+//! min ½ Σ wᵢ (yᵢ − f(xᵢ))² + (α/2) ‖f‖² over functions f(x) = Σⱼ k(x, xⱼ) cⱼ has the solution c = (K + α I)⁻¹ y; with weights
+//! c = S (S K S + α I)⁻¹ S y, where S = diag(√w). The matrix is positive definite, so it is factored by Cholesky. With the
+//! linear kernel the predictions are those of ridge regression without an intercept, at the cost of n³/3 in place of n d².
+
+use tove_optim::settings::Hyperparameters;
+use tove_tensor::linalg::{Triangle, lstsq};
+use tove_tensor::{DType, Tensor, TryLinalg, TryOps};
+
+use super::expansion::Expansion;
+use super::{Gamma, KernelFunction, KernelKind, kernel_matrix};
+use crate::{Abilities, Fit, Model, Real, Record, Restore, Result, Rows, Samples, Summary, Task, with_real};
+
+/// Ridge regression in the space of a kernel; one or several outputs.
+///
+/// ```
+/// use tove_learn::{Fit, Predict, kernel::{KernelKind, KernelRidge}};
+/// use tove_tensor::Tensor;
+/// let (x, y) = (Tensor::from([[0.0], [1.0], [2.0]]), Tensor::from([0.0, 1.0, 0.0]));
+/// let model = KernelRidge::default().kernel(KernelKind::Rbf).gamma(Some(2.0)).alpha(1e-9).fit(&x, &y)?;
+/// assert!((model.predict(&Tensor::from([[1.0]]))?.item::<f64>() - 1.0).abs() < 1e-6);
+/// # Ok::<(), tove_learn::LearnError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "KernelRidge")]
+pub struct KernelRidge {
+    /// Strength of the penalty.
+    #[hyper(default = 1.0, range = "[0, inf)")]
+    pub alpha: f64,
+    /// The kernel.
+    #[hyper(default = KernelKind::Linear)]
+    pub kernel: KernelKind,
+    /// γ of the kernel; 1/d if none is given.
+    #[hyper(default = None, range = "[0, inf)")]
+    pub gamma: Option<f64>,
+    /// Degree of the polynomial kernel.
+    #[hyper(default = 3, range = "[0, 64]")]
+    pub degree: usize,
+    /// c₀ of the polynomial and the sigmoid kernel.
+    #[hyper(default = 1.0)]
+    pub coef0: f64,
+}
+
+/// A fitted [`KernelRidge`].
+#[derive(Clone, Debug)]
+pub struct FittedKernelRidge {
+    settings: KernelRidge,
+    expansion: Expansion,
+    /// Whether the targets were a matrix, so that predictions are.
+    several: bool,
+    summary: Summary,
+}
+
+impl FittedKernelRidge {
+    /// The coefficients c of the samples: (n), or (n, m) for several outputs.
+    pub fn dual_coef(&self) -> Result<Tensor> {
+        self.shaped(self.expansion.coefficients())
+    }
+
+    /// The kernel with its numbers.
+    pub fn kernel(&self) -> &KernelFunction {
+        self.expansion.function()
+    }
+
+    fn shaped(&self, columns: &Tensor) -> Result<Tensor> {
+        Ok(if self.several { columns.clone() } else { columns.try_reshape([columns.dims()[0]])? })
+    }
+
+    /// Reads a record of a model with a kernel of the user's own, which is given again.
+    pub fn restore_with(record: &Record, kernel: Option<&KernelFunction>) -> Result<FittedKernelRidge> {
+        record.expect(KernelRidge::NAME, 1)?;
+        let mut settings = KernelRidge::default();
+        settings.load_json(record.get("settings")?)?;
+        let expansion = Expansion::read(record, kernel)?;
+        let several = record.switch("several")?;
+        if !several && expansion.coefficients().dims()[1] != 1 {
+            return Err(record.wrong("several", "true, as the coefficients have several columns"));
+        }
+        Ok(FittedKernelRidge { settings, expansion, several, summary: Summary::read(record)? })
+    }
+}
+
+impl KernelRidge {
+    /// Fits with a kernel of the user's own in place of the named one.
+    pub fn fit_with(&self, kernel: &KernelFunction, samples: &Samples) -> Result<FittedKernelRidge> {
+        self.validate()?;
+        self.solve(kernel.clone(), samples)
+    }
+
+    fn solve(&self, function: KernelFunction, samples: &Samples) -> Result<FittedKernelRidge> {
+        let x = samples.x().dense(Self::NAME)?;
+        let (n, several) = (samples.len(), samples.y().rank() == 2);
+        let roots = samples.weights().map(|w| w.to_f64_vec().into_iter().map(f64::sqrt).collect::<Vec<_>>());
+        let outputs = samples.y().numel() / n;
+        let matrix = with_real!(x.dtype(), T => {
+            let mut k = kernel_matrix(&function, x, x)?.into_vec::<T>()?;
+            for (i, row) in k.chunks_exact_mut(n).enumerate() {
+                if let Some(roots) = &roots {
+                    row.iter_mut().zip(roots).for_each(|(k, root)| *k *= T::of(root * roots[i]));
+                }
+                row[i] += T::of(self.alpha);
+            }
+            Tensor::try_from_vec(k, [n, n])?
+        });
+        let scale = |values: Vec<f64>| match &roots {
+            None => values,
+            Some(roots) => values.iter().enumerate().map(|(place, value)| value * roots[place / outputs]).collect(),
+        };
+        let right = Tensor::try_from_vec(scale(samples.y().to_f64_vec()), [n, outputs])?.to_dtype(x.dtype());
+        let mut summary = Summary::exact();
+        let solution = match matrix.try_cholesky() {
+            Ok(factor) => {
+                let half = factor.try_triangular_solve(&right, Triangle::LOWER)?;
+                factor.try_triangular_solve(&half, Triangle::LOWER.transposed())?
+            }
+            Err(error) if error.is_data() => {
+                summary.warn(format!(
+                    "{}: K + alpha I is singular; the shortest least-squares solution was taken: raise `alpha`",
+                    Self::NAME
+                ));
+                lstsq(&matrix, &right, None)?.solution
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let dual = Tensor::try_from_vec(scale(solution.to_f64_vec()), [n, outputs])?;
+        let expansion = Expansion::new(function, x, &dual)?;
+        Ok(FittedKernelRidge { settings: self.clone(), expansion, several, summary })
+    }
+}
+
+impl Fit for KernelRidge {
+    type Fitted = FittedKernelRidge;
+    const NAME: &'static str = "KernelRidge";
+    const TASK: Task = Task::Regression;
+    const ABILITIES: Abilities = Abilities { weights: true, several: true, ..Abilities::PLAIN };
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedKernelRidge> {
+        let gamma = self.gamma.map_or(Gamma::Auto, Gamma::Value);
+        let x = samples.x().dense(Self::NAME)?;
+        self.solve(self.kernel.function(self.degree, gamma, self.coef0, x, None)?, samples)
+    }
+}
+
+impl Model for FittedKernelRidge {
+    fn name(&self) -> &'static str {
+        KernelRidge::NAME
+    }
+
+    fn task(&self) -> Task {
+        Task::Regression
+    }
+
+    fn width(&self) -> usize {
+        self.expansion.width()
+    }
+
+    fn dtype(&self) -> DType {
+        self.expansion.dtype()
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        self.settings.to_json()
+    }
+
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        self.shaped(&self.expansion.at(x.dense(self.name())?)?)
+    }
+
+    fn record(&self) -> Record {
+        let mut record = Record::new(self.name(), 1);
+        record.put("settings", self.settings());
+        record.put("several", self.several);
+        self.summary.write(&mut record);
+        self.expansion.write(&mut record);
+        record
+    }
+}
+
+impl Restore for FittedKernelRidge {
+    fn restore(record: &Record) -> Result<FittedKernelRidge> {
+        FittedKernelRidge::restore_with(record, None)
+    }
+}
