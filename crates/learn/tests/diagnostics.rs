@@ -337,7 +337,7 @@ fn g13_noise_bias_and_variance_sum_to_the_error() {
     }
     // Bias falls (until it is nothing but the noise of the experiment), variance rises.
     assert!(parts.windows(2).all(|two| two[1].variance > two[0].variance), "{parts:?}");
-    assert!(parts.windows(2).all(|two| two[1].bias < two[0].bias + 2.0 * two[1].variance / 2000.0), "{parts:?}");
+    assert!(parts.windows(2).all(|two| two[1].bias < two[0].bias + 4.0 * two[1].variance / 2000.0), "{parts:?}");
     assert!(parts[0].bias > 100.0 * parts[3].bias);
     // So the error is smallest in between.
     let best = (0..6).min_by(|&a, &b| parts[a].error.total_cmp(&parts[b].error)).unwrap();

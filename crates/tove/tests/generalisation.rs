@@ -9,6 +9,7 @@ use tove_learn::diagnostics::{Fitness, Loss, diagnose_fit};
 use tove_learn::ensemble::{average_probabilities, vote};
 use tove_learn::linear::LinearRegression;
 use tove_learn::selection::{KFold, Scorer, Train, learning_curve};
+use tove_nn::Task;
 
 /// Two moons with a fifth of the labels wrong.
 fn noisy(count: usize, seed: u64) -> TensorDataset {
@@ -92,7 +93,7 @@ impl Dataset for Jittered {
     fn len(&self) -> usize {
         self.0.len()
     }
-    fn batch(&self, indices: &[usize], key: Key) -> Result<Batch, DataError> {
+    fn batch(&self, indices: &[usize], key: Key) -> std::result::Result<Batch, DataError> {
         let batch = self.0.batch(indices, key)?;
         let noise = key.fold(1).normal([indices.len(), 2], DType::F32) * self.1;
         Ok(Batch { x: batch.x + noise, y: batch.y })

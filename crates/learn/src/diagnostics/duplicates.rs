@@ -100,9 +100,9 @@ pub fn duplicates(sets: &Sets) -> Result<DuplicateReport> {
         .collect();
     let within = keyed.iter().zip(&known).map(|(rows, known)| rows.len() - known.len()).collect();
     let mut across = Vec::new();
-    for later in 0..keyed.len() {
-        for earlier in 0..later {
-            let there = keyed[later].iter().enumerate().filter(|(_, row)| known[earlier].contains_key(&row[..]));
+    for (later, rows) in keyed.iter().enumerate() {
+        for (earlier, known) in known[..later].iter().enumerate() {
+            let there = rows.iter().enumerate().filter(|(_, row)| known.contains_key(&row[..]));
             across.push((earlier, later, there.map(|(place, _)| place).collect()));
         }
     }

@@ -3,7 +3,7 @@
 //! The rule, with e the mean error on the samples learnt from, v that on the samples left out (cross-validation), and c the
 //! error left out of the best constant:
 //!
-//! - **overfitted** if v − e exceeds a tenth of c, and twice its standard error over the folds;
+//! - **overfitted** if v − e exceeds a quarter of c, and twice its standard error over the folds (unless it exceeds c itself);
 //! - else **underfitted** if e exceeds half of c, or, where an attainable error is given, one and a half times that;
 //! - else **fitted**.
 //!
@@ -107,7 +107,7 @@ pub fn diagnose_fit(
     let gap_error = (spread / (k - 1.0).max(1.0) / k).sqrt();
     let gap = left_out - own;
     // A gap as large as the constant's error is overfitting however much it varies between folds.
-    let flexible = gap > 0.1 * constant && (gap > 2.0 * gap_error || gap > constant);
+    let flexible = gap > 0.25 * constant && (gap > 2.0 * gap_error || gap > constant);
     let fitness = match attainable {
         _ if flexible => Fitness::Overfitted,
         Some(attainable) if own > 1.5 * attainable => Fitness::Underfitted,

@@ -5,7 +5,7 @@ import pathlib
 
 import numpy as np
 import sklearn
-from sklearn import datasets, dummy, model_selection as ms
+from sklearn import datasets, dummy, linear_model, model_selection as ms, pipeline, preprocessing
 
 out = {"versions": {"scikit-learn": sklearn.__version__, "numpy": np.__version__}}
 
@@ -42,6 +42,17 @@ table = search.cv_results_
 out["grid"] = {"mean": table["mean_test_score"].tolist(), "std": table["std_test_score"].tolist(), "rank": table["rank_test_score"].tolist()}
 x, y = datasets.load_iris(return_X_y=True)
 out["predict"] = ms.cross_val_predict(dummy.DummyClassifier(), x[20:], y[20:], cv=ms.KFold(3)).tolist()
+
+# A grid over a pipeline with a real estimator, learning and validation curves without shuffling.
+x, y = datasets.load_diabetes(return_X_y=True)
+steps = pipeline.Pipeline([("scale", preprocessing.StandardScaler()), ("ridge", linear_model.Ridge())])
+grid = {"ridge__alpha": [0.1, 10.0, 1000.0], "scale__with_mean": [True, False]}
+search = ms.GridSearchCV(steps, grid, cv=ms.KFold(5), scoring="neg_mean_squared_error").fit(x, y)
+table = search.cv_results_
+out["pipeline"] = {"mean": table["mean_test_score"].tolist(), "std": table["std_test_score"].tolist(), "rank": table["rank_test_score"].tolist(),
+                   "best": int(search.best_index_), "predict": search.predict(x[:10]).tolist()}
+own, left = ms.validation_curve(steps, x, y, param_name="ridge__alpha", param_range=[0.1, 1000.0], cv=ms.KFold(4), scoring="r2")
+out["validation_curve"] = {"train": own.tolist(), "test": left.tolist()}
 
 path = pathlib.Path(__file__).parent.parent / "fixtures" / "selection.json"
 path.write_text(json.dumps(out))
