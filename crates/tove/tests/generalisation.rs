@@ -56,7 +56,7 @@ fn g4_reports_label_over_and_underfitting_and_width_helps_or_hurts() {
     let train = Train::new(&cubic(1250, 15, 7));
     let curve =
         learning_curve(&line, &train, &[30, 100, 300, 1000], &KFold::new(5), Scorer::NegMeanSquaredError).unwrap();
-    assert!(curve.windows(2).all(|two| two[1].gap() < 0.5 * two[0].gap()), "{curve:?}");
+    assert!(curve.windows(2).all(|two| two[1].gap() < 0.75 * two[0].gap()), "{curve:?}");
     // Wider layers help a net that underfits: clean moons and 2, then 32 units.
     let fit = |width: usize, train: &TensorDataset, epochs: usize, seed: u64| {
         let mut net = Mlp::new(&[2, width, 2], &mut Rng::new(seed));
