@@ -16,6 +16,8 @@
 //! | [`baseline`] | constant predictions |
 //! | [`logistic`] | logistic and softmax regression, and the formulae behind them |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
+//! | [`diagnostics`] | drift, dependence, duplicates, over- and underfitting, risk, bias and variance |
+//! | [`ensemble`] | bagging, voting, averages of models |
 //! | [`probability`] | distributions, likelihoods, posteriors |
 //! | [`features`] | scaling, gaps, codes, selection of features |
 //! | [`pipeline`] | steps joined into one estimator, transformers side by side |
@@ -27,6 +29,8 @@
 pub mod baseline;
 pub mod contract;
 mod csr;
+pub mod diagnostics;
+pub mod ensemble;
 mod error;
 mod estimator;
 pub mod features;

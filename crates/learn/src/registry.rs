@@ -120,6 +120,10 @@ const COMPOSED: &[(&str, Restorer)] = &[
     // -- pipelines --
     ("Pipeline", |record| Ok(Box::new(crate::pipeline::FittedPipeline::restore(record)?))),
     // -- ensembles --
+    ("BaggingRegressor", |record| Ok(Box::new(crate::ensemble::FittedEnsemble::restore(record)?))),
+    ("BaggingClassifier", |record| Ok(Box::new(crate::ensemble::FittedEnsemble::restore(record)?))),
+    ("VotingRegressor", |record| Ok(Box::new(crate::ensemble::FittedEnsemble::restore(record)?))),
+    ("VotingClassifier", |record| Ok(Box::new(crate::ensemble::FittedEnsemble::restore(record)?))),
 ];
 
 /// Transformations made of others.

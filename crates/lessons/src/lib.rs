@@ -7,6 +7,7 @@ pub mod collapse;
 pub mod convolution;
 pub mod depth;
 pub mod log_sum_exp;
+pub mod memoriser;
 pub mod printed_forms;
 pub mod program;
 pub mod tangent_matrices;

@@ -103,10 +103,8 @@ pub(super) fn extremes(x: &Rows) -> Result<(Vec<f64>, Vec<f64>)> {
         high[column] = high[column].max(value);
         stored[column] += 1;
     })?;
-    for column in 0..width {
-        if stored[column] < x.len() {
-            (low[column], high[column]) = (low[column].min(0.0), high[column].max(0.0));
-        }
+    for ((low, high), _) in low.iter_mut().zip(&mut high).zip(&stored).filter(|(_, stored)| **stored < x.len()) {
+        (*low, *high) = (low.min(0.0), high.max(0.0)); // a zero that is not stored
     }
     Ok((low, high))
 }

@@ -27,4 +27,4 @@ pub use chain::{Chain, FittedChain};
 pub use columns::{ColumnTransformer, FeatureUnion, FittedColumnTransformer, Remainder};
 pub use pipeline::{FittedPipeline, Pipeline};
 
-pub(crate) use parts::dotted;
+pub(crate) use parts::{dotted, no_part};

@@ -14,7 +14,7 @@ pub(crate) fn dotted<'a, T: 'a>(name: &'a str, entries: Vec<(String, T)>) -> imp
 
 /// A name that belongs to no part; suggests the nearest one.
 #[cold]
-pub(super) fn no_part(who: &'static str, name: &str, names: &[String]) -> LearnError {
+pub(crate) fn no_part(who: &'static str, name: &str, names: &[String]) -> LearnError {
     let head = name.split('.').next().unwrap_or(name);
     let nearest = names.iter().map(|known| (edits(known, head), known)).min();
     let fix = match nearest {

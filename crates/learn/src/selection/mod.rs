@@ -58,5 +58,4 @@ pub use split::{Parts, Size, Split, Test, Train, Validation, train_test_split, t
 pub use table::{SearchResult, Trial};
 pub use validate::{CrossValidation, FoldReport, Folded, cross_val_predict, cross_val_score, cross_validate};
 
-pub(crate) use folds::order;
 pub(crate) use plan::in_parallel;

@@ -1,0 +1,218 @@
+//! Fitted ensembles of any kind.
+
+use tove_tensor::{DType, Tensor, TryOps};
+
+use super::average::{average, average_probabilities, vote};
+use crate::features::take_columns;
+use crate::selection::in_parallel;
+use crate::{Labels, LearnError, Model, Predict, Record, Restore, Result, Rows, Summary, Task, restore};
+
+/// One model of an ensemble.
+pub(super) struct Member {
+    pub model: Box<dyn Model>,
+    /// The columns it looks at; all without a list.
+    pub columns: Option<Vec<usize>>,
+}
+
+impl Member {
+    pub(super) fn rows(&self, x: &Rows) -> Result<Rows> {
+        match &self.columns {
+            None => Ok(x.clone()),
+            Some(columns) => take_columns(x, columns),
+        }
+    }
+}
+
+/// Models that answer together.
+pub struct FittedEnsemble {
+    pub(super) name: &'static str,
+    pub(super) members: Vec<Member>,
+    pub(super) weights: Option<Vec<f64>>,
+    /// Whether classes are voted on; otherwise probabilities are averaged where there are any.
+    pub(super) hard: bool,
+    pub(super) task: Task,
+    pub(super) classes: Vec<i64>,
+    pub(super) width: usize,
+    pub(super) dtype: DType,
+    pub(super) settings: serde_json::Value,
+    pub(super) summary: Summary,
+    pub(super) oob: Option<f64>,
+}
+
+/// The names an ensemble can have.
+pub(super) const NAMES: [&str; 4] = ["BaggingRegressor", "BaggingClassifier", "VotingRegressor", "VotingClassifier"];
+
+impl FittedEnsemble {
+    /// The models.
+    pub fn models(&self) -> Vec<&dyn Model> {
+        self.members.iter().map(|member| &*member.model).collect()
+    }
+
+    /// The score on samples that models did not see: R² or accuracy; none unless asked for.
+    pub fn oob_score(&self) -> Option<f64> {
+        self.oob
+    }
+
+    /// An answer of each model.
+    fn answers(&self, x: &Rows, ask: impl Fn(&dyn Model, &Rows) -> Result<Tensor> + Sync) -> Result<Vec<Tensor>> {
+        let work = |i: usize| ask(&*self.members[i].model, &self.members[i].rows(x)?);
+        in_parallel(self.members.len(), work).into_iter().collect()
+    }
+
+    /// The probabilities of a model in the places of the ensemble's classes: a bootstrap sample may lack a class.
+    pub(super) fn spread(classes: &[i64], model: &dyn Model, x: &Rows, hard: bool) -> Result<Tensor> {
+        let own = model.classes();
+        let found = if hard { Err(()) } else { model.proba_rows(x).map_err(|_| ()) };
+        let found = match found {
+            Ok(found) if own == classes => return Ok(found),
+            Ok(found) => found,
+            Err(()) => Labels::of("ensemble", &model.predict(x)?).map(|labels| {
+                let m = own.len();
+                let place = |code: usize| own.binary_search(&labels.classes()[code]).unwrap_or(0);
+                let mut rows = vec![0.0f64; labels.codes().len() * m];
+                labels.codes().iter().enumerate().for_each(|(row, &code)| rows[row * m + place(code)] = 1.0);
+                Tensor::from_vec(rows, [labels.codes().len(), m]).to_dtype(model.dtype())
+            })?,
+        };
+        if own == classes {
+            return Ok(found);
+        }
+        let (n, m, dtype) = (found.dims()[0], classes.len(), found.dtype());
+        let mut rows = vec![0.0; n * m];
+        for (row, values) in found.to_f64_vec().chunks(own.len()).enumerate() {
+            for (class, value) in own.iter().zip(values) {
+                if let Ok(place) = classes.binary_search(class) {
+                    rows[row * m + place] = *value;
+                }
+            }
+        }
+        Ok(Tensor::try_from_vec(rows, [n, m])?.to_dtype(dtype))
+    }
+}
+
+impl Model for FittedEnsemble {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn task(&self) -> Task {
+        self.task
+    }
+
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn takes_missing(&self) -> bool {
+        self.members.iter().all(|member| member.model.takes_missing())
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        self.settings.clone()
+    }
+
+    fn classes(&self) -> &[i64] {
+        &self.classes
+    }
+
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        let weights = self.weights.as_deref();
+        match self.task {
+            Task::Regression => average(&self.answers(x, |model, x| model.predict(x))?, weights),
+            Task::Classification if self.hard => vote(&self.answers(x, |model, x| model.predict(x))?, weights),
+            Task::Classification => {
+                let best = self.proba_rows(x)?.try_argmax(1)?.to_vec::<i64>();
+                Ok(Labels::decode(&self.classes, best.into_iter().map(|code| code as usize)))
+            }
+        }
+    }
+
+    fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
+        if self.task == Task::Regression || (self.hard && self.name == "VotingClassifier") {
+            let fix = "use `predict`, or soft voting of classifiers";
+            return Err(LearnError::unsupported(self.name, "gives no probabilities", fix));
+        }
+        let spread = |model: &dyn Model, x: &Rows| FittedEnsemble::spread(&self.classes, model, x, self.hard);
+        average_probabilities(&self.answers(x, spread)?, self.weights.as_deref())
+    }
+
+    fn record(&self) -> Record {
+        let mut record = Record::new(self.name, 1);
+        record.put("settings", self.settings.clone());
+        record.put("width", self.width);
+        record.put("single", self.dtype == DType::F32);
+        record.put("hard", self.hard);
+        record.put("members", self.members.len());
+        record.put_tensor("classes", &Tensor::from_slice(&self.classes));
+        if let Some(weights) = &self.weights {
+            record.put_tensor("weights", &Tensor::from_slice(weights));
+        }
+        if let Some(oob) = self.oob {
+            record.put_real("oob", oob);
+        }
+        for (number, member) in self.members.iter().enumerate() {
+            record.put_part(&format!("model.{number}"), member.model.record());
+            if let Some(columns) = &member.columns {
+                let columns: Vec<i64> = columns.iter().map(|&column| column as i64).collect();
+                record.put_tensor(&format!("columns.{number}"), &Tensor::from_slice(&columns));
+            }
+        }
+        record
+    }
+}
+
+impl Restore for FittedEnsemble {
+    fn restore(record: &Record) -> Result<FittedEnsemble> {
+        let Some(name) = NAMES.into_iter().find(|name| *name == record.kind()) else {
+            return Err(record.wrong("kind", "that of an ensemble"));
+        };
+        record.expect(name, 1)?;
+        let width = record.count("width")?;
+        let mut members = Vec::new();
+        for number in 0..record.count("members")? {
+            let model = restore(&record.part(&format!("model.{number}"))?)?; // an absent one ends the loop
+            let inside = |column: i64| usize::try_from(column).ok().filter(|&column| column < width);
+            let columns: Option<Vec<usize>> = match record.integers(&format!("columns.{number}")) {
+                Err(_) => None,
+                Ok(list) => {
+                    let list: Option<Vec<usize>> = list.into_iter().map(inside).collect();
+                    Some(list.ok_or_else(|| record.wrong("columns", "a list of columns"))?)
+                }
+            };
+            if model.width() != columns.as_ref().map_or(width, Vec::len) {
+                return Err(record.wrong("width", "that of the models"));
+            }
+            members.push(Member { model, columns });
+        }
+        let task = if name.ends_with("Regressor") { Task::Regression } else { Task::Classification };
+        let classes = record.integers("classes")?;
+        if members.is_empty() || members.iter().any(|m| m.model.task() != task) || !classes.is_sorted_by(|a, b| a < b) {
+            return Err(record.wrong("members", "models of one task"));
+        }
+        let weights = record.vector("weights").ok();
+        if weights.as_ref().is_some_and(|weights| weights.len() != members.len()) {
+            return Err(record.wrong("weights", "a number per model"));
+        }
+        Ok(FittedEnsemble {
+            name,
+            weights,
+            members,
+            hard: record.switch("hard")?,
+            task,
+            classes,
+            width,
+            dtype: if record.switch("single")? { DType::F32 } else { DType::F64 },
+            settings: record.get("settings")?.clone(),
+            summary: Summary::exact(),
+            oob: record.real("oob").ok(),
+        })
+    }
+}

@@ -1,0 +1,28 @@
+//! Several models that answer together.
+//!
+//! The mean squared error of the average of k models with errors eᵢ is (1/k) E e² + ((k − 1)/k) E eᵢeⱼ: a k-th of one model's
+//! for independent errors, all of it for equal ones, and in between for errors of positive correlation. So models are made to
+//! differ: by bootstrap samples ([`BaggingRegressor`], [`BaggingClassifier`]), or by being of different kinds
+//! ([`VotingRegressor`], [`VotingClassifier`]). [`average`], [`average_probabilities`] and [`vote`] join models of any kind.
+//!
+//! ```
+//! use tove_learn::ensemble::BaggingRegressor;
+//! use tove_learn::{DummyRegressor, Estimator, Predict, Samples};
+//! use tove_tensor::{DType, Key};
+//! let (x, y) = (Key::new(1).normal([50, 2], DType::F64), Key::new(2).normal([50], DType::F64));
+//! let bagging = BaggingRegressor::new(DummyRegressor::default()).n_estimators(20).oob_score(true).seed(7);
+//! let model = bagging.fit_samples(&Samples::new(&x, &y)?)?;
+//! assert_eq!((model.models().len(), model.predict(&x)?.dims()), (20, &[50][..]));
+//! assert!(model.oob_score().is_some());
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+mod average;
+mod bagging;
+mod fitted;
+mod voting;
+
+pub use average::{average, average_probabilities, ensemble_error, vote};
+pub use bagging::{BaggingClassifier, BaggingRegressor, BaggingSettings};
+pub use fitted::FittedEnsemble;
+pub use voting::{VotingClassifier, VotingRegressor};

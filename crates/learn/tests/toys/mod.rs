@@ -1,0 +1,200 @@
+//! Small estimators that tests of model selection need: a polynomial and a nearest neighbour.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use tove_learn::{Abilities, Fit, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+use tove_optim::settings::Hyperparameters;
+use tove_tensor::{DType, Key, Tensor, TryLinalg};
+
+/// A polynomial of the first feature by least squares, in Chebyshev's basis on [−1, 1].
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "Polynomial")]
+pub struct Polynomial {
+    /// The degree.
+    #[hyper(default = 1, range = "[0, 100]")]
+    pub degree: usize,
+    /// Penalty of the squared coefficients.
+    #[hyper(default = 0.0, range = "[0, inf)")]
+    pub alpha: f64,
+}
+
+pub struct FittedPolynomial {
+    settings: Polynomial,
+    pub coefficients: Vec<f64>,
+    summary: Summary,
+}
+
+fn basis(degree: usize, x: &Tensor) -> Tensor {
+    let (n, d) = (x.dims()[0], x.dims()[1]);
+    let numbers = x.to_f64_vec();
+    let mut rows = Vec::with_capacity(n * (degree + 1));
+    for row in numbers.chunks(d) {
+        let (mut before, mut now) = (1.0, row[0]);
+        for _ in 0..=degree {
+            rows.push(before);
+            (before, now) = (now, 2.0 * row[0] * now - before);
+        }
+    }
+    Tensor::from_vec(rows, [n, degree + 1])
+}
+
+impl Fit for Polynomial {
+    type Fitted = FittedPolynomial;
+    const NAME: &'static str = "Polynomial";
+    const TASK: Task = Task::Regression;
+    const ABILITIES: Abilities = Abilities::PLAIN;
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedPolynomial> {
+        let x = samples.x().dense(Self::NAME)?;
+        if self.degree == 13 {
+            return Err(LearnError::data(Self::NAME, "degree 13 brings bad luck", "choose another"));
+        }
+        let x = basis(self.degree, x);
+        let y = Tensor::from_slice(&samples.targets(Self::NAME)?);
+        let w = if self.alpha > 0.0 {
+            let gram = x.t().matmul(&x) + Tensor::eye(self.degree + 1, DType::F64) * self.alpha;
+            gram.try_solve(&x.t().matmul(&y))?
+        } else {
+            x.try_pinv(None)?.matmul(&y)
+        };
+        Ok(FittedPolynomial { settings: self.clone(), coefficients: w.to_f64_vec(), summary: Summary::exact() })
+    }
+}
+
+impl Model for FittedPolynomial {
+    fn name(&self) -> &'static str {
+        Polynomial::NAME
+    }
+    fn task(&self) -> Task {
+        Task::Regression
+    }
+    fn width(&self) -> usize {
+        1
+    }
+    fn dtype(&self) -> DType {
+        DType::F64
+    }
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+    fn settings(&self) -> serde_json::Value {
+        self.settings.to_json()
+    }
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        let x = basis(self.settings.degree, x.dense("Polynomial")?);
+        Ok(x.matmul(&Tensor::from_slice(&self.coefficients)))
+    }
+    fn record(&self) -> Record {
+        let mut record = Record::new("Polynomial", 1);
+        record.put_tensor("w", &Tensor::from_slice(&self.coefficients));
+        record
+    }
+}
+
+impl Restore for FittedPolynomial {
+    fn restore(record: &Record) -> Result<FittedPolynomial> {
+        let coefficients = record.vector("w")?;
+        let settings = Polynomial::default().degree(coefficients.len() - 1);
+        Ok(FittedPolynomial { settings, coefficients, summary: Summary::exact() })
+    }
+}
+
+/// The label of the nearest sample: learns everything by heart.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "Nearest")]
+pub struct Nearest {
+    /// How many samples are asked.
+    #[hyper(default = 1, range = "[1, 1]")]
+    pub neighbours: usize,
+}
+
+pub struct FittedNearest {
+    x: Vec<f64>,
+    width: usize,
+    y: Vec<i64>,
+    classes: Vec<i64>,
+    summary: Summary,
+}
+
+impl Fit for Nearest {
+    type Fitted = FittedNearest;
+    const NAME: &'static str = "Nearest";
+    const TASK: Task = Task::Classification;
+    const ABILITIES: Abilities = Abilities { several: true, probabilities: true, ..Abilities::PLAIN };
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedNearest> {
+        let labels = tove_learn::Labels::several(Self::NAME, samples.y())?;
+        Ok(FittedNearest {
+            x: samples.x().dense(Self::NAME)?.to_f64_vec(),
+            width: samples.width(),
+            y: labels.codes().iter().map(|&code| labels.classes()[code]).collect(),
+            classes: labels.classes().to_vec(),
+            summary: Summary::exact(),
+        })
+    }
+}
+
+impl Model for FittedNearest {
+    fn name(&self) -> &'static str {
+        Nearest::NAME
+    }
+    fn task(&self) -> Task {
+        Task::Classification
+    }
+    fn width(&self) -> usize {
+        self.width
+    }
+    fn dtype(&self) -> DType {
+        DType::F64
+    }
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+    fn settings(&self) -> serde_json::Value {
+        serde_json::json!({})
+    }
+    fn classes(&self) -> &[i64] {
+        &self.classes
+    }
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        let x = x.dense(Nearest::NAME)?.to_f64_vec();
+        let nearest = |row: &[f64]| {
+            let distance = |other: &[f64]| row.iter().zip(other).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+            let mut best = (f64::INFINITY, 0);
+            for (place, other) in self.x.chunks(self.width).enumerate() {
+                if distance(other) < best.0 {
+                    best = (distance(other), place);
+                }
+            }
+            self.y[best.1]
+        };
+        Ok(Tensor::from_slice(&x.chunks(self.width).map(nearest).collect::<Vec<i64>>()))
+    }
+    fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
+        let labels = self.predict_rows(x)?.to_vec::<i64>();
+        let row = |label: &i64| self.classes.iter().map(|class| f64::from(class == label)).collect::<Vec<_>>();
+        let rows: Vec<f64> = labels.iter().flat_map(row).collect();
+        Ok(Tensor::from_vec(rows, [labels.len(), self.classes.len()]))
+    }
+    fn record(&self) -> Record {
+        let mut record = Record::new("Nearest", 1);
+        record.put_tensor("x", &Tensor::from_vec(self.x.clone(), [self.y.len(), self.width]));
+        record.put_tensor("y", &Tensor::from_slice(&self.y));
+        record
+    }
+}
+
+impl Restore for FittedNearest {
+    fn restore(record: &Record) -> Result<FittedNearest> {
+        let samples = Samples::new(record.tensor("x")?, record.tensor("y")?)?;
+        Nearest::default().fit_checked(&samples)
+    }
+}
+
+/// n points of a cubic with noise of deviation 0.3 on [−1, 1].
+pub fn cubic(n: usize, seed: u64) -> Samples {
+    let key = Key::new(seed);
+    let x: Vec<f64> = key.fold(0).uniform([n], DType::F64).to_f64_vec().iter().map(|u| 2.0 * u - 1.0).collect();
+    let noise = key.fold(1).normal([n], DType::F64).to_f64_vec();
+    let y: Vec<f64> = x.iter().zip(&noise).map(|(x, e)| 4.0 * x * x * x - 2.0 * x + 0.5 + 0.3 * e).collect();
+    Samples::new(&Tensor::from_vec(x, [n, 1]), &Tensor::from_slice(&y)).unwrap()
+}

@@ -1,0 +1,124 @@
+//! A lookup table learns its samples by heart and nothing else: the risk on the training set is 0, on fresh samples that of
+//! guessing. It shows why the training error alone says nothing: the gap |expected − empirical risk| is as large as it can be.
+//!
+//! ```
+//! use tove_learn::{Fit, Predict};
+//! use tove_lessons::memoriser::Memoriser;
+//! use tove_tensor::Tensor;
+//! let (x, y) = (Tensor::from([[0.1], [0.2], [0.3]]), Tensor::from([1i64, 0, 1]));
+//! let table = Memoriser::default().fit(&x, &y)?;
+//! assert_eq!(table.predict(&x)?.to_vec::<i64>(), [1, 0, 1]);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use std::collections::HashMap;
+
+use tove_learn::{Abilities, Fit, Labels, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+use tove_optim::settings::Hyperparameters;
+use tove_tensor::{DType, Key, Tensor};
+
+/// Remembers every sample; guesses a class by the seed for rows it has not seen.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "Memoriser")]
+pub struct Memoriser {
+    /// Seed of the guesses.
+    #[hyper(default = 0)]
+    pub seed: u64,
+}
+
+/// A fitted [`Memoriser`].
+#[derive(Clone, Debug)]
+pub struct FittedMemoriser {
+    settings: Memoriser,
+    table: HashMap<Vec<u64>, i64>,
+    classes: Vec<i64>,
+    samples: Samples,
+    summary: Summary,
+}
+
+/// The bits of each row.
+fn rows(x: &Rows) -> Result<Vec<Vec<u64>>> {
+    let x = x.dense(Memoriser::NAME)?;
+    let width = x.dims()[1].max(1);
+    Ok(x.to_f64_vec().chunks(width).map(|row| row.iter().map(|value| value.to_bits()).collect()).collect())
+}
+
+impl Fit for Memoriser {
+    type Fitted = FittedMemoriser;
+    const NAME: &'static str = "Memoriser";
+    const TASK: Task = Task::Classification;
+    const ABILITIES: Abilities = Abilities { several: true, ..Abilities::PLAIN };
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedMemoriser> {
+        let labels = Labels::several(Self::NAME, samples.y())?;
+        let classes = labels.classes().to_vec();
+        let table = rows(samples.x())?.into_iter().zip(labels.codes().iter().map(|&code| classes[code])).collect();
+        Ok(FittedMemoriser {
+            settings: self.clone(),
+            table,
+            classes,
+            samples: samples.clone(),
+            summary: Summary::exact(),
+        })
+    }
+}
+
+impl Model for FittedMemoriser {
+    fn name(&self) -> &'static str {
+        Memoriser::NAME
+    }
+
+    fn task(&self) -> Task {
+        Task::Classification
+    }
+
+    fn width(&self) -> usize {
+        self.samples.width()
+    }
+
+    fn dtype(&self) -> DType {
+        self.samples.x().dtype()
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        self.settings.to_json()
+    }
+
+    fn classes(&self) -> &[i64] {
+        &self.classes
+    }
+
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        let guess = |row: &[u64]| {
+            let key = row.iter().fold(Key::new(self.settings.seed), |key, &bits| key.fold(bits));
+            let place = key.integers(0, self.classes.len() as i64, [1]).item::<i64>();
+            self.classes[place as usize]
+        };
+        let answers =
+            rows(x)?.iter().map(|row| self.table.get(row).copied().unwrap_or_else(|| guess(row))).collect::<Vec<i64>>();
+        Ok(Tensor::from_slice(&answers))
+    }
+
+    fn record(&self) -> Record {
+        let mut record = Record::new(self.name(), 1);
+        record.put("settings", self.settings());
+        if let Rows::Dense(x) = self.samples.x() {
+            record.put_tensor("x", x);
+        }
+        record.put_tensor("y", self.samples.y());
+        record
+    }
+}
+
+impl Restore for FittedMemoriser {
+    fn restore(record: &Record) -> Result<FittedMemoriser> {
+        record.expect(Memoriser::NAME, 1)?;
+        let mut settings = Memoriser::default();
+        settings.load_json(record.get("settings")?)?;
+        settings.fit_checked(&Samples::new(record.tensor("x")?, record.tensor("y")?)?)
+    }
+}
