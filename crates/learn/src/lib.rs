@@ -15,6 +15,7 @@
 //! |---|---|
 //! | [`baseline`] | constant predictions |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
+//! | [`features`] | features made from features |
 //! | [`linear`] | linear regression, plain and penalised, robust and Bayesian |
 //! | [`registry`] | all estimators by name |
 
@@ -23,6 +24,7 @@ pub mod contract;
 mod csr;
 mod error;
 mod estimator;
+pub mod features;
 mod labels;
 pub mod linear;
 mod model;
@@ -38,8 +40,11 @@ pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDumm
 pub use csr::Csr;
 pub use error::{LearnError, Result};
 pub use estimator::{Abilities, Estimator, Fit};
+pub use features::PolynomialFeatures;
 pub use labels::Labels;
-pub use linear::{LinearRegression, Ridge};
+pub use linear::{
+    BayesianRidge, ElasticNet, HuberRegressor, Lasso, LinearRegression, QuantileRegressor, RegressAndRound, Ridge, RidgeCv,
+};
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
 pub use real::Real;
 pub use record::Record;

@@ -48,7 +48,6 @@ const fn entry<E: Fit>() -> Entry {
     }
 }
 
-#[allow(dead_code)] // until the first transformer is listed
 const fn transform<F: FitTransform>() -> TransformEntry {
     TransformEntry {
         name: F::NAME,
@@ -67,6 +66,13 @@ pub fn estimators() -> &'static [Entry] {
         // -- linear models --
         entry::<crate::linear::LinearRegression>(),
         entry::<crate::linear::Ridge>(),
+        entry::<crate::linear::RidgeCv>(),
+        entry::<crate::linear::Lasso>(),
+        entry::<crate::linear::ElasticNet>(),
+        entry::<crate::linear::HuberRegressor>(),
+        entry::<crate::linear::QuantileRegressor>(),
+        entry::<crate::linear::BayesianRidge>(),
+        entry::<crate::linear::RegressAndRound>(),
         // -- logistic --
         // -- margins and kernels --
     ];
@@ -75,7 +81,7 @@ pub fn estimators() -> &'static [Entry] {
 
 /// All transformers.
 pub fn transformers() -> &'static [TransformEntry] {
-    const ALL: &[TransformEntry] = &[];
+    const ALL: &[TransformEntry] = &[transform::<crate::features::PolynomialFeatures>()];
     ALL
 }
 

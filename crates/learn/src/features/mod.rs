@@ -1,0 +1,5 @@
+//! Features made from features.
+
+mod polynomial;
+
+pub use polynomial::{FittedPolynomialFeatures, PolynomialFeatures};
