@@ -150,7 +150,11 @@ fn standard_errors_like_statsmodels() {
         assert_close(&report.estimates, &numbers(&ols["params"]), 1e-9);
         assert_close(&report.standard_errors, &numbers(&ols["bse"]), 1e-9);
         assert_close(&report.t_values, &numbers(&ols["tvalues"]), 1e-9);
-        assert_close(&[report.residual_variance, report.r_squared], &[ols["scale"].as_f64().unwrap(), ols["r2"].as_f64().unwrap()], 1e-10);
+        assert_close(
+            &[report.residual_variance, report.r_squared],
+            &[ols["scale"].as_f64().unwrap(), ols["r2"].as_f64().unwrap()],
+            1e-10,
+        );
         assert!(report.to_string().contains("intercept"), "{name}");
     }
     let x = Tensor::from([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0], [4.0, 8.0]]);

@@ -47,10 +47,14 @@ fn lasso_and_elastic_net_like_scikit_learn_in_both_modes_dense_and_sparse() {
                 let net = ElasticNet::default().alpha(alpha).l1_ratio(ratio).positive(positive).precompute(precompute);
                 let net = net.tol(1e-14).max_iter(1_000_000);
                 for sparse in [false, true] {
-                    let model = if sparse { net.fit(&Csr::from_dense(&x).unwrap(), &y) } else { net.fit(&x, &y) }.unwrap();
+                    let model =
+                        if sparse { net.fit(&Csr::from_dense(&x).unwrap(), &y) } else { net.fit(&x, &y) }.unwrap();
                     let found = model.coef().to_f64_vec();
                     let value = objective(&x, &y, &found, model.intercept().item::<f64>(), alpha, ratio);
-                    println!("{name} {key} {precompute:?} {sparse}: {} rounds, {value} against {best}", model.summary().iterations);
+                    println!(
+                        "{name} {key} {precompute:?} {sparse}: {} rounds, {value} against {best}",
+                        model.summary().iterations
+                    );
                     assert!(value <= best * (1.0 + 1e-10) + 1e-12, "{name} {key}: {value} against {best}");
                     if name != "collinear" || key == "elastic" {
                         assert_close(&found, &coef, 1e-6);
@@ -74,7 +78,7 @@ fn the_default_tolerance_bounds_the_distance_from_the_minimum() {
         let gap = model.summary().residual.unwrap();
         let distance = model.summary().objective.unwrap() - exact.summary().objective.unwrap();
         assert!(model.summary().converged && (-1e-12..=gap * (1.0 + 1e-9)).contains(&distance), "{distance} {gap}");
-        let spread = y.var_axes(&[0], false, 0).item::<f64>();
+        let spread = y.var_axes(&[0], 0, false).item::<f64>();
         assert!(gap <= 1e-4 * spread);
     }
     let early = Lasso::default().alpha(0.001).max_iter(2).tol(1e-12).fit(&x, &y).unwrap();
@@ -109,11 +113,19 @@ fn weighted_models_like_scikit_learn() {
     let w = Tensor::from_slice(&numbers(&case["weights"]));
     for precompute in [Precompute::Always, Precompute::Never] {
         let net = ElasticNet::default().alpha(0.1).l1_ratio(0.7).tol(1e-14).max_iter(100_000).precompute(precompute);
-        assert_close(&net.fit_weighted(&x, &y, &w).unwrap().coef().to_f64_vec(), &numbers(&case["elastic"]["coef"]), 1e-7);
+        assert_close(
+            &net.fit_weighted(&x, &y, &w).unwrap().coef().to_f64_vec(),
+            &numbers(&case["elastic"]["coef"]),
+            1e-7,
+        );
     }
     let bayes = BayesianRidge::default().tol(1e-10).max_iter(3000).fit_weighted(&x, &y, &w).unwrap();
     assert_close(&bayes.coef().to_f64_vec(), &numbers(&case["bayes"]["coef"]), 1e-8);
-    assert_close(&[bayes.alpha(), bayes.lambda()], &[case["bayes"]["alpha"].as_f64().unwrap(), case["bayes"]["lambda"].as_f64().unwrap()], 1e-7);
+    assert_close(
+        &[bayes.alpha(), bayes.lambda()],
+        &[case["bayes"]["alpha"].as_f64().unwrap(), case["bayes"]["lambda"].as_f64().unwrap()],
+        1e-7,
+    );
     let huber = HuberRegressor::default().alpha(0.1).tol(1e-9).max_iter(1000).fit_weighted(&x, &y, &w).unwrap();
     assert_close(&huber.coef().to_f64_vec(), &numbers(&case["huber"]["coef"]), 1e-5);
     assert_close(&[huber.scale()], &numbers(&case["huber"]["scale"]), 1e-5);
@@ -173,7 +185,11 @@ fn quantiles_like_scikit_learns_simplex() {
                 pinball(&x, &y, &found, model.intercept().item::<f64>(), q, alpha),
                 pinball(&x, &y, &coef, intercept, q, alpha),
             );
-            println!("{name} {q} {alpha}: {mine} against {theirs}, {} steps, gap {:e}", model.summary().iterations, model.summary().residual.unwrap());
+            println!(
+                "{name} {q} {alpha}: {mine} against {theirs}, {} steps, gap {:e}",
+                model.summary().iterations,
+                model.summary().residual.unwrap()
+            );
             assert!(mine <= theirs * (1.0 + 1e-8), "{mine} against {theirs}");
             assert!((model.summary().objective.unwrap() - mine).abs() <= 1e-8 * (1.0 + mine));
             assert_close(&found, &coef, 1e-6);
@@ -207,7 +223,8 @@ fn bayesian_ridge_like_scikit_learn() {
 #[test]
 fn fixed_precisions_give_the_conjugate_posterior() {
     let (x, y) = (Key::new(5).normal([20, 3], DType::F64), Key::new(6).normal([20], DType::F64));
-    let bayes = BayesianRidge::default().evidence(false).alpha_init(Some(4.0)).lambda_init(Some(0.5)).fit_intercept(false);
+    let bayes =
+        BayesianRidge::default().evidence(false).alpha_init(Some(4.0)).lambda_init(Some(0.5)).fit_intercept(false);
     let model = bayes.fit(&x, &y).unwrap();
     let precision = &(&x.t().matmul(&x) * 4.0) + &(&Tensor::eye(3, DType::F64) * 0.5);
     let covariance = precision.inverse();

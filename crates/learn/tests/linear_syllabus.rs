@@ -44,7 +44,11 @@ fn f3_least_squares_objective_and_gradient_under_named_scalings() {
         let f = LeastSquares::new(&x, &y, scaling, true).unwrap();
         assert_eq!(f.scaling(), scaling);
         gradcheck(|p| f.evaluate(&p[0]).unwrap(), std::slice::from_ref(&point)).unwrap();
-        assert_close(&f.gradient(&point).unwrap().to_f64_vec(), &f.closed_gradient(&point).unwrap().to_f64_vec(), 1e-12);
+        assert_close(
+            &f.gradient(&point).unwrap().to_f64_vec(),
+            &f.closed_gradient(&point).unwrap().to_f64_vec(),
+            1e-12,
+        );
         let penalised = f.penalised(0.3);
         gradcheck(|p| penalised.evaluate(&p[0]).unwrap(), std::slice::from_ref(&point)).unwrap();
         let closed = penalised.closed_gradient(&point).unwrap().to_f64_vec();
@@ -147,7 +151,7 @@ fn f6_ridge_like_scikit_learn_and_towards_the_pseudoinverse() {
     let x = normal(7, &[20, 3]);
     let doubled = Tensor::concat(&[&x, &x.narrow(1, 0, 1)], 1);
     let y = normal(8, &[20]);
-    let pseudo = doubled.pinv().matmul(&y).to_f64_vec();
+    let pseudo = doubled.pinv(None).matmul(&y).to_f64_vec();
     let mut last = f64::INFINITY;
     for lambda in [1.0, 1e-2, 1e-4, 1e-6, 1e-8] {
         let model = Ridge::default().alpha(lambda).fit_intercept(false).fit(&doubled, &y).unwrap();
@@ -285,9 +289,8 @@ fn softmax_accuracy(x: &Tensor, labels: &[i64], classes: usize) -> f64 {
     let (n, d) = (x.dims()[0], x.dims()[1]);
     let augmented = Tensor::concat(&[x, &Tensor::ones([n, 1], DType::F64)], 1);
     let target = Tensor::from_slice(labels);
-    let loss = |w: &Tensor| {
-        &augmented.matmul(w).cross_entropy(&target, &CrossEntropy::default()) + &(w.square().sum() * 1e-4)
-    };
+    let loss =
+        |w: &Tensor| &augmented.matmul(w).cross_entropy(&target, &CrossEntropy::default()) + &(w.square().sum() * 1e-4);
     let (w, _) = LbfgsSettings::default().minimize_tensor(loss, &Tensor::zeros([d + 1, classes], DType::F64)).unwrap();
     let chosen = augmented.matmul(&w).argmax(1).to_vec::<i64>();
     chosen.iter().zip(labels).filter(|(a, b)| a == b).count() as f64 / n as f64
@@ -346,7 +349,9 @@ fn f13_several_outputs_are_several_models() {
     let pixels = image.to_f64_vec();
     let rows = w.to_f64_vec();
     let by_hand: Vec<f64> = (0..10)
-        .map(|k| rows[k * 3072..(k + 1) * 3072].iter().zip(&pixels).map(|(w, x)| w * x).sum::<f64>() + b.at::<f64>(&[k]))
+        .map(|k| {
+            rows[k * 3072..(k + 1) * 3072].iter().zip(&pixels).map(|(w, x)| w * x).sum::<f64>() + b.at::<f64>(&[k])
+        })
         .collect();
     assert_close(&scores.to_f64_vec(), &by_hand, 1e-12);
     let largest = (0..10).max_by(|&a, &b| by_hand[a].total_cmp(&by_hand[b])).unwrap();

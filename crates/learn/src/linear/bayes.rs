@@ -157,7 +157,8 @@ impl Fit for BayesianRidge {
         let run = Run::new(&data, Spectrum::of(&data, self.fit_intercept)?)?;
         let lambda = self.lambda_init.unwrap_or(1.0);
         let alpha = self.alpha_init.unwrap_or(1.0 / (run.variance + f64::EPSILON));
-        let (alpha, lambda, iterations, change) = if self.evidence { run.maximise(self, alpha, lambda)? } else { (alpha, lambda, 0, 0.0) };
+        let (alpha, lambda, iterations, change) =
+            if self.evidence { run.maximise(self, alpha, lambda)? } else { (alpha, lambda, 0, 0.0) };
         let coefficients = run.spectrum.coefficients(lambda / alpha)?;
         let log_evidence = run.log_evidence(self, alpha, lambda, &coefficients);
         let intercept = run.spectrum.intercepts(&coefficients)[0];
@@ -202,7 +203,11 @@ impl Run {
 
     /// ‖y − Xm‖² for the ridge penalty r: the part outside, and of each direction the share r/(λₖ + r).
     fn squared_error(&self, penalty: f64) -> f64 {
-        let left = self.along.iter().zip(&self.spectrum.values).map(|(along, value)| along * (penalty / (value + penalty)).powi(2));
+        let left = self
+            .along
+            .iter()
+            .zip(&self.spectrum.values)
+            .map(|(along, value)| along * (penalty / (value + penalty)).powi(2));
         self.outside + left.sum::<f64>()
     }
 

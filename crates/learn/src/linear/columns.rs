@@ -30,7 +30,13 @@ pub(super) struct Columns {
 enum Store {
     /// Column after column.
     Dense(Vec<f64>),
-    Sparse { starts: Vec<usize>, rows: Vec<u32>, values: Vec<f64>, roots: Vec<f64>, total: f64 },
+    Sparse {
+        starts: Vec<usize>,
+        rows: Vec<u32>,
+        values: Vec<f64>,
+        roots: Vec<f64>,
+        total: f64,
+    },
 }
 
 impl Columns {
@@ -39,7 +45,8 @@ impl Columns {
         let weights = data.weights_or_ones();
         let total: f64 = weights.iter().sum();
         let roots: Vec<f64> = weights.iter().map(|w| w.sqrt()).collect();
-        let mean_y = if centred { data.y.iter().zip(weights.iter()).map(|(y, w)| y * w).sum::<f64>() / total } else { 0.0 };
+        let mean_y =
+            if centred { data.y.iter().zip(weights.iter()).map(|(y, w)| y * w).sum::<f64>() / total } else { 0.0 };
         let target: Vec<f64> = data.y.iter().zip(&roots).map(|(y, root)| (y - mean_y) * root).collect();
         let mut mean_x = vec![0.0; d];
         let store = match data.x {
@@ -84,7 +91,17 @@ impl Columns {
         };
         let squares = (0..d).map(|j| store.square(j, n, mean_x[j])).collect();
         let residual_sum = store.sum(&target);
-        Ok(Columns { store, squares, residual: target.clone(), offset: 0.0, target, residual_sum, target_sum: residual_sum, mean_x, mean_y })
+        Ok(Columns {
+            store,
+            squares,
+            residual: target.clone(),
+            offset: 0.0,
+            target,
+            residual_sum,
+            target_sum: residual_sum,
+            mean_x,
+            mean_y,
+        })
     }
 
     /// max |x_jᵀ y| (or max x_jᵀ y), where the path begins.
@@ -102,10 +119,8 @@ impl Store {
             }
             Store::Sparse { starts, rows, values, roots, total } => {
                 let range = starts[j]..starts[j + 1];
-                let inside: f64 = range
-                    .clone()
-                    .map(|place| (values[place] - mean * roots[rows[place] as usize]).powi(2))
-                    .sum();
+                let inside: f64 =
+                    range.clone().map(|place| (values[place] - mean * roots[rows[place] as usize]).powi(2)).sum();
                 let stored: f64 = range.map(|place| roots[rows[place] as usize].powi(2)).sum();
                 inside + mean * mean * (total - stored).max(0.0)
             }
@@ -136,7 +151,8 @@ impl Products for Columns {
             Store::Dense(columns) => dispatch(Dot { a: &columns[j * n..(j + 1) * n], b: &self.residual }),
             Store::Sparse { starts, rows, values, roots, .. } => {
                 let at = |row: usize| self.residual[row] + self.offset * roots[row];
-                let inside: f64 = (starts[j]..starts[j + 1]).map(|place| values[place] * at(rows[place] as usize)).sum();
+                let inside: f64 =
+                    (starts[j]..starts[j + 1]).map(|place| values[place] * at(rows[place] as usize)).sum();
                 inside - self.mean_x[j] * self.residual_sum
             }
         }

@@ -19,7 +19,7 @@
 use tove_optim::LbfgsSettings;
 use tove_optim::settings::Hyperparameters;
 use tove_tensor::linalg::Triangle;
-use tove_tensor::{DType, Tensor, TryLinalg, TryOps};
+use tove_tensor::{Tensor, TryLinalg};
 
 use super::model::{Extras, FittedLinear};
 use super::moments::{Data, Moments};
@@ -98,10 +98,8 @@ impl Fit for HuberRegressor {
             return FittedLinear::single(self.clone(), zeros, moments.mean_y[0], dtype, Summary::exact(), nothing);
         }
         let objective = Objective::new(self, &data, &moments, unit)?;
-        let lbfgs = LbfgsSettings::default()
-            .max_iterations(self.max_iter)
-            .gradient_tolerance(self.tol)
-            .value_tolerance(1e-15);
+        let lbfgs =
+            LbfgsSettings::default().max_iterations(self.max_iter).gradient_tolerance(self.tol).value_tolerance(1e-15);
         let start = objective.start()?;
         let minimum = lbfgs.try_minimize(|point, gradient| objective.evaluate(point, gradient), &start)?;
         // At the limits of rounding no step lowers the value; a gradient that small is what was asked for in all but name.
@@ -212,7 +210,6 @@ impl<'a> Objective<'a> {
         let w: Vec<f64> = w.iter().map(|w| w * self.unit).collect();
         let offset: f64 = self.moments.mean_x.iter().zip(&w).map(|(mean, w)| mean * w).sum();
         let b = self.moments.mean_y[0] + point[d] * self.unit - offset;
-        debug_assert_eq!(self.factor.dtype(), DType::F64);
         Ok((w, b, point[d + 1].exp() * self.unit, residual))
     }
 }

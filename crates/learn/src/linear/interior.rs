@@ -179,7 +179,8 @@ impl<'a> Programme<'a> {
         let (mut objective, mut gap) = self.objective(&state)?;
         let (mut best, mut best_gap) = (state.clone(), gap.abs());
         let (mut iterations, mut idle) = (0, 0);
-        while iterations < max_iter && best_gap > tol * (1e-3 * self.target.len() as f64 + objective.abs()) && idle < 8 {
+        while iterations < max_iter && best_gap > tol * (1e-3 * self.target.len() as f64 + objective.abs()) && idle < 8
+        {
             iterations += 1;
             self.advance(&mut state)?;
             (objective, gap) = self.objective(&state)?;
@@ -203,8 +204,7 @@ impl<'a> Programme<'a> {
     /// One predictor and corrector step.
     fn advance(&self, state: &mut State) -> Result<()> {
         let rows = self.target.len();
-        let q: Vec<f64> =
-            (0..rows).map(|i| 1.0 / (state.z[i] / state.x[i] + state.w[i] / state.s[i])).collect();
+        let q: Vec<f64> = (0..rows).map(|i| 1.0 / (state.z[i] / state.x[i] + state.w[i] / state.s[i])).collect();
         let factor = self.factor(&q)?;
         let fitted = self.rows(&state.lambda)?;
         let dual: Vec<f64> = (0..rows).map(|i| -self.target[i] - fitted[i] - state.z[i] + state.w[i]).collect();
@@ -260,7 +260,8 @@ impl Newton<'_> {
         let rows = x.len();
         let inner: Vec<f64> = (0..rows).map(|i| right_x[i] / x[i] - right_s[i] / s[i] - self.dual[i]).collect();
         let scaled: Vec<f64> = (0..rows).map(|i| self.q[i] * inner[i]).collect();
-        let right: Vec<f64> = self.programme.columns(&scaled)?.iter().zip(self.lack).map(|(a, lack)| lack - a).collect();
+        let right: Vec<f64> =
+            self.programme.columns(&scaled)?.iter().zip(self.lack).map(|(a, lack)| lack - a).collect();
         let lambda = solve(self.factor, &right)?;
         let moved = self.programme.rows(&lambda)?;
         let dx: Vec<f64> = (0..rows).map(|i| self.q[i] * (moved[i] + inner[i])).collect();

@@ -202,7 +202,12 @@ impl ElasticNet {
         })
     }
 
-    fn with_solver<R>(&self, who: &'static str, samples: &Samples, then: impl FnOnce(&mut Solver) -> Result<R>) -> Result<R> {
+    fn with_solver<R>(
+        &self,
+        who: &'static str,
+        samples: &Samples,
+        then: impl FnOnce(&mut Solver) -> Result<R>,
+    ) -> Result<R> {
         let data = Data::single(who, samples)?;
         let (weight, d) = (data.total_weight(), data.width());
         let gram = match self.precompute {

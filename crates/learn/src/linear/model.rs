@@ -73,8 +73,7 @@ impl<E, X: Extras> FittedLinear<E, X> {
         extras: X,
     ) -> Result<FittedLinear<E, X>> {
         let rank = coefficients.len();
-        let solution =
-            Solution { coefficients, intercepts: vec![intercept], rank, condition: 1.0, covariance: None };
+        let solution = Solution { coefficients, intercepts: vec![intercept], rank, condition: 1.0, covariance: None };
         FittedLinear::new(settings, &solution, false, dtype, summary, extras)
     }
 

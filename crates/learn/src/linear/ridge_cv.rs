@@ -204,7 +204,8 @@ fn leave_one_out(
                 let filter: Vec<f64> = spectrum.values.iter().map(|value| 1.0 / (value + alpha)).collect();
                 for (offset, row) in rows.clone().enumerate() {
                     let weight = data.weights.as_ref().map_or(1.0, |weights| weights[row]);
-                    let spread: f64 = squares[offset * k..(offset + 1) * k].iter().zip(&filter).map(|(z, f)| z * f).sum();
+                    let spread: f64 =
+                        squares[offset * k..(offset + 1) * k].iter().zip(&filter).map(|(z, f)| z * f).sum();
                     let base = if intercept { 1.0 / spectrum.weight } else { 0.0 };
                     let rest = 1.0 - weight * (spread + base);
                     for output in 0..m {

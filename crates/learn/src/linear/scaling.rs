@@ -80,7 +80,8 @@ impl LeastSquares {
     /// The objective for features (n, d) and targets (n), with or without an intercept as the last entry of the point.
     pub fn new(x: &Tensor, y: &Tensor, scaling: Scaling, intercept: bool) -> Result<LeastSquares> {
         if x.rank() != 2 || y.dims() != &x.dims()[..1] || y.numel() == 0 {
-            let problem = format!("features of shape {} and targets of shape {}; give (n, d) and (n)", x.shape(), y.shape());
+            let problem =
+                format!("features of shape {} and targets of shape {}; give (n, d) and (n)", x.shape(), y.shape());
             return Err(LearnError::parameter("LeastSquares", problem));
         }
         Ok(LeastSquares { x: x.detach(), y: y.detach(), scaling, intercept, penalty: 0.0 })

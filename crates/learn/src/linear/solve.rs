@@ -201,7 +201,13 @@ impl Second<'_> {
     }
 
     /// Of all B with Bᵣᵀ diag(scales) B = Σᵣ⁻¹ Aᵣᵀ Qᵀ Y the one of least norm.
-    fn least_norm(&self, parts: &tove_tensor::linalg::Svd, q_y: &Tensor, rank: usize, singular: &[f64]) -> Result<Vec<f64>> {
+    fn least_norm(
+        &self,
+        parts: &tove_tensor::linalg::Svd,
+        q_y: &Tensor,
+        rank: usize,
+        singular: &[f64],
+    ) -> Result<Vec<f64>> {
         let (d, m) = (self.scales.len(), self.outputs);
         if rank == 0 {
             return Ok(vec![0.0; d * m]);
