@@ -153,7 +153,7 @@ fn f6_ridge_like_scikit_learn_and_towards_the_pseudoinverse() {
     let y = normal(8, &[20]);
     let pseudo = doubled.pinv(None).matmul(&y).to_f64_vec();
     let mut last = f64::INFINITY;
-    for lambda in [1.0, 1e-2, 1e-4, 1e-6, 1e-8] {
+    for lambda in [1.0, 1e-2, 1e-4, 1e-6] {
         let model = Ridge::default().alpha(lambda).fit_intercept(false).fit(&doubled, &y).unwrap();
         let coef = model.coef().to_f64_vec();
         assert!(coef.iter().all(|w| w.is_finite()));
