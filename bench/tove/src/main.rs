@@ -11,6 +11,7 @@ mod curve;
 mod data;
 mod derivatives;
 mod gpt;
+mod learn_linear;
 mod memory;
 mod nets;
 mod products;

@@ -21,6 +21,7 @@
 //! | [`probability`] | distributions, likelihoods, posteriors |
 //! | [`features`] | scaling, gaps, codes, selection of features |
 //! | [`pipeline`] | steps joined into one estimator, transformers side by side |
+//! | [`features`] | features made from features |
 //! | [`linear`] | linear regression, plain and penalised, robust and Bayesian |
 //! | [`kernel`] | kernels, kernel ridge regression |
 //! | [`registry`] | all estimators by name |
@@ -59,6 +60,10 @@ pub use kernel::{FittedKernelRidge, Gamma, KernelFunction, KernelKind, KernelRid
 pub use labels::Labels;
 pub use linear::{LinearRegression, Ridge};
 pub use logistic::{ClassWeight, FittedLogisticRegression, LogisticRegression, Penalty, SoftmaxRegression, Solver};
+pub use features::PolynomialFeatures;
+pub use linear::{
+    BayesianRidge, ElasticNet, HuberRegressor, Lasso, LinearRegression, QuantileRegressor, RegressAndRound, Ridge, RidgeCv,
+};
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
 pub use pipeline::{Chain, ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
 pub use real::Real;

@@ -68,6 +68,13 @@ pub fn estimators() -> &'static [Entry] {
         // -- linear models --
         entry::<crate::linear::LinearRegression>(),
         entry::<crate::linear::Ridge>(),
+        entry::<crate::linear::RidgeCv>(),
+        entry::<crate::linear::Lasso>(),
+        entry::<crate::linear::ElasticNet>(),
+        entry::<crate::linear::HuberRegressor>(),
+        entry::<crate::linear::QuantileRegressor>(),
+        entry::<crate::linear::BayesianRidge>(),
+        entry::<crate::linear::RegressAndRound>(),
         // -- logistic --
         entry::<crate::LogisticRegression>(),
         // -- margins and kernels --
@@ -89,6 +96,7 @@ pub fn transformers() -> &'static [TransformEntry] {
         transform::<crate::features::SelectKBest>(),
         // -- polynomial features --
     ];
+    const ALL: &[TransformEntry] = &[transform::<crate::features::PolynomialFeatures>()];
     ALL
 }
 

@@ -3,7 +3,10 @@
 //! Everything that takes features takes `impl Into<Rows>`, so `&Tensor` and `&Csr` both do. Cloning is cheap.
 
 use std::fmt::Display;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tove_tensor::kernels::simd::{Kernel, dispatch};
+use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Tensor, TryIndex};
 
 use crate::{Csr, LearnError, Result, with_real};
@@ -163,24 +166,47 @@ pub(crate) fn take(x: &Tensor, rows: &[usize]) -> Result<Tensor> {
     Ok(x.try_index_select(0, &Tensor::try_from_vec(index, [rows.len()])?)?)
 }
 
-/// Place and value of the first number that is not finite. Blocks are summed first: a sum of numbers times zero is NaN
-/// exactly if one of them is not finite.
+/// Place and value of the first number that is not finite. Large slices are looked at in parallel.
 pub(crate) fn first_not_finite<T: crate::Real>(values: &[T]) -> Option<(usize, f64)> {
-    const BLOCK: usize = 1024;
-    for (block, part) in values.chunks(BLOCK).enumerate() {
-        let mut sums = [T::ZERO; 16];
-        let (whole, rest) = part.as_chunks::<16>();
-        for sixteen in whole {
-            for (sum, &x) in sums.iter_mut().zip(sixteen) {
-                *sum += x * T::ZERO;
+    const PART: usize = 1 << 17;
+    let first = AtomicUsize::new(usize::MAX);
+    parallel_for(values.len().div_ceil(PART), &|part| {
+        let start = part * PART;
+        let values = &values[start..(start + PART).min(values.len())];
+        if let Some(place) = dispatch(FirstNotFinite { values }) {
+            first.fetch_min(start + place, Ordering::Relaxed);
+        }
+    });
+    let place = first.into_inner();
+    values.get(place).map(|value| (place, value.f64()))
+}
+
+struct FirstNotFinite<'a, T> {
+    values: &'a [T],
+}
+
+impl<T: crate::Real> Kernel for FirstNotFinite<'_, T> {
+    type Output = Option<usize>;
+
+    /// Blocks are summed first: a sum of numbers times zero is NaN exactly if one of them is not finite.
+    #[inline(always)]
+    fn run(self) -> Option<usize> {
+        const BLOCK: usize = 1024;
+        for (block, part) in self.values.chunks(BLOCK).enumerate() {
+            let mut sums = [T::ZERO; 32];
+            let (whole, rest) = part.as_chunks::<32>();
+            for numbers in whole {
+                for (sum, &x) in sums.iter_mut().zip(numbers) {
+                    *sum += x * T::ZERO;
+                }
+            }
+            let clean = sums.iter().chain(rest.iter()).all(|x| x.is_finite());
+            if !clean && let Some(place) = part.iter().position(|x| !x.is_finite()) {
+                return Some(block * BLOCK + place);
             }
         }
-        let clean = sums.iter().chain(rest.iter()).all(|x| x.is_finite());
-        if !clean && let Some(place) = part.iter().position(|x| !x.is_finite()) {
-            return Some((block * BLOCK + place, part[place].f64()));
-        }
+        None
     }
-    None
 }
 
 /// A vector of doubles from a tensor of any numbers with one axis, or with a second axis of length 1.

@@ -32,3 +32,8 @@ pub use robust::{FittedRobustScaler, RobustScaler};
 pub(crate) use select::take_columns;
 pub use select::{FeatureScore, FittedSelectKBest, SelectKBest};
 pub use standard::{FittedStandardScaler, StandardScaler};
+//! Features made from features.
+
+mod polynomial;
+
+pub use polynomial::{FittedPolynomialFeatures, PolynomialFeatures};

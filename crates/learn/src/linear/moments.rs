@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
+use tove_tensor::kernels::simd::{Kernel, dispatch};
 use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Tensor};
 
@@ -116,6 +117,11 @@ impl Moments {
     pub(super) fn in_basis(data: &Data, centred: bool, basis: &Basis) -> Result<Moments> {
         let pass = Pass { data, shift_x: basis.mean_x, shift_y: basis.mean_y, basis: Some(basis.matrix) };
         pass.run(centred)
+    }
+
+    /// Sums of products around given centres of the features; targets as they are.
+    pub(super) fn shifted(data: &Data, shift_x: &[f64]) -> Result<Moments> {
+        Pass { data, shift_x, shift_y: &vec![0.0; data.outputs], basis: None }.run(false)
     }
 
     /// The Gram matrix as a tensor.
@@ -275,7 +281,7 @@ impl Pass<'_> {
         while start < range.end {
             let end = (start + rows).min(range.end);
             let filled = (end - start) * stride;
-            self.fill(source, start, &mut block[..filled], stride);
+            dispatch(Fill { pass: self, source, start, block: &mut block[..filled], stride });
             match basis {
                 None => add_gram(&block[..filled], stride, &mut sums),
                 Some(basis) => {
@@ -289,6 +295,7 @@ impl Pass<'_> {
     }
 
     /// Augmented rows √w (x − c, y − c', 1, 0 …).
+    #[inline(always)]
     fn fill<T: Real>(&self, source: &Source<T>, start: usize, block: &mut [f64], stride: usize) {
         let (d, m) = (self.data.width(), self.data.outputs);
         for (offset, out) in block.chunks_exact_mut(stride).enumerate() {
@@ -329,6 +336,23 @@ impl Pass<'_> {
             }
         }
         augmented
+    }
+}
+
+struct Fill<'a, T> {
+    pass: &'a Pass<'a>,
+    source: &'a Source<'a, T>,
+    start: usize,
+    block: &'a mut [f64],
+    stride: usize,
+}
+
+impl<T: Real> Kernel for Fill<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.pass.fill(self.source, self.start, self.block, self.stride);
     }
 }
 

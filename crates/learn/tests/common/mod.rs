@@ -82,3 +82,14 @@ pub fn matrix(value: &Value) -> Tensor {
     let n = rows.len();
     Tensor::from_vec(flat.clone(), [n, flat.len() / n.max(1)]).to_dtype(DType::F64)
 }
+
+/// The columns of a file of numbers with a header: all but the last, and the last.
+pub fn table(path: &Path) -> (Tensor, Tensor) {
+    let text = std::fs::read_to_string(path).unwrap();
+    let rows: Vec<Vec<f64>> =
+        text.lines().skip(1).map(|line| line.split(',').map(|cell| cell.parse().unwrap()).collect()).collect();
+    let d = rows[0].len() - 1;
+    let x: Vec<f64> = rows.iter().flat_map(|row| row[..d].iter().copied()).collect();
+    let y: Vec<f64> = rows.iter().map(|row| row[d]).collect();
+    (Tensor::from_vec(x, [rows.len(), d]), Tensor::from_slice(&y))
+}

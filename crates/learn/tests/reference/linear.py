@@ -174,6 +174,11 @@ def large():
     }
 
 
+def prediction(x, y):
+    model = lm.LinearRegression().fit(x, y)
+    return dict(x=table(x), predicted=table(model.predict(x)), **fitted(model))
+
+
 def main():
     sets = problems()
     out = {
@@ -183,6 +188,8 @@ def main():
         "path": path(*sets["diabetes"]),
         "polynomials": polynomials(),
         "california": large(),
+        "prediction": prediction(*sets["plain"]),
+        "bare": {name: table(np.linalg.lstsq(*sets[name], rcond=None)[0]) for name in ("plain", "diabetes", "collinear", "wide")},
     }
     (FIXTURES / "linear.json").write_text(json.dumps(out) + "\n")
 

@@ -1,0 +1,297 @@
+//! Lasso and elastic net: (1/2n) ‖y − Xw‖² + α ρ ‖w‖₁ + (α/2)(1 − ρ) ‖w‖², with ρ = `l1_ratio` (1 for the lasso).
+//!
+//! The absolute values put coefficients at exactly zero: for orthonormal columns w_j is the soft threshold of x_jᵀy/n at α.
+//! Coordinate descent (`descent.rs`) works on the Gram matrix when there are more samples than features, which takes one pass
+//! over X however many penalties are tried, and on residuals otherwise. It stops at a duality gap of `tol` ‖y‖², as scikit-learn
+//! does, so that the objective is known to be that near the minimum.
+//!
+//! ```
+//! use tove_learn::{Fit, linear::Lasso};
+//! use tove_tensor::Tensor;
+//! let x = Tensor::from([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]);
+//! let y = Tensor::from([3.1, 2.9, -2.9, -3.1]); // 3 x₀ + 0.1 x₁
+//! let model = Lasso::default().alpha(0.5).fit(&x, &y)?;
+//! assert!((model.coef().at::<f64>(&[0]) - 2.5).abs() < 1e-12 && model.coef().at::<f64>(&[1]) == 0.0);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use tove_optim::settings::{Choice, Hyperparameters};
+use tove_tensor::{DType, Tensor};
+
+use super::columns::Columns;
+use super::descent::{FromGram, Net, Outcome, Products};
+use super::model::FittedLinear;
+use super::moments::{Data, Moments};
+use super::solve::prefers_iterations;
+use crate::{Abilities, Fit, LearnError, Result, Rows, Samples, Summary, Task};
+
+/// Whether coordinate descent works on the Gram matrix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum Precompute {
+    /// If there are at least as many samples as features.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never: on residuals.
+    Never,
+}
+
+/// Linear regression with a penalty α‖w‖₁, which selects features.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "Lasso")]
+pub struct Lasso {
+    /// Strength of the penalty, for half the mean squared error.
+    #[hyper(default = 1.0, range = "[0, inf)")]
+    pub alpha: f64,
+    /// Whether an intercept is fitted; it is not penalised.
+    #[hyper(default = true)]
+    pub fit_intercept: bool,
+    /// Rounds over the coordinates at most.
+    #[hyper(default = 1000, range = "[1, inf)")]
+    pub max_iter: usize,
+    /// Stop at a duality gap of this share of ‖y‖².
+    #[hyper(default = 1e-4, range = "[0, inf)")]
+    pub tol: f64,
+    /// Whether coefficients must not be negative.
+    #[hyper(default = false)]
+    pub positive: bool,
+    /// Whether to work on the Gram matrix.
+    #[hyper(default = Precompute::Auto)]
+    pub precompute: Precompute,
+}
+
+/// Linear regression with a penalty between that of [`Lasso`] and that of [`Ridge`](super::Ridge).
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "ElasticNet")]
+pub struct ElasticNet {
+    /// Strength of the penalty, for half the mean squared error.
+    #[hyper(default = 1.0, range = "[0, inf)")]
+    pub alpha: f64,
+    /// Share of ‖w‖₁ in the penalty; the rest is ½‖w‖².
+    #[hyper(default = 0.5, range = "[0, 1]")]
+    pub l1_ratio: f64,
+    /// Whether an intercept is fitted; it is not penalised.
+    #[hyper(default = true)]
+    pub fit_intercept: bool,
+    /// Rounds over the coordinates at most.
+    #[hyper(default = 1000, range = "[1, inf)")]
+    pub max_iter: usize,
+    /// Stop at a duality gap of this share of ‖y‖².
+    #[hyper(default = 1e-4, range = "[0, inf)")]
+    pub tol: f64,
+    /// Whether coefficients must not be negative.
+    #[hyper(default = false)]
+    pub positive: bool,
+    /// Whether to work on the Gram matrix.
+    #[hyper(default = Precompute::Auto)]
+    pub precompute: Precompute,
+}
+
+/// A fitted [`Lasso`].
+pub type FittedLasso = FittedLinear<Lasso>;
+/// A fitted [`ElasticNet`].
+pub type FittedElasticNet = FittedLinear<ElasticNet>;
+
+/// Coefficients along a sequence of penalties.
+#[derive(Clone, Debug)]
+pub struct NetPath {
+    /// The penalties, descending.
+    pub alphas: Vec<f64>,
+    /// Coefficients (a, d).
+    pub coefs: Tensor,
+    /// Intercepts (a).
+    pub intercepts: Tensor,
+    /// Duality gaps, for half the mean squared error.
+    pub gaps: Vec<f64>,
+    /// Rounds made for each.
+    pub iterations: Vec<usize>,
+}
+
+impl From<&Lasso> for ElasticNet {
+    fn from(lasso: &Lasso) -> ElasticNet {
+        let Lasso { alpha, fit_intercept, max_iter, tol, positive, precompute } = lasso.clone();
+        ElasticNet { alpha, l1_ratio: 1.0, fit_intercept, max_iter, tol, positive, precompute }
+    }
+}
+
+const ABILITIES: Abilities = Abilities { weights: true, sparse: true, accuracy: 1e-2, ..Abilities::PLAIN };
+
+impl Fit for Lasso {
+    type Fitted = FittedLasso;
+    const NAME: &'static str = "Lasso";
+    const TASK: Task = Task::Regression;
+    const ABILITIES: Abilities = ABILITIES;
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedLasso> {
+        let (w, intercept, summary) = ElasticNet::from(self).solve(Self::NAME, samples)?;
+        FittedLinear::single(self.clone(), w, intercept, samples.x().dtype(), summary, ())
+    }
+}
+
+impl Fit for ElasticNet {
+    type Fitted = FittedElasticNet;
+    const NAME: &'static str = "ElasticNet";
+    const TASK: Task = Task::Regression;
+    const ABILITIES: Abilities = ABILITIES;
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedElasticNet> {
+        let (w, intercept, summary) = self.solve(Self::NAME, samples)?;
+        FittedLinear::single(self.clone(), w, intercept, samples.x().dtype(), summary, ())
+    }
+}
+
+impl Lasso {
+    /// Coefficients for `count` penalties from the smallest that makes all of them zero down to `eps` times that.
+    ///
+    /// ```
+    /// use tove_learn::linear::Lasso;
+    /// use tove_tensor::{DType, Key};
+    /// let (x, y) = (Key::new(1).normal([30, 4], DType::F64), Key::new(2).normal([30], DType::F64));
+    /// let path = Lasso::default().path(&x, &y, 100, 1e-3)?;
+    /// assert_eq!((path.coefs.dims(), path.gaps.len()), (&[100, 4][..], 100));
+    /// assert!(path.coefs.select(0, 0).to_vec::<f64>().iter().all(|w| w.abs() < 1e-12));
+    /// # Ok::<(), tove_learn::LearnError>(())
+    /// ```
+    pub fn path(&self, x: impl Into<Rows>, y: &Tensor, count: usize, eps: f64) -> Result<NetPath> {
+        ElasticNet::from(self).path(x, y, count, eps)
+    }
+
+    /// Coefficients for these penalties, each started from the one before.
+    pub fn path_for(&self, x: impl Into<Rows>, y: &Tensor, alphas: &[f64]) -> Result<NetPath> {
+        ElasticNet::from(self).path_for(x, y, alphas)
+    }
+}
+
+impl ElasticNet {
+    /// Coefficients for `count` penalties from the smallest that makes all of them zero down to `eps` times that.
+    pub fn path(&self, x: impl Into<Rows>, y: &Tensor, count: usize, eps: f64) -> Result<NetPath> {
+        self.validate()?;
+        if !(eps > 0.0 && eps < 1.0) || count == 0 || self.l1_ratio == 0.0 {
+            let problem = format!(
+                "{count} penalties down to eps {eps} with l1_ratio {}; give at least one, an eps between 0 and 1, and an \
+                 l1_ratio above 0 (or your own alphas with `path_for`)",
+                self.l1_ratio
+            );
+            return Err(LearnError::parameter("ElasticNet::path", problem));
+        }
+        let samples = Samples::new(x, y)?;
+        self.with_solver("ElasticNet", &samples, |solver| {
+            let first = solver.steepest(self.positive).max(f64::MIN_POSITIVE) / (solver.weight * self.l1_ratio);
+            let step = |place: usize| if count == 1 { 0.0 } else { place as f64 / (count - 1) as f64 };
+            let alphas: Vec<f64> = (0..count).map(|place| first * eps.powf(step(place))).collect();
+            solver.path(self, &alphas, samples.x().dtype())
+        })
+    }
+
+    /// Coefficients for these penalties, each started from the one before.
+    pub fn path_for(&self, x: impl Into<Rows>, y: &Tensor, alphas: &[f64]) -> Result<NetPath> {
+        self.validate()?;
+        super::spectrum::check_alphas("ElasticNet::path_for", alphas)?;
+        let samples = Samples::new(x, y)?;
+        self.with_solver("ElasticNet", &samples, |solver| solver.path(self, alphas, samples.x().dtype()))
+    }
+
+    fn solve(&self, who: &'static str, samples: &Samples) -> Result<(Vec<f64>, f64, Summary)> {
+        self.with_solver(who, samples, |solver| {
+            let outcome = solver.run(self, self.alpha);
+            let weight = solver.weight;
+            let Outcome { iterations, converged, gap, objective } = outcome;
+            let summary = Summary::iterative(who, iterations, converged, gap / weight, objective / weight);
+            Ok((solver.w.clone(), solver.intercept(), summary))
+        })
+    }
+
+    fn with_solver<R>(
+        &self,
+        who: &'static str,
+        samples: &Samples,
+        then: impl FnOnce(&mut Solver) -> Result<R>,
+    ) -> Result<R> {
+        let data = Data::single(who, samples)?;
+        let (weight, d) = (data.total_weight(), data.width());
+        let gram = match self.precompute {
+            Precompute::Auto => d <= data.len() && !prefers_iterations(data.x),
+            Precompute::Always => true,
+            Precompute::Never => false,
+        };
+        if gram {
+            let moments = Moments::of(&data, self.fit_intercept)?;
+            let products = FromGram::new(&moments.gram, &moments.cross, moments.squares[0]);
+            let (mean_x, mean_y) = (&moments.mean_x[..], moments.mean_y[0]);
+            return then(&mut Solver { kind: Kind::Gram(products), w: vec![0.0; d], weight, mean_x, mean_y });
+        }
+        let columns = Columns::of(&data, self.fit_intercept)?;
+        let (mean_x, mean_y) = (columns.mean_x.clone(), columns.mean_y);
+        then(&mut Solver { kind: Kind::Columns(columns), w: vec![0.0; d], weight, mean_x: &mean_x, mean_y })
+    }
+}
+
+enum Kind<'a> {
+    Gram(FromGram<'a>),
+    Columns(Columns),
+}
+
+/// Coordinate descent under way, with w in step.
+struct Solver<'a> {
+    kind: Kind<'a>,
+    w: Vec<f64>,
+    weight: f64,
+    mean_x: &'a [f64],
+    mean_y: f64,
+}
+
+impl Solver<'_> {
+    fn run(&mut self, settings: &ElasticNet, alpha: f64) -> Outcome {
+        let net = Net {
+            l1: alpha * settings.l1_ratio * self.weight,
+            l2: alpha * (1.0 - settings.l1_ratio) * self.weight,
+            tol: settings.tol,
+            max_iter: settings.max_iter,
+            positive: settings.positive,
+        };
+        match &mut self.kind {
+            Kind::Gram(products) => net.descend(products, &mut self.w),
+            Kind::Columns(products) => net.descend(products, &mut self.w),
+        }
+    }
+
+    /// max |x_jᵀy| (or max x_jᵀy) at w = 0.
+    fn steepest(&self, positive: bool) -> f64 {
+        match &self.kind {
+            Kind::Gram(products) => {
+                let sizes = (0..products.width()).map(|j| products.product(j));
+                sizes.map(|p| if positive { p } else { p.abs() }).fold(0.0, f64::max)
+            }
+            Kind::Columns(products) => products.steepest(positive),
+        }
+    }
+
+    fn intercept(&self) -> f64 {
+        self.mean_y - self.mean_x.iter().zip(&self.w).map(|(mean, w)| mean * w).sum::<f64>()
+    }
+
+    fn path(&mut self, settings: &ElasticNet, alphas: &[f64], dtype: DType) -> Result<NetPath> {
+        let mut order = alphas.to_vec();
+        order.sort_unstable_by(|a, b| b.total_cmp(a));
+        let (mut coefs, mut intercepts) = (Vec::new(), Vec::new());
+        let (mut gaps, mut iterations) = (Vec::new(), Vec::new());
+        for &alpha in &order {
+            let outcome = self.run(settings, alpha);
+            if !outcome.converged {
+                let (rounds, gap) = (outcome.iterations, outcome.gap / self.weight);
+                crate::warn(&format!(
+                    "ElasticNet::path: not converged at alpha {alpha:.3e} after {rounds} iterations (gap {gap:.3e}); raise `max_iter`"
+                ));
+            }
+            coefs.extend_from_slice(&self.w);
+            intercepts.push(self.intercept());
+            gaps.push(outcome.gap / self.weight);
+            iterations.push(outcome.iterations);
+        }
+        let (count, d) = (order.len(), self.w.len());
+        let coefs = Tensor::try_from_vec(coefs, [count, d])?.to_dtype(dtype);
+        let intercepts = Tensor::from_slice(&intercepts).to_dtype(dtype);
+        Ok(NetPath { alphas: order, coefs, intercepts, gaps, iterations })
+    }
+}

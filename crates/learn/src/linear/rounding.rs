@@ -1,0 +1,122 @@
+//! Regress and round: a naive classifier that shows why classes are not numbers.
+//!
+//! The m classes in ascending order are encoded as 1 … m, least squares predicts a number, and that is rounded and held within
+//! 1 … m. The encoding claims that class 2 lies between 1 and 3, so that another naming of the same classes gives another
+//! accuracy; softmax regression does not care. A baseline, no more.
+//!
+//! ```
+//! use tove_learn::{Fit, Predict, linear::RegressAndRound};
+//! use tove_tensor::Tensor;
+//! let (x, y) = (Tensor::from([[0.0], [1.0], [2.0]]), Tensor::from([10i64, 20, 30]));
+//! let model = RegressAndRound::default().fit(&x, &y)?;
+//! assert_eq!(model.predict(&Tensor::from([[-9.0], [1.2], [99.0]]))?.to_vec::<i64>(), [10, 20, 30]);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use tove_optim::settings::Hyperparameters;
+use tove_tensor::{DType, Tensor};
+
+use super::least_squares::{FittedLinearRegression, LinearRegression};
+use crate::{Abilities, Fit, Labels, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+
+/// Classification by rounding a linear regression of the classes' numbers.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "RegressAndRound")]
+pub struct RegressAndRound {
+    /// Whether an intercept is fitted.
+    #[hyper(default = true)]
+    pub fit_intercept: bool,
+}
+
+/// A fitted [`RegressAndRound`].
+#[derive(Clone, Debug)]
+pub struct FittedRegressAndRound {
+    settings: RegressAndRound,
+    classes: Vec<i64>,
+    regression: FittedLinearRegression,
+}
+
+impl FittedRegressAndRound {
+    /// The regression of the numbers 1 … m.
+    pub fn regression(&self) -> &FittedLinearRegression {
+        &self.regression
+    }
+}
+
+impl Fit for RegressAndRound {
+    type Fitted = FittedRegressAndRound;
+    const NAME: &'static str = "RegressAndRound";
+    const TASK: Task = Task::Classification;
+    const ABILITIES: Abilities = Abilities { weights: true, sparse: true, several: true, ..Abilities::PLAIN };
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedRegressAndRound> {
+        let labels = Labels::several(Self::NAME, samples.y())?;
+        let codes: Vec<f64> = labels.codes().iter().map(|&code| (code + 1) as f64).collect();
+        let numbers = samples.with_y(&Tensor::from_slice(&codes))?;
+        let regression = LinearRegression::default().fit_intercept(self.fit_intercept).fit_checked(&numbers)?;
+        Ok(FittedRegressAndRound { settings: self.clone(), classes: labels.classes().to_vec(), regression })
+    }
+}
+
+impl Model for FittedRegressAndRound {
+    fn name(&self) -> &'static str {
+        RegressAndRound::NAME
+    }
+
+    fn task(&self) -> Task {
+        Task::Classification
+    }
+
+    fn width(&self) -> usize {
+        self.regression.width()
+    }
+
+    fn dtype(&self) -> DType {
+        self.regression.dtype()
+    }
+
+    fn summary(&self) -> &Summary {
+        self.regression.summary()
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        self.settings.to_json()
+    }
+
+    fn classes(&self) -> &[i64] {
+        &self.classes
+    }
+
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        let last = self.classes.len() as f64;
+        let numbers = self.regression.predict_rows(x)?.to_f64_vec();
+        let codes = numbers.iter().map(|number| number.round().clamp(1.0, last) as usize - 1);
+        Ok(Labels::decode(&self.classes, codes))
+    }
+
+    fn coefficients(&self) -> Option<&Tensor> {
+        self.regression.coefficients()
+    }
+
+    fn record(&self) -> Record {
+        let mut record = Record::new(self.name(), 1);
+        record.put("settings", self.settings());
+        record.put_tensor("classes", &Tensor::from_slice(&self.classes));
+        record.put_part("regression", self.regression.record());
+        record
+    }
+}
+
+impl Restore for FittedRegressAndRound {
+    fn restore(record: &Record) -> Result<FittedRegressAndRound> {
+        record.expect(RegressAndRound::NAME, 1)?;
+        let mut settings = RegressAndRound::default();
+        settings.load_json(record.get("settings")?)?;
+        let classes = record.integers("classes")?;
+        let regression = FittedLinearRegression::restore(&record.part("regression")?)?;
+        if classes.len() < 2 || regression.coef().rank() != 1 {
+            return Err(record.wrong("classes", "a list of two or more classes with one regression"));
+        }
+        Ok(FittedRegressAndRound { settings, classes, regression })
+    }
+}
