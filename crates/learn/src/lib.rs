@@ -15,6 +15,7 @@
 //! |---|---|
 //! | [`baseline`] | constant predictions |
 //! | [`logistic`] | logistic and softmax regression, and the formulae behind them |
+//! | [`sgd`] | linear models by stochastic gradient descent, the perceptron |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
 //! | [`registry`] | all estimators by name |
 
@@ -26,11 +27,13 @@ mod estimator;
 mod labels;
 pub mod logistic;
 mod model;
+mod partial;
 mod real;
 mod record;
 pub mod registry;
 mod rows;
 mod samples;
+pub mod sgd;
 mod transform;
 mod warning;
 
@@ -40,10 +43,13 @@ pub use error::{LearnError, Result};
 pub use estimator::{Abilities, Estimator, Fit};
 pub use labels::Labels;
 pub use logistic::{ClassWeight, FittedLogisticRegression, LogisticRegression, Penalty, SoftmaxRegression, Solver};
+pub use logistic::{FittedOneVsRest, OneVsRest};
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
+pub use partial::{Learner, PartialFit};
 pub use real::Real;
 pub use record::Record;
 pub use rows::Rows;
 pub use samples::Samples;
+pub use sgd::{FittedPerceptron, FittedSgdClassifier, FittedSgdRegressor, Perceptron, SgdClassifier, SgdRegressor};
 pub use transform::{Apply, FitTransform, RestoreTransform, Transform, Transformer};
 pub use warning::{on_warning, warn};
