@@ -131,6 +131,6 @@ fn early_stopping_schedules_and_sparse_rows_work() {
 #[test]
 fn weights_that_explode_are_an_error() {
     let (x, y) = data("diabetes");
-    let error = SgdRegressor::default().eta0(100.0).learning_rate(Schedule::Constant).fit(&(&x * 1e6), &y).unwrap_err();
+    let error = SgdRegressor::default().fit(&(&x * 1e200), &y).unwrap_err();
     assert!(error.to_string().contains("eta0"), "{error}");
 }

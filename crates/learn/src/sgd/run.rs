@@ -185,10 +185,10 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
     #[inline(always)]
     fn run(self) -> f64 {
         let Epoch { state, plan, set, order } = self;
-        // Bottou's heuristic: the first step is as large as the weights are expected to become.
+        // Bottou's heuristic: the first step is as large as the weights are expected to become. Like scikit-learn's, it is not
+        // damped for losses with slopes beyond 1.
         let typical = (1.0 / plan.alpha.sqrt()).sqrt();
-        let first = typical / plan.loss.slope(-typical, 1.0).abs().max(1.0);
-        let offset = 1.0 / (first * plan.alpha);
+        let offset = 1.0 / (typical * plan.alpha);
         let mut total = 0.0;
         for place in 0..set.train.len() {
             let row = set.train[order.map_or(place, |order| order[place] as usize)];
