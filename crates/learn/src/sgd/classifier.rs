@@ -3,9 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use tove_optim::settings::Hyperparameters;
-use tove_tensor::kernels::math::Float;
 use tove_tensor::pool::parallel_for;
-use tove_tensor::{DType, Element, Key, Tensor};
+use tove_tensor::{DType, Key, Tensor};
 
 use super::loss::{ClassLoss, Loss};
 use super::run::{Ended, Plan, Set, State};
@@ -13,7 +12,7 @@ use super::{Schedule, shares, split};
 use crate::logistic::linear::{Linear, Soft, sample_weights};
 use crate::logistic::problem::Data;
 use crate::{
-    Abilities, ClassWeight, Fit, Labels, LearnError, Learner, Model, PartialFit, Penalty, Record, Restore, Result,
+    Abilities, ClassWeight, Fit, Labels, LearnError, Model, Penalty, Record, Restore, Result,
     Rows, Samples, Summary, Task, with_real,
 };
 
@@ -90,7 +89,7 @@ impl Stepwise for SgdClassifier {
 }
 
 impl SgdClassifier {
-    fn plan(&self, who: &'static str) -> Plan {
+    pub(super) fn plan(&self, who: &'static str) -> Plan {
         let (l1, l2) = shares(self.penalty, self.l1_ratio);
         Plan {
             who,
@@ -171,11 +170,12 @@ pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<Fitte
     Ok(FittedLinearClassifier { settings: estimator.clone(), linear, summary })
 }
 
-fn outputs(classes: &[i64]) -> usize {
+pub(super) fn outputs(classes: &[i64]) -> usize {
     if classes.len() == 2 { 1 } else { classes.len() }
 }
 
-fn linear(states: &mut [State], classes: &[i64], dtype: DType) -> Result<Linear> {
+/// The classifier that the states have come to.
+pub(super) fn linear(states: &mut [State], classes: &[i64], dtype: DType) -> Result<Linear> {
     let mut parameters = Vec::new();
     let mut width = 0;
     for state in states {
@@ -188,16 +188,16 @@ fn linear(states: &mut [State], classes: &[i64], dtype: DType) -> Result<Linear>
 }
 
 /// Problems of one class against the rest.
-struct Job<'a> {
-    plan: &'a Plan,
-    classes: usize,
-    codes: &'a [usize],
-    weights: Option<&'a [f64]>,
+pub(super) struct Job<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) classes: usize,
+    pub(super) codes: &'a [usize],
+    pub(super) weights: Option<&'a [f64]>,
 }
 
 impl Job<'_> {
     /// Runs `body` for each output with its ±1 targets, in parallel.
-    fn each<R: Send>(
+    pub(super) fn each<R: Send>(
         &self,
         states: &mut [State],
         body: impl Fn(&Plan, &mut State, &[f64], usize) -> Result<R> + Sync,
@@ -225,6 +225,10 @@ pub struct FittedLinearClassifier<E> {
 }
 
 impl<E> FittedLinearClassifier<E> {
+    pub(super) fn new(settings: E, linear: Linear, summary: Summary) -> FittedLinearClassifier<E> {
+        FittedLinearClassifier { settings, linear, summary }
+    }
+
     /// The weights: (1, d) for two classes, (m, d) for more.
     pub fn coef(&self) -> &Tensor {
         &self.linear.coef
@@ -303,108 +307,5 @@ impl<E: Stepwise> Restore for FittedLinearClassifier<E> {
         settings.load_json(record.get("settings")?)?;
         let linear = Linear::read(record)?;
         Ok(FittedLinearClassifier { settings, linear, summary: Summary::read(record)? })
-    }
-}
-
-/// A classifier that learns from one piece after another.
-#[derive(Clone, Debug)]
-pub struct OnlineClassifier<E> {
-    settings: E,
-    classes: Vec<i64>,
-    states: Vec<State>,
-    dtype: DType,
-    pieces: usize,
-    objective: f64,
-}
-
-impl<E: Stepwise> OnlineClassifier<E> {
-    pub(super) fn new(settings: &E, classes: &[i64]) -> Result<OnlineClassifier<E>> {
-        settings.validate()?;
-        let mut sorted = classes.to_vec();
-        sorted.sort_unstable();
-        sorted.dedup();
-        if sorted.len() < 2 {
-            let problem = format!("{} classes; name all classes that will come, at least two", sorted.len());
-            return Err(LearnError::parameter("learner", problem));
-        }
-        let (settings, states) = (settings.clone(), Vec::new());
-        Ok(OnlineClassifier { settings, classes: sorted, states, dtype: DType::F64, pieces: 0, objective: f64::NAN })
-    }
-
-    /// The place of each sample's class among the classes named at the start.
-    fn codes(&self, samples: &Samples) -> Result<Vec<usize>> {
-        let labels = Labels::of(E::NAME, samples.y())?;
-        let places: Result<Vec<usize>> = labels
-            .classes()
-            .iter()
-            .map(|class| {
-                self.classes.binary_search(class).map_err(|_| {
-                    let problem = format!("class {class} was not among the classes named at the start");
-                    LearnError::data(E::NAME, problem, "name all classes when the learner is made")
-                })
-            })
-            .collect();
-        let places = places?;
-        Ok(labels.codes().iter().map(|&code| places[code]).collect())
-    }
-}
-
-impl<E: Stepwise> Learner for OnlineClassifier<E> {
-    type Fitted = FittedLinearClassifier<E>;
-
-    fn learn(&mut self, samples: &Samples) -> Result<()> {
-        let settings = self.settings.as_sgd();
-        if settings.class_weight == ClassWeight::Balanced || settings.early_stopping {
-            let fix = "give sample weights instead, and decide yourself when to stop";
-            return Err(LearnError::unsupported(E::NAME, "cannot balance classes or hold out rows in pieces", fix));
-        }
-        let codes = self.codes(samples)?;
-        let plan = settings.plan(E::NAME);
-        if self.states.is_empty() {
-            self.states = vec![State::new(&plan, samples.width()); outputs(&self.classes)];
-            self.dtype = samples.x().dtype();
-        } else {
-            samples.x().check_width(E::NAME, self.states[0].width())?;
-        }
-        let weights = samples.weights().map(Tensor::to_f64_vec);
-        let rows: Vec<usize> = (0..samples.len()).collect();
-        let job = Job { plan: &plan, classes: self.classes.len(), codes: &codes, weights: weights.as_deref() };
-        let losses = with_real!(samples.x().dtype(), T => learn::<T>(&job, &mut self.states, samples, &rows, settings.random_state)?);
-        self.objective = losses.iter().sum();
-        self.pieces += 1;
-        Ok(())
-    }
-
-    fn model(&self) -> Result<FittedLinearClassifier<E>> {
-        if self.states.is_empty() {
-            let fix = "give at least one piece of data first".to_owned();
-            return Err(LearnError::TooFew { who: E::NAME, found: 0, needed: 1, fix });
-        }
-        let linear = linear(&mut self.states.clone(), &self.classes, self.dtype)?;
-        let mut summary = Summary::exact();
-        (summary.iterations, summary.objective) = (self.pieces, Some(self.objective));
-        Ok(FittedLinearClassifier { settings: self.settings.clone(), linear, summary })
-    }
-}
-
-fn learn<T: Float + Element>(
-    job: &Job<'_>,
-    states: &mut [State],
-    samples: &Samples,
-    rows: &[usize],
-    seed: u64,
-) -> Result<Vec<f64>> {
-    let data = Data::<T>::of(samples.x())?;
-    job.each(states, |plan, state, y, output| {
-        let set = Set { data, d: samples.width(), y, weights: job.weights, train: rows, watch: &[] };
-        state.epoch(plan, set, Key::new(seed).fold(output as u64))
-    })
-}
-
-impl PartialFit for SgdClassifier {
-    type Learner = OnlineClassifier<SgdClassifier>;
-
-    fn learner(&self, classes: &[i64]) -> Result<OnlineClassifier<SgdClassifier>> {
-        OnlineClassifier::new(self, classes)
     }
 }

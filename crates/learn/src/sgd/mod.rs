@@ -11,13 +11,15 @@
 
 mod classifier;
 mod loss;
+mod online;
 mod perceptron;
 mod regressor;
 mod run;
 mod weights;
 
-pub use classifier::{FittedLinearClassifier, FittedSgdClassifier, OnlineClassifier, SgdClassifier};
+pub use classifier::{FittedLinearClassifier, FittedSgdClassifier, SgdClassifier};
 pub use loss::{ClassLoss, RegressionLoss};
+pub use online::OnlineClassifier;
 pub use perceptron::{FittedPerceptron, Perceptron};
 pub use regressor::{FittedSgdRegressor, OnlineRegressor, SgdRegressor};
 
