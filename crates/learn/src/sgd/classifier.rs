@@ -12,8 +12,8 @@ use super::{Schedule, shares, split};
 use crate::logistic::linear::{Linear, Soft, sample_weights};
 use crate::logistic::problem::Data;
 use crate::{
-    Abilities, ClassWeight, Fit, Labels, LearnError, Model, Penalty, Record, Restore, Result,
-    Rows, Samples, Summary, Task, with_real,
+    Abilities, ClassWeight, Fit, Labels, LearnError, Model, Penalty, Record, Restore, Result, Rows, Samples, Summary,
+    Task, with_real,
 };
 
 /// A linear classifier by stochastic gradient descent; see the [module](super).
