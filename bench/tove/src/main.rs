@@ -12,6 +12,7 @@ mod data;
 mod derivatives;
 mod gpt;
 mod learn_linear;
+mod learn_logistic;
 mod memory;
 mod nets;
 mod products;

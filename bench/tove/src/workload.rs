@@ -34,6 +34,8 @@ pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, S
         "W12" => crate::products::make_product(parameters).map(Some),
         "W13" => crate::w13::make(parameters).map(Some),
         "W20" | "W21" | "W22" => crate::learn_linear::make(parameters).map(Some),
+        "W23" => crate::learn_logistic::make_fit(parameters).map(Some),
+        "W32" => crate::learn_logistic::make_prediction(parameters).map(Some),
         "conv2d" => crate::convolution::make(parameters).map(Some),
         "attention" => crate::attention::make(parameters).map(Some),
         _ => Ok(None),

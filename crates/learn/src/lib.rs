@@ -15,6 +15,7 @@
 //! |---|---|
 //! | [`baseline`] | constant predictions |
 //! | [`logistic`] | logistic and softmax regression, and the formulae behind them |
+//! | [`sgd`] | linear models by stochastic gradient descent, the perceptron |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
 //! | [`diagnostics`] | drift, dependence, duplicates, over- and underfitting, risk, bias and variance |
 //! | [`ensemble`] | bagging, voting, averages of models |
@@ -42,12 +43,14 @@ pub mod logistic;
 mod model;
 pub mod pipeline;
 pub mod probability;
+mod partial;
 mod real;
 mod record;
 pub mod registry;
 mod rows;
 mod samples;
 pub mod selection;
+pub mod sgd;
 mod transform;
 mod warning;
 
@@ -66,9 +69,12 @@ pub use linear::{
 };
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
 pub use pipeline::{Chain, ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
+pub use logistic::{FittedOneVsRest, OneVsRest};
+pub use partial::{Learner, PartialFit};
 pub use real::Real;
 pub use record::Record;
 pub use rows::Rows;
 pub use samples::Samples;
+pub use sgd::{FittedPerceptron, FittedSgdClassifier, FittedSgdRegressor, Perceptron, SgdClassifier, SgdRegressor};
 pub use transform::{Apply, FitTransform, RestoreTransform, Transform, Transformer};
 pub use warning::{on_warning, warn};

@@ -77,6 +77,18 @@ pub fn estimators() -> &'static [Entry] {
         entry::<crate::linear::RegressAndRound>(),
         // -- logistic --
         entry::<crate::LogisticRegression>(),
+        entry::<crate::Perceptron>(),
+        entry::<crate::SgdClassifier>(),
+        entry::<crate::SgdRegressor>(),
+        // Holds another estimator, so it is listed by hand; its hyperparameters are those of its default.
+        Entry {
+            name: crate::OneVsRest::NAME,
+            task: Task::Classification,
+            abilities: crate::LogisticRegression::ABILITIES,
+            estimator: || Box::new(crate::OneVsRest::default()),
+            restore: |record| Ok(Box::new(crate::FittedOneVsRest::restore(record)?)),
+            schema: || tove_optim::settings::Hyperparameters::schema(&crate::LogisticRegression::default()),
+        },
         // -- margins and kernels --
         entry::<crate::KernelRidge>(),
     ];

@@ -4,6 +4,9 @@
 //! registers, so that the processor multiplies in every cycle although there are few classes; a general matrix product would
 //! spend its time packing. Sums run over fixed lanes in a fixed order: a row's scores have the same bits alone or in a block.
 
+// Loops over lanes and registers index several arrays with one counter; iterators would hide which.
+#![allow(clippy::needless_range_loop)]
+
 use tove_tensor::kernels::math::Float;
 
 /// Numbers that a block of rows may take, so that it stays in the second cache.

@@ -104,15 +104,11 @@ impl Linear {
 
     /// Probabilities (n, m): (1 − σ(z), σ(z)) for two classes, a softmax for more.
     pub(crate) fn softmax(&self, rows: &Rows) -> Result<Tensor> {
-        self.soft(rows, Soft::Softmax)
+        self.probabilities(rows, Soft::Softmax)
     }
 
-    /// Probabilities by one rule per score, divided by their sum for more than two classes.
-    pub(crate) fn one_vs_rest(&self, rows: &Rows, rule: Soft) -> Result<Tensor> {
-        self.soft(rows, rule)
-    }
-
-    fn soft(&self, rows: &Rows, rule: Soft) -> Result<Tensor> {
+    /// Probabilities (n, m) by a rule; those of several scores are divided by their sum.
+    pub(crate) fn probabilities(&self, rows: &Rows, rule: Soft) -> Result<Tensor> {
         with_real!(self.dtype(), T => {
             let (k, m) = (self.outputs(), self.classes.len());
             let z = self.scores::<T>(rows)?;

@@ -31,17 +31,19 @@
 
 pub mod formulas;
 mod hessian;
-mod kernels;
+pub(crate) mod kernels;
 pub(crate) mod linear;
 mod links;
 mod model;
 mod newton;
 mod objective;
+mod one_vs_rest;
 mod precondition;
-mod problem;
+pub(crate) mod problem;
 mod quasi_newton;
 
 pub use model::FittedLogisticRegression;
+pub use one_vs_rest::{FittedOneVsRest, OneVsRest};
 
 use tove_optim::settings::{Choice, Hyperparameters};
 use tove_tensor::Element;
@@ -142,6 +144,20 @@ impl Fit for LogisticRegression {
     }
 }
 
+/// The softmax does not change when all classes' scores are shifted alike: of the equal optima, the one whose intercepts (and
+/// weights, where nothing penalises them) sum to 0.
+fn centre(parameters: &mut [f64], width: usize, d: usize, penalty: Penalty) {
+    let outputs = parameters.len() / width;
+    if outputs == 1 {
+        return;
+    }
+    let first = if penalty == Penalty::None { 0 } else { d };
+    for column in first..width {
+        let mean = parameters.iter().skip(column).step_by(width).sum::<f64>() / outputs as f64;
+        parameters.iter_mut().skip(column).step_by(width).for_each(|value| *value -= mean);
+    }
+}
+
 impl LogisticRegression {
     fn solve<T: Float + Element>(
         &self,
@@ -152,7 +168,8 @@ impl LogisticRegression {
         let classes = labels.classes();
         let problem = Problem::<T>::new(samples.x(), labels.codes(), classes.len(), weights, self.fit_intercept)?;
         let objective = Objective { problem: &problem, strength: self.strength(problem.total()) };
-        let outcome = self.minimise(&objective)?;
+        let mut outcome = self.minimise(&objective)?;
+        centre(&mut outcome.parameters, problem.width(), samples.width(), self.penalty);
         let linear = Linear::from_parameters(&outcome.parameters, samples.width(), classes, T::DTYPE)?;
         let summary = self.summary(&problem, &outcome);
         Ok(FittedLogisticRegression::new(self.clone(), linear, summary))

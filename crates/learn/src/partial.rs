@@ -1,0 +1,37 @@
+//! Learning in pieces: data that do not fit into memory, or that arrive over time.
+//!
+//! ```
+//! use tove_learn::{Learner, PartialFit, Predict, Samples, SgdClassifier};
+//! use tove_tensor::Tensor;
+//! let mut learner = SgdClassifier::default().learner(&[0, 1])?;
+//! for _ in 0..20 {
+//!     let piece = Samples::new(&Tensor::from([[-1.0], [2.0]]), &Tensor::from([0i64, 1]))?;
+//!     learner.learn(&piece)?;
+//! }
+//! assert_eq!(learner.model()?.predict(&Tensor::from([[-3.0], [3.0]]))?.to_vec::<i64>(), [0, 1]);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use crate::{Fit, Result, Samples};
+
+/// An estimator that can learn from one piece of the data after another.
+pub trait PartialFit: Fit {
+    /// What remembers the state between pieces.
+    type Learner: Learner<Fitted = Self::Fitted>;
+
+    /// A learner that has seen nothing. A classifier needs all its classes now, since a piece may lack some; a regression takes
+    /// an empty list.
+    fn learner(&self, classes: &[i64]) -> Result<Self::Learner>;
+}
+
+/// A fit under way.
+pub trait Learner {
+    /// The model that it leads to.
+    type Fitted;
+
+    /// Goes through the samples of a piece once.
+    fn learn(&mut self, samples: &Samples) -> Result<()>;
+
+    /// The model as it stands.
+    fn model(&self) -> Result<Self::Fitted>;
+}

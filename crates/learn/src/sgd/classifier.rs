@@ -1,0 +1,311 @@
+//! The classifier, and what it shares with the perceptron.
+
+use std::sync::{Mutex, PoisonError};
+
+use tove_optim::settings::Hyperparameters;
+use tove_tensor::pool::parallel_for;
+use tove_tensor::{DType, Key, Tensor};
+
+use super::loss::{ClassLoss, Loss};
+use super::run::{Ended, Plan, Set, State};
+use super::{Schedule, shares, split};
+use crate::logistic::linear::{Linear, Soft, sample_weights};
+use crate::logistic::problem::Data;
+use crate::{
+    Abilities, ClassWeight, Fit, Labels, LearnError, Model, Penalty, Record, Restore, Result, Rows, Samples, Summary,
+    Task, with_real,
+};
+
+/// A linear classifier by stochastic gradient descent; see the [module](super).
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "SGDClassifier")]
+pub struct SgdClassifier {
+    /// Loss of a sample.
+    #[hyper(default = ClassLoss::Hinge)]
+    pub loss: ClassLoss,
+    /// What is added to the loss.
+    #[hyper(default = Penalty::L2)]
+    pub penalty: Penalty,
+    /// Strength of the penalty; also sets the rate of the optimal schedule.
+    #[hyper(default = 1e-4, range = "(0, inf)")]
+    pub alpha: f64,
+    /// Share of l1 in an elasticnet penalty.
+    #[hyper(default = 0.15, range = "[0, 1]")]
+    pub l1_ratio: f64,
+    /// Whether there is an intercept.
+    #[hyper(default = true)]
+    pub fit_intercept: bool,
+    /// Epochs at most.
+    #[hyper(default = 1000, range = "[1, inf)")]
+    pub max_iter: usize,
+    /// Improvement that counts as one; without it all epochs are made.
+    #[hyper(default = Some(1e-3), range = "[0, inf)")]
+    pub tol: Option<f64>,
+    /// Whether samples come in a new order in each epoch.
+    #[hyper(default = true)]
+    pub shuffle: bool,
+    /// How the rate falls.
+    #[hyper(default = Schedule::Optimal)]
+    pub learning_rate: Schedule,
+    /// First rate of the schedules other than optimal.
+    #[hyper(default = 0.01, range = "(0, inf)")]
+    pub eta0: f64,
+    /// Exponent of the invscaling schedule.
+    #[hyper(default = 0.5, range = "[0, inf)")]
+    pub power_t: f64,
+    /// Whether a part of the samples is held out to decide when to stop.
+    #[hyper(default = false)]
+    pub early_stopping: bool,
+    /// The share that is held out.
+    #[hyper(default = 0.1, range = "(0, 1)")]
+    pub validation_fraction: f64,
+    /// Epochs without improvement after which training ends.
+    #[hyper(default = 5, range = "[1, inf)")]
+    pub n_iter_no_change: usize,
+    /// Whether classes count alike.
+    #[hyper(default = ClassWeight::None)]
+    pub class_weight: ClassWeight,
+    /// Whether the model is the mean of the weights over all steps.
+    #[hyper(default = false)]
+    pub average: bool,
+    /// Seed of the order.
+    #[hyper(default = 0)]
+    pub random_state: u64,
+}
+
+/// A fitted [`SgdClassifier`].
+pub type FittedSgdClassifier = FittedLinearClassifier<SgdClassifier>;
+
+/// An estimator whose fitted model is a linear classifier learnt step by step.
+pub trait Stepwise: Fit {
+    /// The settings as those of an [`SgdClassifier`].
+    fn as_sgd(&self) -> SgdClassifier;
+}
+
+impl Stepwise for SgdClassifier {
+    fn as_sgd(&self) -> SgdClassifier {
+        self.clone()
+    }
+}
+
+impl SgdClassifier {
+    pub(super) fn plan(&self, who: &'static str) -> Plan {
+        let (l1, l2) = shares(self.penalty, self.l1_ratio);
+        Plan {
+            who,
+            loss: Loss::Class(self.loss),
+            alpha: self.alpha,
+            l1,
+            l2,
+            fit_intercept: self.fit_intercept,
+            schedule: self.learning_rate,
+            eta0: self.eta0,
+            power_t: self.power_t,
+            max_iter: self.max_iter,
+            tol: self.tol,
+            shuffle: self.shuffle,
+            patience: self.n_iter_no_change,
+            average: self.average,
+        }
+    }
+
+    /// How scores become probabilities, if they do.
+    fn soft(&self) -> Option<Soft> {
+        match self.loss {
+            ClassLoss::LogLoss => Some(Soft::Sigmoid),
+            ClassLoss::ModifiedHuber => Some(Soft::Clipped),
+            _ => None,
+        }
+    }
+}
+
+impl Fit for SgdClassifier {
+    type Fitted = FittedSgdClassifier;
+    const NAME: &'static str = "SGDClassifier";
+    const TASK: Task = Task::Classification;
+    const ABILITIES: Abilities = Abilities {
+        weights: true,
+        sparse: true,
+        several: true,
+        probabilities: false, // hinge, the default, has none
+        order_free: false,
+        accuracy: 1e-6,
+    };
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedSgdClassifier> {
+        fit(self, samples)
+    }
+}
+
+/// Fits any estimator of this kind.
+pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<FittedLinearClassifier<E>> {
+    let settings = estimator.as_sgd();
+    let labels = Labels::several(E::NAME, samples.y())?;
+    let balanced = settings.class_weight == ClassWeight::Balanced;
+    let weights = sample_weights(samples, &labels, balanced)?;
+    let share = settings.early_stopping.then_some(settings.validation_fraction);
+    let (train, watch) = split(labels.codes(), share, settings.random_state);
+    if train.is_empty() || (share.is_some() && watch.is_empty()) {
+        let fix = "turn `early_stopping` off, or choose another `validation_fraction`".to_owned();
+        return Err(LearnError::TooFew { who: E::NAME, found: samples.len(), needed: 2 * labels.classes().len(), fix });
+    }
+    let plan = settings.plan(E::NAME);
+    let outputs = outputs(labels.classes());
+    let mut states = vec![State::new(&plan, samples.width()); outputs];
+    let job = Job { plan: &plan, classes: labels.classes().len(), codes: labels.codes(), weights: weights.as_deref() };
+    let ended = with_real!(samples.x().dtype(), T => {
+        let data = Data::<T>::of(samples.x())?;
+        job.each(&mut states, |plan, state, y, output| {
+            let key = Key::new(settings.random_state).fold(output as u64);
+            let set = Set { data, d: samples.width(), y, weights: job.weights, train: &train, watch: &watch };
+            state.run(plan, set, key)
+        })?
+    });
+    let linear = linear(&mut states, labels.classes(), samples.x().dtype())?;
+    let most = |figure: fn(&Ended) -> f64| ended.iter().map(figure).fold(f64::NEG_INFINITY, f64::max);
+    let epochs = ended.iter().map(|ended| ended.epochs).max().unwrap_or(0);
+    let converged = ended.iter().all(|ended| ended.converged);
+    let objective = ended.iter().map(|ended| ended.objective).sum();
+    let summary = Summary::iterative(E::NAME, epochs, converged, most(|ended| ended.fall), objective);
+    Ok(FittedLinearClassifier { settings: estimator.clone(), linear, summary })
+}
+
+pub(super) fn outputs(classes: &[i64]) -> usize {
+    if classes.len() == 2 { 1 } else { classes.len() }
+}
+
+/// The classifier that the states have come to.
+pub(super) fn linear(states: &mut [State], classes: &[i64], dtype: DType) -> Result<Linear> {
+    let mut parameters = Vec::new();
+    let mut width = 0;
+    for state in states {
+        let (weights, intercept) = state.parameters();
+        width = weights.len();
+        parameters.extend(weights);
+        parameters.push(intercept);
+    }
+    Linear::from_parameters(&parameters, width, classes, dtype)
+}
+
+/// Problems of one class against the rest.
+pub(super) struct Job<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) classes: usize,
+    pub(super) codes: &'a [usize],
+    pub(super) weights: Option<&'a [f64]>,
+}
+
+impl Job<'_> {
+    /// Runs `body` for each output with its ±1 targets, in parallel.
+    pub(super) fn each<R: Send>(
+        &self,
+        states: &mut [State],
+        body: impl Fn(&Plan, &mut State, &[f64], usize) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        let slots: Vec<Mutex<(&mut State, Option<Result<R>>)>> =
+            states.iter_mut().map(|state| Mutex::new((state, None))).collect();
+        parallel_for(slots.len(), &|output| {
+            let positive = if self.classes == 2 { 1 } else { output };
+            let y: Vec<f64> = self.codes.iter().map(|&code| if code == positive { 1.0 } else { -1.0 }).collect();
+            let mut slot = slots[output].lock().unwrap_or_else(PoisonError::into_inner);
+            let outcome = body(self.plan, slot.0, &y, output);
+            slot.1 = Some(outcome);
+        });
+        let outcomes = slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).1);
+        outcomes.collect()
+    }
+}
+
+/// A fitted linear classifier of the estimator `E`.
+#[derive(Clone, Debug)]
+pub struct FittedLinearClassifier<E> {
+    settings: E,
+    linear: Linear,
+    summary: Summary,
+}
+
+impl<E> FittedLinearClassifier<E> {
+    pub(super) fn new(settings: E, linear: Linear, summary: Summary) -> FittedLinearClassifier<E> {
+        FittedLinearClassifier { settings, linear, summary }
+    }
+
+    /// The weights: (1, d) for two classes, (m, d) for more.
+    pub fn coef(&self) -> &Tensor {
+        &self.linear.coef
+    }
+
+    /// The intercepts: one, or one per class.
+    pub fn intercept(&self) -> &Tensor {
+        &self.linear.intercept
+    }
+}
+
+impl<E: Stepwise> Model for FittedLinearClassifier<E> {
+    fn name(&self) -> &'static str {
+        E::NAME
+    }
+
+    fn task(&self) -> Task {
+        Task::Classification
+    }
+
+    fn width(&self) -> usize {
+        self.linear.width()
+    }
+
+    fn dtype(&self) -> DType {
+        self.linear.dtype()
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        self.settings.to_json()
+    }
+
+    fn classes(&self) -> &[i64] {
+        &self.linear.classes
+    }
+
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        self.linear.predict(x)
+    }
+
+    fn decision_rows(&self, x: &Rows) -> Result<Tensor> {
+        self.linear.decision(x)
+    }
+
+    fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
+        match self.settings.as_sgd().soft() {
+            Some(rule) => self.linear.probabilities(x, rule),
+            None => {
+                let fix = "choose the loss log_loss or modified_huber, or use `decision_function`";
+                Err(LearnError::unsupported(E::NAME, "gives no probabilities: its loss is not a likelihood", fix))
+            }
+        }
+    }
+
+    fn coefficients(&self) -> Option<&Tensor> {
+        Some(&self.linear.coef)
+    }
+
+    fn record(&self) -> Record {
+        let mut record = Record::new(self.name(), 1);
+        record.put("settings", self.settings());
+        self.linear.write(&mut record);
+        self.summary.write(&mut record);
+        record
+    }
+}
+
+impl<E: Stepwise> Restore for FittedLinearClassifier<E> {
+    fn restore(record: &Record) -> Result<FittedLinearClassifier<E>> {
+        record.expect(E::NAME, 1)?;
+        let mut settings = E::default();
+        settings.load_json(record.get("settings")?)?;
+        let linear = Linear::read(record)?;
+        Ok(FittedLinearClassifier { settings, linear, summary: Summary::read(record)? })
+    }
+}

@@ -1,0 +1,112 @@
+//! Classifiers that learn from one piece of the data after another.
+
+use tove_tensor::kernels::math::Float;
+use tove_tensor::{DType, Element, Key, Tensor};
+
+use super::classifier::{FittedLinearClassifier, Job, SgdClassifier, Stepwise, linear, outputs};
+use super::run::{Set, State};
+use crate::logistic::problem::Data;
+use crate::{ClassWeight, Labels, LearnError, Learner, PartialFit, Result, Samples, Summary, with_real};
+
+/// A classifier that learns from one piece after another.
+#[derive(Clone, Debug)]
+pub struct OnlineClassifier<E> {
+    settings: E,
+    classes: Vec<i64>,
+    states: Vec<State>,
+    dtype: DType,
+    pieces: usize,
+    objective: f64,
+}
+
+impl<E: Stepwise> OnlineClassifier<E> {
+    pub(super) fn new(settings: &E, classes: &[i64]) -> Result<OnlineClassifier<E>> {
+        settings.validate()?;
+        let mut sorted = classes.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        if sorted.len() < 2 {
+            let problem = format!("{} classes; name all classes that will come, at least two", sorted.len());
+            return Err(LearnError::parameter("learner", problem));
+        }
+        let (settings, states) = (settings.clone(), Vec::new());
+        Ok(OnlineClassifier { settings, classes: sorted, states, dtype: DType::F64, pieces: 0, objective: f64::NAN })
+    }
+
+    /// The place of each sample's class among the classes named at the start.
+    fn codes(&self, samples: &Samples) -> Result<Vec<usize>> {
+        let labels = Labels::of(E::NAME, samples.y())?;
+        let places: Result<Vec<usize>> = labels
+            .classes()
+            .iter()
+            .map(|class| {
+                self.classes.binary_search(class).map_err(|_| {
+                    let problem = format!("class {class} was not among the classes named at the start");
+                    LearnError::data(E::NAME, problem, "name all classes when the learner is made")
+                })
+            })
+            .collect();
+        let places = places?;
+        Ok(labels.codes().iter().map(|&code| places[code]).collect())
+    }
+}
+
+impl<E: Stepwise> Learner for OnlineClassifier<E> {
+    type Fitted = FittedLinearClassifier<E>;
+
+    fn learn(&mut self, samples: &Samples) -> Result<()> {
+        let settings = self.settings.as_sgd();
+        if settings.class_weight == ClassWeight::Balanced || settings.early_stopping {
+            let fix = "give sample weights instead, and decide yourself when to stop";
+            return Err(LearnError::unsupported(E::NAME, "cannot balance classes or hold out rows in pieces", fix));
+        }
+        let codes = self.codes(samples)?;
+        let plan = settings.plan(E::NAME);
+        if self.states.is_empty() {
+            self.states = vec![State::new(&plan, samples.width()); outputs(&self.classes)];
+            self.dtype = samples.x().dtype();
+        } else {
+            samples.x().check_width(E::NAME, self.states[0].width())?;
+        }
+        let weights = samples.weights().map(Tensor::to_f64_vec);
+        let rows: Vec<usize> = (0..samples.len()).collect();
+        let job = Job { plan: &plan, classes: self.classes.len(), codes: &codes, weights: weights.as_deref() };
+        let losses = with_real!(samples.x().dtype(), T => learn::<T>(&job, &mut self.states, samples, &rows, settings.random_state)?);
+        self.objective = losses.iter().sum();
+        self.pieces += 1;
+        Ok(())
+    }
+
+    fn model(&self) -> Result<FittedLinearClassifier<E>> {
+        if self.states.is_empty() {
+            let fix = "give at least one piece of data first".to_owned();
+            return Err(LearnError::TooFew { who: E::NAME, found: 0, needed: 1, fix });
+        }
+        let linear = linear(&mut self.states.clone(), &self.classes, self.dtype)?;
+        let mut summary = Summary::exact();
+        (summary.iterations, summary.objective) = (self.pieces, Some(self.objective));
+        Ok(FittedLinearClassifier::new(self.settings.clone(), linear, summary))
+    }
+}
+
+fn learn<T: Float + Element>(
+    job: &Job<'_>,
+    states: &mut [State],
+    samples: &Samples,
+    rows: &[usize],
+    seed: u64,
+) -> Result<Vec<f64>> {
+    let data = Data::<T>::of(samples.x())?;
+    job.each(states, |plan, state, y, output| {
+        let set = Set { data, d: samples.width(), y, weights: job.weights, train: rows, watch: &[] };
+        state.epoch(plan, set, Key::new(seed).fold(output as u64))
+    })
+}
+
+impl PartialFit for SgdClassifier {
+    type Learner = OnlineClassifier<SgdClassifier>;
+
+    fn learner(&self, classes: &[i64]) -> Result<OnlineClassifier<SgdClassifier>> {
+        OnlineClassifier::new(self, classes)
+    }
+}

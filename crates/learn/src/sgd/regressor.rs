@@ -1,0 +1,272 @@
+//! Linear regression by stochastic gradient descent.
+//!
+//! ```
+//! use tove_learn::{Fit, Predict, SgdRegressor};
+//! use tove_tensor::Tensor;
+//! let x = Tensor::from([[-1.5], [-0.5], [0.5], [1.5]]);
+//! let y = Tensor::from([-2.0, 0.0, 2.0, 4.0]);
+//! let model = SgdRegressor::default().fit(&x, &y)?;
+//! assert!((model.coef().at::<f64>(&[0]) - 2.0).abs() < 0.05 && (model.intercept() - 1.0).abs() < 0.05);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use tove_optim::settings::Hyperparameters;
+use tove_tensor::{DType, Key, Tensor, TryOps};
+
+use super::loss::{Loss, RegressionLoss};
+use super::run::{Plan, Set, State};
+use super::{Schedule, shares, split};
+use crate::logistic::problem::Data;
+use crate::{
+    Abilities, Fit, LearnError, Learner, Model, PartialFit, Penalty, Record, Restore, Result, Rows, Samples, Summary,
+    Task, with_real,
+};
+
+/// A linear regression by stochastic gradient descent; see the [module](super).
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "SGDRegressor")]
+pub struct SgdRegressor {
+    /// Loss of a sample.
+    #[hyper(default = RegressionLoss::SquaredError)]
+    pub loss: RegressionLoss,
+    /// What is added to the loss.
+    #[hyper(default = Penalty::L2)]
+    pub penalty: Penalty,
+    /// Strength of the penalty.
+    #[hyper(default = 1e-4, range = "(0, inf)")]
+    pub alpha: f64,
+    /// Share of l1 in an elasticnet penalty.
+    #[hyper(default = 0.15, range = "[0, 1]")]
+    pub l1_ratio: f64,
+    /// Whether there is an intercept.
+    #[hyper(default = true)]
+    pub fit_intercept: bool,
+    /// Epochs at most.
+    #[hyper(default = 1000, range = "[1, inf)")]
+    pub max_iter: usize,
+    /// Improvement that counts as one; without it all epochs are made.
+    #[hyper(default = Some(1e-3), range = "[0, inf)")]
+    pub tol: Option<f64>,
+    /// Whether samples come in a new order in each epoch.
+    #[hyper(default = true)]
+    pub shuffle: bool,
+    /// Width of the losses huber and epsilon_insensitive.
+    #[hyper(default = 0.1, range = "[0, inf)")]
+    pub epsilon: f64,
+    /// How the rate falls.
+    #[hyper(default = Schedule::Invscaling)]
+    pub learning_rate: Schedule,
+    /// First rate.
+    #[hyper(default = 0.01, range = "(0, inf)")]
+    pub eta0: f64,
+    /// Exponent of the invscaling schedule.
+    #[hyper(default = 0.25, range = "[0, inf)")]
+    pub power_t: f64,
+    /// Whether a part of the samples is held out to decide when to stop.
+    #[hyper(default = false)]
+    pub early_stopping: bool,
+    /// The share that is held out.
+    #[hyper(default = 0.1, range = "(0, 1)")]
+    pub validation_fraction: f64,
+    /// Epochs without improvement after which training ends.
+    #[hyper(default = 5, range = "[1, inf)")]
+    pub n_iter_no_change: usize,
+    /// Whether the model is the mean of the weights over all steps.
+    #[hyper(default = false)]
+    pub average: bool,
+    /// Seed of the order.
+    #[hyper(default = 0)]
+    pub random_state: u64,
+}
+
+impl SgdRegressor {
+    fn plan(&self) -> Plan {
+        let (l1, l2) = shares(self.penalty, self.l1_ratio);
+        Plan {
+            who: Self::NAME,
+            loss: Loss::Regression(self.loss, self.epsilon),
+            alpha: self.alpha,
+            l1,
+            l2,
+            fit_intercept: self.fit_intercept,
+            schedule: self.learning_rate,
+            eta0: self.eta0,
+            power_t: self.power_t,
+            max_iter: self.max_iter,
+            tol: self.tol,
+            shuffle: self.shuffle,
+            patience: self.n_iter_no_change,
+            average: self.average,
+        }
+    }
+}
+
+impl Fit for SgdRegressor {
+    type Fitted = FittedSgdRegressor;
+    const NAME: &'static str = "SGDRegressor";
+    const TASK: Task = Task::Regression;
+    const ABILITIES: Abilities =
+        Abilities { weights: true, sparse: true, order_free: false, accuracy: 1e-6, ..Abilities::PLAIN };
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedSgdRegressor> {
+        let y = samples.targets(Self::NAME)?;
+        let weights = samples.weights().map(Tensor::to_f64_vec);
+        let share = self.early_stopping.then_some(self.validation_fraction);
+        let (train, watch) = split(&vec![0; y.len()], share, self.random_state);
+        if train.is_empty() || (share.is_some() && watch.is_empty()) {
+            let fix = "turn `early_stopping` off, or choose another `validation_fraction`".to_owned();
+            return Err(LearnError::TooFew { who: Self::NAME, found: y.len(), needed: 2, fix });
+        }
+        let plan = self.plan();
+        let mut state = State::new(&plan, samples.width());
+        let ended = with_real!(samples.x().dtype(), T => {
+            let (data, d) = (Data::<T>::of(samples.x())?, samples.width());
+            let set = Set { data, d, y: &y, weights: weights.as_deref(), train: &train, watch: &watch };
+            state.run(&plan, set, Key::new(self.random_state))?
+        });
+        let summary = Summary::iterative(Self::NAME, ended.epochs, ended.converged, ended.fall, ended.objective);
+        FittedSgdRegressor::new(self.clone(), &mut state, samples.x().dtype(), summary)
+    }
+}
+
+/// A fitted [`SgdRegressor`].
+#[derive(Clone, Debug)]
+pub struct FittedSgdRegressor {
+    settings: SgdRegressor,
+    coef: Tensor, // (d)
+    intercept: f64,
+    summary: Summary,
+}
+
+impl FittedSgdRegressor {
+    fn new(settings: SgdRegressor, state: &mut State, dtype: DType, summary: Summary) -> Result<FittedSgdRegressor> {
+        let (weights, intercept) = state.parameters();
+        Ok(FittedSgdRegressor { settings, coef: Tensor::from(weights).to_dtype(dtype), intercept, summary })
+    }
+
+    /// The weights (d).
+    pub fn coef(&self) -> &Tensor {
+        &self.coef
+    }
+
+    /// The intercept.
+    pub fn intercept(&self) -> f64 {
+        self.intercept
+    }
+}
+
+impl Model for FittedSgdRegressor {
+    fn name(&self) -> &'static str {
+        SgdRegressor::NAME
+    }
+
+    fn task(&self) -> Task {
+        Task::Regression
+    }
+
+    fn width(&self) -> usize {
+        self.coef.numel()
+    }
+
+    fn dtype(&self) -> DType {
+        self.coef.dtype()
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        self.settings.to_json()
+    }
+
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        let scores = match x {
+            Rows::Dense(x) => x.try_matmul(&self.coef)?,
+            Rows::Sparse(x) => x.dot(&self.coef)?,
+        };
+        Ok(scores + self.intercept)
+    }
+
+    fn coefficients(&self) -> Option<&Tensor> {
+        Some(&self.coef)
+    }
+
+    fn record(&self) -> Record {
+        let mut record = Record::new(self.name(), 1);
+        record.put("settings", self.settings());
+        record.put_tensor("coef", &self.coef);
+        record.put_real("intercept", self.intercept);
+        self.summary.write(&mut record);
+        record
+    }
+}
+
+impl Restore for FittedSgdRegressor {
+    fn restore(record: &Record) -> Result<FittedSgdRegressor> {
+        record.expect(SgdRegressor::NAME, 1)?;
+        let mut settings = SgdRegressor::default();
+        settings.load_json(record.get("settings")?)?;
+        let coef = record.tensor("coef")?.clone();
+        if coef.rank() != 1 || !coef.dtype().is_float() {
+            return Err(record.wrong("coef", "a vector of numbers"));
+        }
+        let intercept = record.real("intercept")?;
+        Ok(FittedSgdRegressor { settings, coef, intercept, summary: Summary::read(record)? })
+    }
+}
+
+/// A regression that learns from one piece after another.
+#[derive(Clone, Debug)]
+pub struct OnlineRegressor {
+    settings: SgdRegressor,
+    state: Option<State>,
+    dtype: DType,
+    pieces: usize,
+    objective: f64,
+}
+
+impl PartialFit for SgdRegressor {
+    type Learner = OnlineRegressor;
+
+    fn learner(&self, _classes: &[i64]) -> Result<OnlineRegressor> {
+        self.validate()?;
+        let settings = self.clone();
+        Ok(OnlineRegressor { settings, state: None, dtype: DType::F64, pieces: 0, objective: f64::NAN })
+    }
+}
+
+impl Learner for OnlineRegressor {
+    type Fitted = FittedSgdRegressor;
+
+    fn learn(&mut self, samples: &Samples) -> Result<()> {
+        let y = samples.targets(SgdRegressor::NAME)?;
+        let (plan, d) = (self.settings.plan(), samples.width());
+        let state = match &mut self.state {
+            Some(state) => state,
+            None => {
+                self.dtype = samples.x().dtype();
+                self.state.insert(State::new(&plan, d))
+            }
+        };
+        samples.x().check_width(SgdRegressor::NAME, state.width())?;
+        let (weights, rows) = (samples.weights().map(Tensor::to_f64_vec), (0..y.len()).collect::<Vec<usize>>());
+        self.objective = with_real!(samples.x().dtype(), T => {
+            let data = Data::<T>::of(samples.x())?;
+            let set = Set { data, d, y: &y, weights: weights.as_deref(), train: &rows, watch: &[] };
+            state.epoch(&plan, set, Key::new(self.settings.random_state))?
+        });
+        self.pieces += 1;
+        Ok(())
+    }
+
+    fn model(&self) -> Result<FittedSgdRegressor> {
+        let Some(mut state) = self.state.clone() else {
+            let fix = "give at least one piece of data first".to_owned();
+            return Err(LearnError::TooFew { who: SgdRegressor::NAME, found: 0, needed: 1, fix });
+        };
+        let mut summary = Summary::exact();
+        (summary.iterations, summary.objective) = (self.pieces, Some(self.objective));
+        FittedSgdRegressor::new(self.settings.clone(), &mut state, self.dtype, summary)
+    }
+}

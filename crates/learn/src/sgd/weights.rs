@@ -1,0 +1,160 @@
+//! A weight vector that shrinks, grows along a row and averages itself in the time of the row's entries.
+//!
+//! The weights are `scale · v`, so that shrinking all of them is one multiplication. Their running mean is (a + α v) / β, brought
+//! up to date where a row touches it (the bookkeeping of scikit-learn's and Bottou's SGD).
+
+use tove_tensor::kernels::math::Float;
+
+use crate::logistic::kernels::Wide;
+
+/// Entries of a row: all, or those that are not zero.
+#[derive(Clone, Copy)]
+pub(super) enum Row<'a, T> {
+    Dense(&'a [T]),
+    Sparse(&'a [u32], &'a [T]),
+}
+
+/// Below this scale the factors are multiplied out.
+const TINY: f64 = 1e-9;
+
+#[derive(Clone, Debug)]
+pub(super) struct Weights {
+    v: Vec<f64>,
+    scale: f64,
+    mean: Option<Mean>,
+}
+
+#[derive(Clone, Debug)]
+struct Mean {
+    a: Vec<f64>,
+    alpha: f64,
+    beta: f64,
+}
+
+impl Weights {
+    pub(super) fn new(d: usize, averaged: bool) -> Weights {
+        let mean = averaged.then(|| Mean { a: vec![0.0; d], alpha: 0.0, beta: 1.0 });
+        Weights { v: vec![0.0; d], scale: 1.0, mean }
+    }
+
+    #[inline(always)]
+    pub(super) fn dot<T: Float>(&self, row: Row<'_, T>) -> f64 {
+        let sum = match row {
+            Row::Dense(x) => {
+                const L: usize = 8;
+                let (x, x_rest) = x.as_chunks::<L>();
+                let (v, v_rest) = self.v.as_chunks::<L>();
+                let mut lanes = [0.0; L];
+                for (x, v) in x.iter().zip(v) {
+                    for lane in 0..L {
+                        lanes[lane] += x[lane].wide() * v[lane];
+                    }
+                }
+                let sum: f64 = lanes.iter().sum();
+                x_rest.iter().zip(v_rest).fold(sum, |sum, (x, v)| sum + x.wide() * v)
+            }
+            Row::Sparse(columns, values) => {
+                columns.iter().zip(values).map(|(&column, x)| x.wide() * self.v[column as usize]).sum()
+            }
+        };
+        sum * self.scale
+    }
+
+    /// w ← factor · w.
+    #[inline(always)]
+    pub(super) fn shrink(&mut self, factor: f64) {
+        self.scale *= factor;
+        if self.scale < TINY {
+            self.settle();
+        }
+    }
+
+    /// w ← w + c x.
+    #[inline(always)]
+    pub(super) fn add<T: Float>(&mut self, row: Row<'_, T>, c: f64) {
+        let c = c / self.scale;
+        match row {
+            Row::Dense(x) => self.v.iter_mut().zip(x).for_each(|(v, x)| *v += c * x.wide()),
+            Row::Sparse(columns, values) => {
+                columns.iter().zip(values).for_each(|(&column, x)| self.v[column as usize] += c * x.wide());
+            }
+        }
+    }
+
+    /// Takes the weights after [`Weights::add`] with the same row into the mean, as its member number `count`.
+    #[inline(always)]
+    pub(super) fn average<T: Float>(&mut self, row: Row<'_, T>, c: f64, count: f64) {
+        let Some(mean) = &mut self.mean else { return };
+        // v grew by c x / scale, but the members so far did not: take α times that growth back.
+        let c = -c / self.scale * mean.alpha;
+        match row {
+            Row::Dense(x) => mean.a.iter_mut().zip(x).for_each(|(a, x)| *a += c * x.wide()),
+            Row::Sparse(columns, values) => {
+                columns.iter().zip(values).for_each(|(&column, x)| mean.a[column as usize] += c * x.wide());
+            }
+        }
+        let share = 1.0 / count;
+        if count > 1.0 {
+            mean.beta /= 1.0 - share;
+        }
+        mean.alpha += share * mean.beta * self.scale;
+    }
+
+    /// The cumulative l1 penalty (Tsuruoka, Tsujii and Ananiadou 2009) at the entries of a row: `due` is what every weight
+    /// should have been charged, `paid` what it was.
+    #[inline(always)]
+    pub(super) fn charge<T: Float>(&mut self, row: Row<'_, T>, due: f64, paid: &mut [f64]) {
+        let scale = self.scale;
+        let one = |v: &mut f64, paid: &mut f64| {
+            let before = *v;
+            if before > 0.0 {
+                *v = (before - (due + *paid) / scale).max(0.0);
+            } else if before < 0.0 {
+                *v = (before + (due - *paid) / scale).min(0.0);
+            }
+            *paid += scale * (*v - before);
+        };
+        match row {
+            Row::Dense(_) => self.v.iter_mut().zip(paid).for_each(|(v, paid)| one(v, paid)),
+            Row::Sparse(columns, _) => {
+                for &column in columns {
+                    one(&mut self.v[column as usize], &mut paid[column as usize]);
+                }
+            }
+        }
+    }
+
+    /// Multiplies the factors out.
+    pub(super) fn settle(&mut self) {
+        if let Some(mean) = &mut self.mean {
+            for (a, v) in mean.a.iter_mut().zip(&self.v) {
+                *a = (*a + mean.alpha * v) / mean.beta;
+            }
+            (mean.alpha, mean.beta) = (0.0, 1.0);
+        }
+        self.v.iter_mut().for_each(|v| *v *= self.scale);
+        self.scale = 1.0;
+    }
+
+    /// The weights themselves; call [`Weights::settle`] before.
+    pub(super) fn now(&self) -> &[f64] {
+        &self.v
+    }
+
+    /// Their mean if it is kept; call [`Weights::settle`] before.
+    pub(super) fn mean(&self) -> Option<&[f64]> {
+        self.mean.as_ref().map(|mean| &mean.a[..])
+    }
+
+    pub(super) fn squares(&self) -> f64 {
+        self.scale * self.scale * self.v.iter().map(|v| v * v).sum::<f64>()
+    }
+
+    pub(super) fn magnitudes(&self) -> f64 {
+        self.scale * self.v.iter().map(|v| v.abs()).sum::<f64>()
+    }
+
+    pub(super) fn is_finite(&self) -> bool {
+        self.scale.is_finite() && self.v.iter().all(|v| v.is_finite())
+    }
+}
