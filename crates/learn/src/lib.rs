@@ -17,6 +17,7 @@
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
 //! | [`kernel`] | kernels, kernel ridge regression |
 //! | [`registry`] | all estimators by name |
+//! | [`svm`] | support vector machines |
 
 pub mod baseline;
 pub mod contract;
@@ -31,6 +32,7 @@ mod record;
 pub mod registry;
 mod rows;
 mod samples;
+pub mod svm;
 mod transform;
 mod warning;
 
@@ -45,5 +47,6 @@ pub use real::Real;
 pub use record::Record;
 pub use rows::Rows;
 pub use samples::Samples;
+pub use svm::{ClassWeight, FittedSvc, FittedSvr, Svc, Svr};
 pub use transform::{Apply, FitTransform, RestoreTransform, Transform, Transformer};
 pub use warning::{on_warning, warn};

@@ -68,6 +68,8 @@ pub fn estimators() -> &'static [Entry] {
         // -- logistic --
         // -- margins and kernels --
         entry::<crate::KernelRidge>(),
+        entry::<crate::Svc>(),
+        entry::<crate::Svr>(),
     ];
     ALL
 }
