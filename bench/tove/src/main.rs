@@ -10,6 +10,7 @@ mod convolution;
 mod data;
 mod derivatives;
 mod gpt;
+mod learn_margins;
 mod memory;
 mod nets;
 mod products;

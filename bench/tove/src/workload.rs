@@ -26,6 +26,8 @@ pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, S
         "W11" => crate::products::make_sum(parameters).map(Some),
         "W12" => crate::products::make_product(parameters).map(Some),
         "W13" => crate::w13::make(parameters).map(Some),
+        "W24" => crate::learn_margins::make_linear(parameters).map(Some),
+        "W25" => crate::learn_margins::make_rbf(parameters).map(Some),
         "conv2d" => crate::convolution::make(parameters).map(Some),
         "attention" => crate::attention::make(parameters).map(Some),
         _ => Ok(None),

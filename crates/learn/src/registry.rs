@@ -70,6 +70,8 @@ pub fn estimators() -> &'static [Entry] {
         entry::<crate::KernelRidge>(),
         entry::<crate::Svc>(),
         entry::<crate::Svr>(),
+        entry::<crate::LinearSvc>(),
+        entry::<crate::LinearSvr>(),
     ];
     ALL
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{assert_close, data, fixture, matrix, numbers, standardised};
+use common::{assert_close, data, error, fixture, matrix, numbers, standardised};
 use serde_json::Value;
 use tove_learn::svm::{DecisionShape, Svc, Svr};
 use tove_learn::{ClassWeight, Fit, FittedSvc, Gamma, KernelFunction, KernelKind, Model, Predict, Restore, Samples};
@@ -49,6 +49,32 @@ fn largest_gap(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |most, (a, b)| most.max((a - b).abs()))
 }
 
+/// The first sample with the same features: iris has two that are equal, between which a coefficient can be shared at will.
+fn first_equal(x: &Tensor, place: i64) -> usize {
+    let (rows, d) = (x.to_f64_vec(), x.dims()[1]);
+    let own = &rows[place as usize * d..][..d];
+    rows.chunks(d).position(|row| row == own).unwrap()
+}
+
+fn distinct(x: &Tensor, support: &[i64]) -> Vec<usize> {
+    let mut places: Vec<usize> = support.iter().map(|&place| first_equal(x, place)).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+/// Coefficients of all samples, (machines, n), added up over equal samples.
+fn merged(x: &Tensor, support: &[i64], dual: &[f64]) -> Vec<f64> {
+    let n = x.dims()[0];
+    let mut out = vec![0.0; dual.len() / support.len() * n];
+    for (line, row) in dual.chunks(support.len()).enumerate() {
+        for (&place, &dual) in support.iter().zip(row) {
+            out[line * n + first_equal(x, place)] += dual;
+        }
+    }
+    out
+}
+
 #[test]
 fn classification_is_that_of_scikit_learn() {
     let all = fixture("margins.json");
@@ -65,24 +91,31 @@ fn classification_is_that_of_scikit_learn() {
         let tight = svc.tol < 1e-6;
         let decision = model.decision_function(&some(&x)).unwrap().to_f64_vec();
         // At the default tolerance both sides stop within tol of the optimum, on different paths.
-        let gap = largest_gap(&decision, &numbers(&case["decision"]));
-        assert!(gap < if tight { 1e-6 } else { 5e-3 }, "{what}: decision values differ by {gap:e}");
+        let expected = numbers(&case["decision"]);
+        let gap = if tight { largest_gap(&decision, &expected) } else { error(&decision, &expected) };
+        assert!(gap < if tight { 1e-6 } else { 2e-3 }, "{what}: decision values differ by {gap:e}");
         let ovr = fit(&svc.clone().decision_function_shape(DecisionShape::Ovr));
         let scores = ovr.decision_function(&some(&x)).unwrap().to_f64_vec();
-        assert!(largest_gap(&scores, &numbers(&case["ovr"])) < 5e-3, "{what}: scores of classes");
+        assert!(error(&scores, &numbers(&case["ovr"])) < 2e-3, "{what}: scores of classes");
         assert!(model.summary().converged, "{what}");
         if tight {
-            let support: Vec<f64> = model.support().iter().map(|&place| place as f64).collect();
-            assert_eq!(support, numbers(&case["support"]), "{what}: support vectors");
-            let counts: Vec<f64> = model.n_support().iter().map(|&count| count as f64).collect();
-            assert_eq!(counts, numbers(&case["n_support"]), "{what}");
+            let theirs: Vec<i64> = numbers(&case["support"]).iter().map(|&place| place as i64).collect();
+            let (own, other) = (distinct(&x, model.support()), distinct(&x, &theirs));
+            assert_eq!(own, other, "{what}: support vectors");
+            assert_eq!(model.n_support().iter().sum::<i64>() as usize, model.support().len(), "{what}");
             assert!(largest_gap(&model.intercept(), &numbers(&case["intercept"])) < 1e-5, "{what}: intercept");
             let predicted = model.predict(&x).unwrap().to_f64_vec();
             assert_eq!(predicted, numbers(&case["predict"]), "{what}: labels");
-            assert_eq!(model.support_vectors().dims()[0], support.len());
+            assert_eq!(model.support_vectors().dims()[0], model.support().len());
             let dual = model.dual_coef().unwrap();
-            assert_eq!(dual.dims()[0], model.classes().len() - 1);
-            assert_close(&dual.to_f64_vec(), &numbers(&case["dual_coef"]), 1e-4);
+            assert_eq!(dual.dims(), [model.classes().len() - 1, model.support().len()]);
+            let own = merged(&x, model.support(), &dual.to_f64_vec());
+            assert_close(&own, &merged(&x, &theirs, &numbers(&case["dual_coef"])), 1e-4);
+            if case["set"] != "iris" {
+                assert_eq!(model.support(), theirs, "{what}: support vectors in their order");
+                let counts: Vec<f64> = model.n_support().iter().map(|&count| count as f64).collect();
+                assert_eq!(counts, numbers(&case["n_support"]), "{what}");
+            }
         }
     }
 }

@@ -7,6 +7,9 @@
 //! |---|---|---|
 //! | [`Svc`] | classes, any kernel | SMO for each pair of classes |
 //! | [`Svr`] | numbers, any kernel | SMO |
+//! | [`LinearSvc`] | classes, linear, also sparse | coordinate descent in the dual, or Newton's method |
+//! | [`LinearSvr`] | numbers, linear, also sparse | the same |
+//! | [`margin`] | the textbook's forms, one beside the other | interior points, subgradients, dual ascent |
 //!
 //! ```
 //! use tove_learn::{Fit, Predict, svm::Svc};
@@ -19,6 +22,13 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
+mod coordinate;
+mod design;
+mod linear_model;
+mod linear_svc;
+mod linear_svr;
+pub mod margin;
+mod newton;
 mod pairs;
 mod platt;
 mod rows;
@@ -28,6 +38,8 @@ mod svc;
 mod svr;
 mod weights;
 
+pub use linear_svc::{Dual, FittedLinearSvc, HingeLoss, LinearSvc};
+pub use linear_svr::{FittedLinearSvr, LinearSvr, TubeLoss};
 pub use svc::{DecisionShape, FittedSvc, Svc};
 pub use svr::{FittedSvr, Svr};
 pub use weights::ClassWeight;
