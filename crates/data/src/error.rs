@@ -93,6 +93,76 @@ pub enum DataError {
         /// Where it can be had.
         advice: &'static str,
     },
+    /// A column that the table does not have.
+    #[error("there is no column {name:?}{}; the columns are {}", meant(nearest), names(available))]
+    NoColumn {
+        /// The name asked for.
+        name: String,
+        /// The name that was probably meant.
+        nearest: Option<String>,
+        /// The names that are there.
+        available: Vec<String>,
+    },
+    /// A column of another length than the others.
+    #[error("column {column:?} has {rows} rows, the others have {others}; give every column the same number of rows")]
+    ColumnLength {
+        /// The column.
+        column: String,
+        /// Its length.
+        rows: usize,
+        /// The others' length.
+        others: usize,
+    },
+    /// A value of a file that cannot be what its column is.
+    #[error("{file}, line {line}, column {column:?}: {} {problem}", shown(value))]
+    Value {
+        /// The file.
+        file: String,
+        /// The line, counted from 1; in Parquet files the row.
+        line: u64,
+        /// The column.
+        column: String,
+        /// The value as it stands in the file.
+        value: String,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// A row of a file that is at fault as a whole.
+    #[error("{file}, line {line}: {problem}")]
+    Row {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// A file that is no table.
+    #[error("{file}: {problem}")]
+    TableFile {
+        /// The file.
+        file: String,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// A column that is not what the schema asks for.
+    #[error("column {column:?} {problem}")]
+    Schema {
+        /// The column.
+        column: String,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// A loss, metric or model that does not suit the kind of task.
+    #[error("{what} needs {needs}, but the target is for {task}; choose another, or say which kind of task is meant")]
+    TaskMismatch {
+        /// The loss, metric or model.
+        what: String,
+        /// The kinds it works for.
+        needs: &'static str,
+        /// The task at hand.
+        task: crate::table::Task,
+    },
 }
 
 /// A result with this crate's error.
@@ -108,4 +178,23 @@ impl DataError {
 fn places(looked: &[PathBuf]) -> String {
     let list: Vec<String> = looked.iter().map(|path| path.display().to_string()).collect();
     if list.is_empty() { " (no data folder is known)".to_owned() } else { format!(" (looked for {})", list.join(", ")) }
+}
+
+fn meant(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
+}
+
+fn names(available: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let list: Vec<String> = available.iter().take(SHOWN).map(|name| shown(name)).collect();
+    let more = available.len().saturating_sub(SHOWN);
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    if list.is_empty() { "none".to_owned() } else { list.join(", ") + &rest }
+}
+
+/// A text out of a file, made fit to print: control characters escaped, length bounded.
+pub(crate) fn shown(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let start: String = text.chars().take(LONGEST).collect();
+    if text.chars().nth(LONGEST).is_none() { format!("{text:?}") } else { format!("{start:?}…") }
 }

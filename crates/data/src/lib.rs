@@ -5,6 +5,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`table`] | typed columns from CSV and Parquet files; schemas; encoders to tensors |
 //! | [`dataset`] | the trait; tensors in memory, subsets, splits, maps |
 //! | [`images`] | IDX and CIFAR-10 files, read whole or record by record |
 //! | [`text`] | characters and BPE tokens; windows of a long text |
@@ -28,10 +29,12 @@ mod error;
 pub mod images;
 pub mod sets;
 mod source;
+pub mod table;
 pub mod text;
 
 pub use augment::{Augment, Augmented};
 pub use dataset::{Batch, Dataset, Mapped, Part, Subset, TensorDataset};
 pub use error::{DataError, Result};
+pub use table::Table;
 pub use text::{CharVocabulary, TextWindows};
 pub use tove_tensor::Key;

@@ -69,6 +69,9 @@ pub trait Fit: Hyperparameters + Default + Clone + Send + Sync + 'static {
         if samples.weights().is_some() && !Self::ABILITIES.weights {
             return Err(LearnError::unsupported(who, "takes no sample weights", "leave them out, or repeat samples"));
         }
+        if samples.may_miss() {
+            samples.x().checked()?;
+        }
         if let (Rows::Sparse(_), false) = (samples.x(), Self::ABILITIES.sparse) {
             samples.x().dense(who)?;
         }
@@ -141,6 +144,44 @@ impl<E: Fit> Estimator for E {
 
 impl Clone for Box<dyn Estimator> {
     fn clone(&self) -> Box<dyn Estimator> {
+        (**self).duplicate()
+    }
+}
+
+impl Estimator for Box<dyn Estimator> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn task(&self) -> Task {
+        (**self).task()
+    }
+
+    fn abilities(&self) -> Abilities {
+        (**self).abilities()
+    }
+
+    fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
+        (**self).fit_any(samples)
+    }
+
+    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
+        (**self).set_any(name, text)
+    }
+
+    fn values_any(&self) -> Vec<(String, Value)> {
+        (**self).values_any()
+    }
+
+    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
+        (**self).describe_any()
+    }
+
+    fn validate_any(&self) -> Result<()> {
+        (**self).validate_any()
+    }
+
+    fn duplicate(&self) -> Box<dyn Estimator> {
         (**self).duplicate()
     }
 }

@@ -14,9 +14,15 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`baseline`] | constant predictions |
+//! | [`logistic`] | logistic and softmax regression, and the formulae behind them |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
+//! | [`probability`] | distributions, likelihoods, posteriors |
+//! | [`features`] | scaling, gaps, codes, selection of features |
+//! | [`pipeline`] | steps joined into one estimator, transformers side by side |
+//! | [`linear`] | linear regression, plain and penalised, robust and Bayesian |
 //! | [`kernel`] | kernels, kernel ridge regression |
 //! | [`registry`] | all estimators by name |
+//! | [`selection`] | splits, folds, scores, searches, curves, bounds |
 //! | [`svm`] | support vector machines |
 
 pub mod baseline;
@@ -24,14 +30,20 @@ pub mod contract;
 mod csr;
 mod error;
 mod estimator;
+pub mod features;
 pub mod kernel;
 mod labels;
+pub mod linear;
+pub mod logistic;
 mod model;
+pub mod pipeline;
+pub mod probability;
 mod real;
 mod record;
 pub mod registry;
 mod rows;
 mod samples;
+pub mod selection;
 pub mod svm;
 mod transform;
 mod warning;
@@ -40,15 +52,19 @@ pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDumm
 pub use csr::Csr;
 pub use error::{LearnError, Result};
 pub use estimator::{Abilities, Estimator, Fit};
+pub use features::{Imputer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, RobustScaler, SelectKBest, StandardScaler};
 pub use kernel::{FittedKernelRidge, Gamma, KernelFunction, KernelKind, KernelRidge};
 pub use labels::Labels;
+pub use linear::{LinearRegression, Ridge};
+pub use logistic::{ClassWeight, FittedLogisticRegression, LogisticRegression, Penalty, SoftmaxRegression, Solver};
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
+pub use pipeline::{Chain, ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
 pub use real::Real;
 pub use record::Record;
 pub use rows::Rows;
 pub use samples::Samples;
 pub use svm::{
-    ClassWeight, FittedLinearSvc, FittedLinearSvr, FittedSvc, FittedSvr, LinearSvc, LinearSvr, Svc, Svr,
+    FittedLinearSvc, FittedLinearSvr, FittedSvc, FittedSvr, LinearSvc, LinearSvr, Svc, Svr,
 };
 pub use transform::{Apply, FitTransform, RestoreTransform, Transform, Transformer};
 pub use warning::{on_warning, warn};

@@ -95,6 +95,10 @@ pub trait Model: Send + Sync + 'static {
     fn width(&self) -> usize;
     /// Precision it computes in; rows are converted to it.
     fn dtype(&self) -> DType;
+    /// Whether NaN is understood as a missing value.
+    fn takes_missing(&self) -> bool {
+        false
+    }
     /// How the fit went.
     fn summary(&self) -> &Summary;
     /// The hyperparameters it was fitted with, as a JSON object.
@@ -176,7 +180,7 @@ impl<M: Model + ?Sized> Predict for M {
 
 /// Rows of the model's width and precision, all finite.
 fn admit<M: Model + ?Sized>(model: &M, x: Rows) -> Result<Rows> {
-    let x = x.checked()?;
+    let x = if model.takes_missing() { x.tabular()? } else { x.checked()? };
     x.check_width(model.name(), model.width())?;
     Ok(x.to_dtype(model.dtype()))
 }
@@ -200,5 +204,5 @@ pub fn load(path: impl AsRef<Path>) -> Result<Box<dyn Model>> {
 
 /// The model of a record of any registered kind.
 pub fn restore(record: &Record) -> Result<Box<dyn Model>> {
-    (registry::find(record.kind())?.restore)(record)
+    registry::restorer(record.kind())?(record)
 }

@@ -1,5 +1,7 @@
 //! All estimators and transformers by name: for files, grids, and the command line.
 
+use std::sync::{Mutex, PoisonError};
+
 use tove_optim::settings::{Schema, edits};
 
 use crate::{
@@ -48,7 +50,6 @@ const fn entry<E: Fit>() -> Entry {
     }
 }
 
-#[allow(dead_code)] // until the first transformer is listed
 const fn transform<F: FitTransform>() -> TransformEntry {
     TransformEntry {
         name: F::NAME,
@@ -58,14 +59,17 @@ const fn transform<F: FitTransform>() -> TransformEntry {
     }
 }
 
-/// All estimators, by room.
+/// All estimators of this crate, by room.
 pub fn estimators() -> &'static [Entry] {
     const ALL: &[Entry] = &[
         // -- baselines --
         entry::<crate::DummyRegressor>(),
         entry::<crate::DummyClassifier>(),
         // -- linear models --
+        entry::<crate::linear::LinearRegression>(),
+        entry::<crate::linear::Ridge>(),
         // -- logistic --
+        entry::<crate::LogisticRegression>(),
         // -- margins and kernels --
         entry::<crate::KernelRidge>(),
         entry::<crate::Svc>(),
@@ -78,8 +82,70 @@ pub fn estimators() -> &'static [Entry] {
 
 /// All transformers.
 pub fn transformers() -> &'static [TransformEntry] {
-    const ALL: &[TransformEntry] = &[];
+    const ALL: &[TransformEntry] = &[
+        // -- features --
+        transform::<crate::features::StandardScaler>(),
+        transform::<crate::features::MinMaxScaler>(),
+        transform::<crate::features::RobustScaler>(),
+        transform::<crate::features::MaxAbsScaler>(),
+        transform::<crate::features::Imputer>(),
+        transform::<crate::features::OneHotEncoder>(),
+        transform::<crate::features::SelectKBest>(),
+        // -- polynomial features --
+    ];
     ALL
+}
+
+/// Estimators that other crates have added.
+static ADDED: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+
+/// Adds an estimator of another crate, so that it is found by name and its files can be read. Adding it twice changes
+/// nothing.
+pub fn register<E: Fit>() {
+    let mut added = ADDED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !added.iter().any(|entry| entry.name == E::NAME) {
+        added.push(entry::<E>());
+    }
+}
+
+/// The estimators of this crate and those that were added.
+pub fn all() -> Vec<Entry> {
+    let added = ADDED.lock().unwrap_or_else(PoisonError::into_inner);
+    estimators().iter().chain(added.iter()).copied().collect()
+}
+
+/// Reads a fitted model.
+pub type Restorer = fn(&Record) -> Result<Box<dyn Model>>;
+/// Reads a fitted transformation.
+pub type TransformRestorer = fn(&Record) -> Result<Box<dyn Transform>>;
+
+/// Models made of other models: they have no hyperparameters until their parts are chosen, so they are no entries.
+const COMPOSED: &[(&str, Restorer)] = &[
+    // -- pipelines --
+    ("Pipeline", |record| Ok(Box::new(crate::pipeline::FittedPipeline::restore(record)?))),
+    // -- ensembles --
+];
+
+/// Transformations made of others.
+const COMPOSED_TRANSFORMS: &[(&str, TransformRestorer)] = &[
+    ("Chain", |record| Ok(Box::new(crate::pipeline::FittedChain::restore(record)?))),
+    ("ColumnTransformer", |record| Ok(Box::new(crate::pipeline::FittedColumnTransformer::restore(record)?))),
+];
+
+/// What reads models of this kind: of all estimators, and of models made of models.
+pub fn restorer(kind: &str) -> Result<Restorer> {
+    match COMPOSED.iter().find(|(name, _)| *name == kind) {
+        Some(&(_, restore)) => Ok(restore),
+        None => Ok(find(kind)?.restore),
+    }
+}
+
+/// What reads transformations of this kind.
+pub fn transform_restorer(kind: &str) -> Result<TransformRestorer> {
+    match COMPOSED_TRANSFORMS.iter().find(|(name, _)| *name == kind) {
+        Some(&(_, restore)) => Ok(restore),
+        None => Ok(find_transformer(kind)?.restore),
+    }
 }
 
 /// The estimator of this name; the error suggests the nearest one.
@@ -90,9 +156,10 @@ pub fn transformers() -> &'static [TransformEntry] {
 /// assert!(registry::find("DumyRegressor").err().unwrap().to_string().contains("did you mean DummyRegressor?"));
 /// # Ok::<(), tove_learn::LearnError>(())
 /// ```
-pub fn find(name: &str) -> Result<&'static Entry> {
-    let found = estimators().iter().find(|entry| entry.name.eq_ignore_ascii_case(name));
-    found.ok_or_else(|| unknown("estimator", name, estimators().iter().map(|entry| entry.name)))
+pub fn find(name: &str) -> Result<Entry> {
+    let all = all();
+    let found = all.iter().find(|entry| entry.name.eq_ignore_ascii_case(name)).copied();
+    found.ok_or_else(|| unknown("estimator", name, all.iter().map(|entry| entry.name)))
 }
 
 /// The transformer of this name; the error suggests the nearest one.

@@ -23,12 +23,27 @@ pub struct Samples {
     x: Rows,
     y: Tensor,
     weights: Option<Tensor>,
+    missing: bool, // whether NaN among the features was let in
 }
 
 impl Samples {
     /// Pairs features (n, d) with targets (n) or, for several outputs, (n, m).
     pub fn new(x: impl Into<Rows>, y: &Tensor) -> Result<Samples> {
-        let x = x.into().checked()?;
+        Samples::pair(x.into().checked()?, y, false)
+    }
+
+    /// As [`Samples::new`], with NaN among the features for what is missing: for pipelines that fill the gaps. Other
+    /// estimators refuse such samples when there are gaps.
+    pub fn with_missing(x: impl Into<Rows>, y: &Tensor) -> Result<Samples> {
+        Samples::pair(x.into().tabular()?, y, true)
+    }
+
+    /// Whether there may be NaN among the features.
+    pub fn may_miss(&self) -> bool {
+        self.missing
+    }
+
+    fn pair(x: Rows, y: &Tensor, missing: bool) -> Result<Samples> {
         let (rows, found) = (x.len(), y.dims().first().copied().unwrap_or(1));
         if y.rank() == 0 || y.rank() > 2 {
             let problem = format!("targets of shape {}; give a vector, one number per row of features", y.shape());
@@ -43,7 +58,7 @@ impl Samples {
         }
         let y = y.detach().try_contiguous()?;
         finite("the target", &y, "remove the sample; a target cannot be filled in")?;
-        Ok(Samples { x, y, weights: None })
+        Ok(Samples { x, y, weights: None, missing })
     }
 
     /// The same samples, each counting as often as its weight says.
@@ -97,7 +112,7 @@ impl Samples {
     /// The samples at these places, in this order.
     pub fn take(&self, rows: &[usize]) -> Result<Samples> {
         let weights = self.weights.as_ref().map(|weights| take(weights, rows)).transpose()?;
-        Ok(Samples { x: self.x.take(rows)?, y: take(&self.y, rows)?, weights })
+        Ok(Samples { x: self.x.take(rows)?, y: take(&self.y, rows)?, weights, missing: self.missing })
     }
 
     /// The samples in an order drawn with `key`.
@@ -112,12 +127,12 @@ impl Samples {
         if x.len() != self.len() {
             return Err(LearnError::Lengths { rows: x.len(), what: "targets", found: self.len() });
         }
-        Ok(Samples { x, ..self.clone() })
+        Ok(Samples { x, missing: false, ..self.clone() })
     }
 
     /// The same samples with other targets, one per row.
     pub fn with_y(&self, y: &Tensor) -> Result<Samples> {
-        let samples = Samples::new(&self.x, y)?;
+        let samples = Samples::pair(self.x.clone(), y, self.missing)?;
         Ok(Samples { weights: self.weights.clone(), ..samples })
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use tove_optim::settings::{Hyperparameter, Hyperparameters, Value};
 use tove_tensor::Tensor;
 
-use crate::{Record, Result, Rows};
+use crate::{LearnError, Record, Result, Rows};
 
 /// Hyperparameters of a change of features that is learnt from rows.
 pub trait FitTransform: Hyperparameters + Default + Clone + Send + Sync + 'static {
@@ -24,6 +24,12 @@ pub trait FitTransform: Hyperparameters + Default + Clone + Send + Sync + 'stati
     /// Learns from features (n, d).
     fn fit(&self, x: impl Into<Rows>) -> Result<Self::Fitted> {
         self.fit_checked(&x.into(), None)
+    }
+
+    /// Learns from rows with their targets. Only transformers that look at targets (selection of features) do more here
+    /// than [`FitTransform::fit_checked`].
+    fn fit_supervised(&self, x: &Rows, _y: Option<&Tensor>, weights: Option<&Tensor>) -> Result<Self::Fitted> {
+        self.fit_checked(x, weights)
     }
 
     /// Learns from rows of which each counts as often as its weight says.
@@ -50,6 +56,10 @@ pub trait Transform: Send + Sync + 'static {
     fn output_names(&self, inputs: &[String]) -> Vec<String>;
     /// The changed rows.
     fn transform_rows(&self, x: &Rows) -> Result<Rows>;
+    /// The rows before the change, where it can be undone.
+    fn inverse_rows(&self, _x: &Rows) -> Result<Rows> {
+        Err(LearnError::unsupported(self.name(), "cannot be undone", "keep the rows from before the change"))
+    }
     /// Everything needed to make the same bits again.
     fn record(&self) -> Record;
 }
@@ -74,6 +84,9 @@ pub trait Apply {
     fn transform(&self, x: impl Into<Rows>) -> Result<Tensor> {
         self.transform_any(x)?.to_dense()
     }
+
+    /// The rows before the change, as a dense matrix.
+    fn inverse_transform(&self, x: impl Into<Rows>) -> Result<Tensor>;
 }
 
 impl<T: Transform + ?Sized> Apply for T {
@@ -81,6 +94,12 @@ impl<T: Transform + ?Sized> Apply for T {
         let x = if self.takes_missing() { x.into().tabular()? } else { x.into().checked()? };
         x.check_width(self.name(), self.width())?;
         self.transform_rows(&x)
+    }
+
+    fn inverse_transform(&self, x: impl Into<Rows>) -> Result<Tensor> {
+        let x = x.into().tabular()?;
+        x.check_width(self.name(), self.outputs())?;
+        self.inverse_rows(&x)?.to_dense()
     }
 }
 
@@ -92,6 +111,8 @@ pub trait Transformer: Send + Sync {
     fn takes_missing(&self) -> bool;
     /// Learns from rows.
     fn fit_any(&self, x: &Rows, weights: Option<&Tensor>) -> Result<Box<dyn Transform>>;
+    /// Learns from rows with their targets.
+    fn fit_supervised_any(&self, x: &Rows, y: Option<&Tensor>, weights: Option<&Tensor>) -> Result<Box<dyn Transform>>;
     /// Sets a hyperparameter from text.
     fn set_any(&mut self, name: &str, text: &str) -> Result<()>;
     /// Names and present values of the hyperparameters.
@@ -117,6 +138,10 @@ impl<F: FitTransform> Transformer for F {
         Ok(Box::new(self.fit_checked(x, weights)?))
     }
 
+    fn fit_supervised_any(&self, x: &Rows, y: Option<&Tensor>, weights: Option<&Tensor>) -> Result<Box<dyn Transform>> {
+        Ok(Box::new(FitTransform::fit_supervised(self, x, y, weights)?))
+    }
+
     fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
         Ok(self.set(name, text)?)
     }
@@ -140,6 +165,44 @@ impl<F: FitTransform> Transformer for F {
 
 impl Clone for Box<dyn Transformer> {
     fn clone(&self) -> Box<dyn Transformer> {
+        (**self).duplicate()
+    }
+}
+
+impl Transformer for Box<dyn Transformer> {
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn takes_missing(&self) -> bool {
+        (**self).takes_missing()
+    }
+
+    fn fit_any(&self, x: &Rows, weights: Option<&Tensor>) -> Result<Box<dyn Transform>> {
+        (**self).fit_any(x, weights)
+    }
+
+    fn fit_supervised_any(&self, x: &Rows, y: Option<&Tensor>, weights: Option<&Tensor>) -> Result<Box<dyn Transform>> {
+        (**self).fit_supervised_any(x, y, weights)
+    }
+
+    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
+        (**self).set_any(name, text)
+    }
+
+    fn values_any(&self) -> Vec<(String, Value)> {
+        (**self).values_any()
+    }
+
+    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
+        (**self).describe_any()
+    }
+
+    fn validate_any(&self) -> Result<()> {
+        (**self).validate_any()
+    }
+
+    fn duplicate(&self) -> Box<dyn Transformer> {
         (**self).duplicate()
     }
 }

@@ -48,7 +48,10 @@ fn close_points_far_from_the_origin_keep_their_digits() {
     let exact: Vec<f64> = {
         let rows = x.to_f64_vec();
         let square = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
-        rows.chunks(5).flat_map(|a| rows.chunks(5).map(move |b| (a, b))).map(|(a, b)| (-1e5 * square(a, b)).exp()).collect()
+        rows.chunks(5)
+            .flat_map(|a| rows.chunks(5).map(move |b| (a, b)))
+            .map(|(a, b)| (-1e5 * square(a, b)).exp())
+            .collect()
     };
     let k = kernel_matrix(&KernelFunction::Rbf { gamma: 1e5 }, &x, &x).unwrap();
     assert_close(&k.to_f64_vec(), &exact, 1e-9);

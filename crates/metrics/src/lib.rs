@@ -45,4 +45,4 @@ pub use ranking::{
     PrecisionRecallCurve, RocCurve, average_precision, precision_recall_curve, roc_auc, roc_auc_one_vs_rest, roc_curve,
 };
 pub use regression::{mean_absolute_error, mean_squared_error, r2_score, root_mean_squared_error};
-pub use score::{Mean, Score, hoeffding};
+pub use score::{Mean, Score, hoeffding, hoeffding_union};

@@ -21,6 +21,17 @@ pub fn hoeffding(n: f64, width: f64, delta: f64) -> f64 {
     width * ((2.0 / delta).ln() / (2.0 * n)).sqrt()
 }
 
+/// Half the width of the intervals that hold the means of all of `models` models at once, missed by any of them with
+/// probability at most `delta`: width · √(ln(2K/δ)/(2n)), by the union bound over K models that were fixed before looking.
+///
+/// ```
+/// use tove_metrics::hoeffding_union;
+/// assert!((hoeffding_union(1000.0, 1.0, 0.05, 100) - 0.064397).abs() < 1e-6);
+/// ```
+pub fn hoeffding_union(n: f64, width: f64, delta: f64, models: usize) -> f64 {
+    hoeffding(n, width, delta / models as f64)
+}
+
 /// A value, the number of samples behind it, and an interval that holds the true value with the given confidence.
 ///
 /// Scores that are not means of bounded quantities (R², log loss, areas under curves ...) have no such interval: low and
@@ -72,6 +83,18 @@ impl Score {
             if confidence < 1.0 { hoeffding(n, most - least, (1.0 - confidence).min(1.0)) } else { f64::INFINITY };
         let (low, high) = ((self.value - epsilon).max(least), (self.value + epsilon).min(most));
         Score { low, high, confidence, ..self }
+    }
+
+    /// Minus the score, for errors where the greater has to be the better.
+    ///
+    /// ```
+    /// let loss = tove_metrics::Score::bounded(0.2, 100, 100.0, (0.0, 1.0)).negated();
+    /// assert_eq!((loss.value, loss.high), (-0.2, -(0.2f64 - tove_metrics::hoeffding(100.0, 1.0, 0.05)).max(0.0)));
+    /// ```
+    #[must_use]
+    pub fn negated(self) -> Score {
+        let basis = self.basis.map(|(n, least, most)| (n, -most, -least));
+        Score { value: -self.value, low: -self.high, high: -self.low, basis, ..self }
     }
 
     /// The interval, if there is one.

@@ -2,7 +2,8 @@
 //!
 //! This is the crate to depend on; `use tove::prelude::*` brings what most programs need. The rooms behind it are
 //! [`tensor`] (arrays, operations, derivatives, linear algebra, files), [`optim`] (losses, step rules, tools for any
-//! differentiable function), [`data`] (data sets), [`metrics`] (scores) and [`nn`] (nets and their training).
+//! differentiable function), [`data`] (data sets), [`metrics`] (scores), [`learn`] (estimators,
+//! pipelines, model selection) and [`nn`] (nets and their training).
 //!
 //! ```
 //! use tove::prelude::*;
@@ -10,7 +11,11 @@
 //! assert_eq!(slope.to_vec::<f64>(), [1.0]);
 //! ```
 
+pub mod estimators;
+pub mod tabular;
+
 pub use tove_data as data;
+pub use tove_learn as learn;
 pub use tove_metrics as metrics;
 pub use tove_nn as nn;
 pub use tove_optim as optim;
@@ -18,7 +23,7 @@ pub use tove_tensor as tensor;
 
 /// What most programs need: `use tove::prelude::*`.
 pub mod prelude {
-    pub use crate::{data, metrics, nn, optim};
+    pub use crate::{data, learn, metrics, nn, optim};
     pub use tove_data::{Batch, Dataset, TensorDataset};
     pub use tove_nn::{
         BatchNorm, Classification, Conv2d, Dropout, Embedding, Flatten, Init, Layer, LayerNorm, Linear, MaxPool2d, Mlp,

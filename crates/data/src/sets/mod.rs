@@ -1,4 +1,4 @@
-//! Data sets: generators, one that is built in, and well-known ones from a folder.
+//! Data sets: generators, a few that are built in, and well-known ones from a folder.
 //!
 //! Inputs are f32, classes i64; [`TensorDataset::to_dtype`](crate::TensorDataset::to_dtype) makes f64 of them. Generators take a key: the same key gives the
 //! same set.
@@ -14,6 +14,7 @@ mod bundled;
 mod files;
 mod mixtures;
 mod synthetic;
+mod tables;
 
 pub use bundled::digits;
 pub use files::{
@@ -21,3 +22,4 @@ pub use files::{
 };
 pub use mixtures::{blobs, gaussian_mixture_1d, gaussian_mixture_2d};
 pub use synthetic::{circles, sine, spirals, two_moons, xor, xor_clouds};
+pub use tables::{TableSet, breast_cancer, diabetes, german_credit, iris, wine};

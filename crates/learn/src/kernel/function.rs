@@ -149,7 +149,8 @@ impl KernelFunction {
             ("sigmoid", _) => KernelFunction::Sigmoid { gamma, coef0 },
             ("custom", Some(function)) => function.clone(),
             ("custom", None) => {
-                let problem = format!("the {} was fitted with a kernel of the user's own, which is code", record.kind());
+                let problem =
+                    format!("the {} was fitted with a kernel of the user's own, which is code", record.kind());
                 return Err(LearnError::model(problem, "give the function again: `restore_with(record, kernel)`"));
             }
             _ => return Err(record.wrong("kernel", "the name of a kernel")),

@@ -36,6 +36,6 @@ pub(crate) use block::{Features, Part};
 pub(crate) use expansion::Expansion;
 pub use function::{KernelFunction, KernelKind};
 pub use gamma::Gamma;
-pub(crate) use matrix::{over_tasks, symmetric_f32};
 pub use matrix::{is_psd, kernel_matrix, smallest_eigenvalue};
+pub(crate) use matrix::{over_tasks, symmetric_f32};
 pub use ridge::{FittedKernelRidge, KernelRidge};

@@ -7,8 +7,8 @@ use super::coordinate::Classes;
 use super::design::with_design;
 use super::linear_model::Linear;
 use super::newton::{Newton, SquaredLoss};
-use super::weights::{ClassWeight, labelled};
-use crate::{Abilities, Fit, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+use super::weights::labelled;
+use crate::{Abilities, ClassWeight, Fit, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
 
 /// What a violated margin costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]

@@ -42,7 +42,6 @@ pub use linear_svc::{Dual, FittedLinearSvc, HingeLoss, LinearSvc};
 pub use linear_svr::{FittedLinearSvr, LinearSvr, TubeLoss};
 pub use svc::{DecisionShape, FittedSvc, Svc};
 pub use svr::{FittedSvr, Svr};
-pub use weights::ClassWeight;
 
 use std::sync::{Mutex, PoisonError};
 

@@ -6,10 +6,10 @@ use tove_tensor::{DType, Key, Tensor};
 use super::pairs::{Training, pairs};
 use super::platt::{self, Sigmoid};
 use super::smo::Solution;
-use super::weights::{ClassWeight, labelled};
+use super::weights::labelled;
 use crate::kernel::{Expansion, Features, Gamma, KernelFunction, KernelKind};
 use crate::{
-    Abilities, Fit, Labels, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, Summary, Task, with_real,
+    Abilities, ClassWeight, Fit, Labels, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, Summary, Task, with_real,
 };
 
 /// What the decision function of more than two classes gives.

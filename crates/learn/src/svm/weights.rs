@@ -1,19 +1,6 @@
 //! Weights of samples and of classes.
 
-use tove_optim::settings::Choice;
-
-use crate::{Labels, LearnError, Result, Samples};
-
-/// How much the classes count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
-pub enum ClassWeight {
-    /// Each sample counts alike.
-    #[default]
-    None,
-    /// Each class counts alike: n / (number of classes · samples of the class). Other weights of classes are weights of
-    /// their samples.
-    Balanced,
-}
+use crate::{ClassWeight, Labels, LearnError, Result, Samples};
 
 /// Labels and, for each sample, its weight times that of its class.
 pub(super) fn labelled(who: &'static str, samples: &Samples, by: ClassWeight) -> Result<(Labels, Vec<f64>)> {

@@ -3,6 +3,7 @@
 use super::expr::Node;
 use super::number::Number;
 use super::{Expr, Function};
+use crate::{DType, Tensor, TryOps, TryUnary};
 use std::collections::HashMap;
 
 /// The number of the instruction that computes a value.
@@ -209,6 +210,23 @@ impl Instruction {
             Instruction::IntegerPower(a, n) => r[a].powi(n),
             Instruction::SquareRoot(a) => r[a].sqrt(),
             Instruction::Call(function, a) => function.value(r[a]),
+        }
+    }
+
+    /// The same instruction on tensors.
+    pub fn apply(&self, inputs: &[Tensor], r: &[Tensor], dtype: DType) -> crate::Result<Tensor> {
+        match *self {
+            Instruction::Constant(bits) => Ok(Tensor::scalar(f64::from_bits(bits)).to_dtype(dtype)),
+            Instruction::Input(index) => Ok(inputs[index].clone()),
+            Instruction::Add(a, b) => r[a].try_add(&r[b]),
+            Instruction::Subtract(a, b) => r[a].try_sub(&r[b]),
+            Instruction::Multiply(a, b) => r[a].try_mul(&r[b]),
+            Instruction::Divide(a, b) => r[a].try_div(&r[b]),
+            Instruction::Negate(a) => Ok(-&r[a]),
+            Instruction::Power(a, b) => r[a].try_pow(&r[b]),
+            Instruction::IntegerPower(a, n) => r[a].try_powf(f64::from(n)),
+            Instruction::SquareRoot(a) => r[a].try_sqrt(),
+            Instruction::Call(function, a) => function.apply(&r[a]),
         }
     }
 

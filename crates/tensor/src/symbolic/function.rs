@@ -1,6 +1,7 @@
 //! The functions an expression may call: name, value, derivative, symmetry.
 
 use super::Expr;
+use crate::{Result, Tensor, TryUnary};
 
 /// How a function treats a minus in front of its argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +80,26 @@ impl Function {
             Function::Abs => u.abs(),
             Function::Sign if u == 0.0 => 0.0,
             Function::Sign => u.signum(), // of NaN: NaN
+        }
+    }
+
+    /// The value at every element, by tensor operations.
+    pub(super) fn apply(self, u: &Tensor) -> Result<Tensor> {
+        match self {
+            Function::Sin => u.try_sin(),
+            Function::Cos => u.try_cos(),
+            Function::Tan => u.try_tan(),
+            Function::Asin => u.try_asin(),
+            Function::Acos => u.try_acos(),
+            Function::Atan => u.try_atan(),
+            Function::Sinh => u.try_sinh(),
+            Function::Cosh => u.try_cosh(),
+            Function::Tanh => u.try_tanh(),
+            Function::Sigmoid => u.try_sigmoid(),
+            Function::Exp => u.try_exp(),
+            Function::Ln => u.try_ln(),
+            Function::Abs => u.try_abs(),
+            Function::Sign => u.try_sign(),
         }
     }
 

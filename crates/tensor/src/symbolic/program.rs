@@ -10,6 +10,8 @@ use super::expr::{Node, postorder};
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::{DType, Tensor};
+
 /// How often each function was called: `sin`, `cos`, `sqrt`, `pow` ...
 pub type Calls = BTreeMap<&'static str, usize>;
 
@@ -144,6 +146,33 @@ impl Program {
         results.clear();
         results.extend(self.results.iter().map(|&result| registers[result]));
         Ok(())
+    }
+
+    /// The values of the expressions at tensors, element by element, by tensor operations: so they can be differentiated by
+    /// the engine in either mode. Tensors of floating-point numbers that broadcast, in the order of the variables.
+    ///
+    /// ```
+    /// use tove_tensor::symbolic::{Expr, Program};
+    /// use tove_tensor::{Tensor, grad};
+    /// let f: Expr = "x*sin(x)".parse()?;
+    /// let program = Program::new(&[f.clone()]);
+    /// let slope = grad(|x: &Tensor| program.run_tensors(&[x.clone()]).unwrap()[0].sum())(&Tensor::from([0.5]));
+    /// assert!((slope.at::<f64>(&[0]) - f.diff("x").evaluate(&[("x", 0.5)])?).abs() < 1e-15);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn run_tensors(&self, values: &[Tensor]) -> crate::Result<Vec<Tensor>> {
+        if values.len() != self.variables.len() {
+            let needed = self.variables.join(", ");
+            let problem = format!("are {}, but the variables are {needed}", values.len());
+            return Err(crate::Error::parameter("Program::run_tensors", "values", problem));
+        }
+        let dtype = values.first().map_or(DType::F64, Tensor::dtype);
+        let mut registers: Vec<Tensor> = Vec::with_capacity(self.instructions.len());
+        for instruction in &self.instructions {
+            let value = instruction.apply(values, &registers, dtype)?;
+            registers.push(value);
+        }
+        Ok(self.results.iter().map(|&result| registers[result].clone()).collect())
     }
 }
 

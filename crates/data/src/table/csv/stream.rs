@@ -1,0 +1,246 @@
+//! A file of any size, some rows at a time.
+
+use std::path::{Path, PathBuf};
+
+use super::block::{Fields, ParsedColumn, Plan, parse};
+use super::input::{self, Input};
+use super::merge::{Joint, unit_of};
+use super::read::{Opened, line_of, misfit, note, open};
+use super::report::{ColumnReport, ReadReport};
+use super::tokens::{MOST_BYTES, Until, tokenise};
+use super::{Charset, CsvOptions};
+use crate::table::{Kind, Table, Unit};
+use crate::{DataError, Result};
+
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 20;
+/// Rows that the first pass looks at together.
+const PASS_ROWS: usize = 1 << 16;
+
+/// Tables of so many rows, one after the other; see [`CsvOptions::chunks`]. Ends after the first error.
+pub struct CsvChunks {
+    blocks: Blocks,
+    kinds: Vec<Kind>,
+    units: Vec<Option<Unit>>,
+    report: ReadReport,
+    rows: usize,
+    done: bool,
+}
+
+impl CsvChunks {
+    pub(super) fn open(options: &CsvOptions, path: &Path, rows: usize) -> Result<Self> {
+        if rows == 0 {
+            return Err(DataError::parameter("chunks", "chunks of 0 rows; give at least 1"));
+        }
+        let mut charset = if options.charset == Charset::Auto { Charset::Utf8 } else { options.charset };
+        let mut blocks = Blocks::open(options, path, charset)?;
+        let mut units = vec![None; blocks.opened.names.len()];
+        if blocks.opened.plans.contains(&Plan::Infer) {
+            if path.as_os_str() == "-" {
+                let problem = "can be read only once, so give the kinds of all columns (by a schema) or read it whole";
+                return Err(DataError::TableFile { file: blocks.opened.file, problem: problem.to_owned() });
+            }
+            let joints = match infer(options, path, charset) {
+                Err(DataError::Row { .. }) if options.charset == Charset::Auto => {
+                    charset = Charset::Latin1;
+                    infer(options, path, charset)?
+                }
+                result => result?,
+            };
+            blocks = Blocks::open(options, path, charset)?;
+            blocks.opened.plans = joints.iter().map(|joint| Plan::Joined(joint.kind())).collect();
+            units = joints.iter().map(|joint| Some(unit_of(joint.detail()))).collect();
+        }
+        let kind = |plan: &Plan| match plan {
+            Plan::Given(kind) | Plan::Joined(kind) => *kind,
+            Plan::Infer => Kind::Text,
+        };
+        let kinds: Vec<Kind> = blocks.opened.plans.iter().map(kind).collect();
+        let report = blocks.report(&kinds, charset);
+        Ok(Self { blocks, kinds, units, report, rows, done: false })
+    }
+
+    /// Names of the columns.
+    pub fn names(&self) -> &[String] {
+        &self.blocks.opened.names
+    }
+
+    /// Kinds of the columns, the same for all chunks.
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// What was read, coerced and dropped so far.
+    pub fn report(&self) -> &ReadReport {
+        &self.report
+    }
+
+    fn chunk(&mut self) -> Result<Option<Table>> {
+        let Some(parsed) = self.blocks.next(self.rows, &mut self.report)? else { return Ok(None) };
+        let mut columns = Vec::with_capacity(parsed.len());
+        for (number, column) in parsed.into_iter().enumerate() {
+            let mut joint = Joint::new(Plan::Given(self.kinds[number]));
+            joint.see(&column.parsed, usize::MAX);
+            let unit = self.units[number].or(Some(Unit::Microseconds));
+            let made = joint.assemble(vec![column.parsed], unit);
+            let about = &mut self.report.columns[number];
+            about.missing += made.missing();
+            columns.push((self.blocks.opened.names[number].clone(), made));
+        }
+        let table = Table::new(columns)?;
+        self.report.rows += table.n_rows();
+        Ok(Some(table))
+    }
+}
+
+impl Iterator for CsvChunks {
+    type Item = Result<Table>;
+
+    fn next(&mut self) -> Option<Result<Table>> {
+        if self.done {
+            return None;
+        }
+        let chunk = self.chunk().transpose();
+        self.done = !matches!(chunk, Some(Ok(_)));
+        chunk
+    }
+}
+
+/// The kinds of the columns, from one pass over the file, or two if numbers turned out to be strings later on.
+fn infer(options: &CsvOptions, path: &Path, charset: Charset) -> Result<Vec<Joint>> {
+    let mut blocks = Blocks::open(options, path, charset)?;
+    let plans = blocks.opened.plans.clone();
+    for _ in 0..2 {
+        let most = blocks.opened.rules.max_categories;
+        let mut joints: Vec<Joint> = plans.iter().map(|&plan| Joint::new(plan)).collect();
+        let mut narrow = vec![false; plans.len()];
+        let mut report = blocks.report(&vec![Kind::Text; plans.len()], charset);
+        while let Some(columns) = blocks.next(PASS_ROWS, &mut report)? {
+            for (number, column) in columns.iter().enumerate() {
+                joints[number].see(&column.parsed, most);
+                narrow[number] |= column.parsed.kind().is_some_and(|kind| kind != Kind::Categorical);
+            }
+        }
+        let strings = |number: usize| matches!(joints[number].kind(), Kind::Categorical | Kind::Text);
+        let again: Vec<usize> =
+            (0..plans.len()).filter(|&n| narrow[n] && plans[n] == Plan::Infer && strings(n)).collect();
+        if again.is_empty() {
+            return Ok(joints);
+        }
+        blocks = Blocks::open(options, path, charset)?;
+        again.iter().for_each(|&number| blocks.opened.plans[number] = Plan::Joined(Kind::Categorical));
+    }
+    // The second pass reads those columns as strings, so nothing is too narrow any more.
+    Err(DataError::TableFile { file: path.display().to_string(), problem: "changed while it was read".to_owned() })
+}
+
+/// Records of a file, a bounded number at a time.
+struct Blocks {
+    path: PathBuf,
+    input: Input,
+    opened: Opened,
+    /// UTF-8 (or what claims to be) that is not used up.
+    buffer: Vec<u8>,
+    end: bool,
+    charset: Charset,
+    ragged: super::Ragged,
+    /// Lines before the buffer.
+    lines: u64,
+}
+
+impl Blocks {
+    fn open(options: &CsvOptions, path: &Path, charset: Charset) -> Result<Self> {
+        let mut input = Input::open(path)?;
+        let mut buffer = Vec::new();
+        let read = input.read_some(PIECE, &mut buffer)?;
+        let end = read < PIECE;
+        if charset == Charset::Latin1 {
+            buffer = input::latin1(&buffer).into_bytes();
+        }
+        // A piece may end inside a character, which the next piece completes.
+        let sound = match std::str::from_utf8(&buffer) {
+            Err(error) if error.error_len().is_none() && !end => error.valid_up_to(),
+            _ => buffer.len(),
+        };
+        let (text, _) = input::decode(&input.name, &buffer[..sound], Charset::Utf8)?;
+        let opened = open(options, &input.name, &text, end)?;
+        let lines = line_of(&text, opened.body) - 1;
+        let mark = sound - text.len();
+        buffer.drain(..mark + opened.body);
+        let path = path.to_owned();
+        Ok(Self { path, input, opened, buffer, end, charset, ragged: options.ragged, lines })
+    }
+
+    fn report(&self, kinds: &[Kind], charset: Charset) -> ReadReport {
+        let columns = self.opened.names.iter().zip(&self.opened.plans).zip(kinds).map(|((name, plan), &kind)| {
+            let given = matches!(plan, Plan::Given(_));
+            ColumnReport { name: name.clone(), kind, given, missing: 0, coerced: 0, first_coerced: None }
+        });
+        ReadReport {
+            file: self.path.display().to_string(),
+            delimiter: char::from(self.opened.rules.dialect.delimiter).to_string(),
+            encoding: if charset == Charset::Latin1 { "latin-1" } else { "utf-8" }.to_owned(),
+            unnamed_columns: self.opened.unnamed,
+            columns: columns.collect(),
+            ..ReadReport::default()
+        }
+    }
+
+    /// The next records, `rows` of them unless the file ends.
+    fn next(&mut self, rows: usize, report: &mut ReadReport) -> Result<Option<Vec<ParsedColumn>>> {
+        let width = self.opened.names.len();
+        let tokens = loop {
+            let until = Until { byte: usize::MAX, rows, last: self.end };
+            let tokens = tokenise(&self.buffer, width, &self.opened.rules.dialect, until);
+            if tokens.rows >= rows || self.end {
+                break tokens;
+            }
+            self.more()?;
+        };
+        let used = if tokens.open.is_some() { self.buffer.len() } else { tokens.consumed };
+        let text = self.text(used)?;
+        report.bytes += used as u64;
+        note(report, self.ragged, &self.opened, (text, 0, self.lines), &tokens)?;
+        let mut parsed = Vec::with_capacity(width);
+        for (column, &plan) in self.opened.plans.iter().enumerate() {
+            let fields = Fields { text, tokens: &tokens, columns: width, column, rules: &self.opened.rules };
+            let made = parse(&fields, plan);
+            let made = made.map_err(|found| misfit(&self.opened, self.lines + line_of(text, found.offset), &found))?;
+            if let Some(about) = report.columns.get_mut(column) {
+                about.coerced += made.coerced;
+                if let (None, Some(first)) = (&about.first_coerced, &made.first) {
+                    about.first_coerced = Some((self.lines + line_of(text, first.offset), first.value.clone()));
+                }
+            }
+            parsed.push(made);
+        }
+        self.lines += line_of(text, used) - 1;
+        self.buffer.drain(..used);
+        Ok((tokens.rows > 0).then_some(parsed))
+    }
+
+    /// Doubles the buffer, so that cutting it again from its start costs no more than the bytes in all.
+    fn more(&mut self) -> Result<()> {
+        let count = self.buffer.len().max(PIECE);
+        if self.buffer.len() + count > MOST_BYTES {
+            let problem = "a chunk takes more than a gigabyte; take fewer rows, or look for a quote that is not closed";
+            return Err(DataError::TableFile { file: self.opened.file.clone(), problem: problem.to_owned() });
+        }
+        if self.charset != Charset::Latin1 {
+            self.end = self.input.read_some(count, &mut self.buffer)? < count;
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        self.end = self.input.read_some(count, &mut bytes)? < count;
+        self.buffer.extend_from_slice(input::latin1(&bytes).as_bytes());
+        Ok(())
+    }
+
+    fn text(&self, used: usize) -> Result<&str> {
+        std::str::from_utf8(&self.buffer[..used]).map_err(|error| {
+            let line = self.lines + 1 + memchr::memchr_iter(b'\n', &self.buffer[..error.valid_up_to()]).count() as u64;
+            let problem = "has a byte that is not UTF-8; say that the file is latin-1, or convert it".to_owned();
+            DataError::Row { file: self.opened.file.clone(), line, problem }
+        })
+    }
+}

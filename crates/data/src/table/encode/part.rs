@@ -1,0 +1,318 @@
+//! The fitted encoding of one column.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::options::{Encoding, Impute, ManyCategories, TextFeatures};
+use super::words::{self, hash, normalised, vocabulary, words};
+use crate::table::{Categorical, Column};
+use crate::{DataError, Result};
+
+/// What a column becomes. The numbers that were fitted are in `numbers`, which goes to a file as a tensor.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Part {
+    pub column: String,
+    pub form: Form,
+    #[serde(skip)]
+    pub numbers: Vec<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Form {
+    /// Numbers: fill, mean, scale.
+    Number { indicator: bool },
+    /// Numbers: none. With `missing`, the last feature is for missing values.
+    OneHot { categories: Vec<String>, missing: bool },
+    /// Numbers: none.
+    HashedCategory { buckets: usize },
+    /// Numbers: the overall means, then those of each category, `outputs` each.
+    TargetMean { categories: Vec<String>, outputs: usize },
+    /// Numbers: fill, mean and scale of each feature.
+    Date { time: bool },
+    /// Numbers: none.
+    HashedText { buckets: usize },
+    /// Numbers: the inverse document frequencies.
+    TfIdf { words: Vec<String> },
+}
+
+/// Year, month, weekday, seconds; then the hour.
+const DATE_PARTS: [&str; 5] = ["year", "month", "weekday", "seconds", "hour"];
+
+impl Form {
+    pub fn width(&self) -> usize {
+        match self {
+            Form::Number { indicator } => 1 + usize::from(*indicator),
+            Form::OneHot { categories, missing } => categories.len() + usize::from(*missing),
+            Form::HashedCategory { buckets } | Form::HashedText { buckets } => *buckets,
+            Form::TargetMean { outputs, .. } => *outputs,
+            Form::Date { time } => 4 + usize::from(*time),
+            Form::TfIdf { words } => words.len(),
+        }
+    }
+
+    /// How many fitted numbers belong to it.
+    pub fn count(&self) -> usize {
+        match self {
+            Form::Number { .. } => 3,
+            Form::OneHot { .. } | Form::HashedCategory { .. } | Form::HashedText { .. } => 0,
+            Form::TargetMean { categories, outputs } => (1 + categories.len()) * outputs,
+            Form::Date { .. } => 3 * self.width(),
+            Form::TfIdf { words } => words.len(),
+        }
+    }
+
+    /// `count` of a form out of a file, which may hold anything: `None` if its sizes make no sense.
+    pub fn checked_count(&self) -> Option<usize> {
+        const MOST: usize = 1 << 24;
+        let (buckets, outputs) = match self {
+            Form::HashedCategory { buckets } | Form::HashedText { buckets } => (*buckets, 1),
+            Form::TargetMean { outputs, .. } => (1, *outputs),
+            _ => (1, 1),
+        };
+        ((1..=MOST).contains(&buckets) && (1..=MOST).contains(&outputs)).then(|| self.count())
+    }
+
+    pub fn is_sparse(&self) -> bool {
+        matches!(self, Form::OneHot { .. } | Form::HashedCategory { .. } | Form::HashedText { .. } | Form::TfIdf { .. })
+    }
+}
+
+impl Part {
+    /// Names of the features.
+    pub fn names(&self) -> Vec<String> {
+        let column = &self.column;
+        let numbered = |count: usize| (0..count).map(|i| format!("{column}#{i}")).collect();
+        match &self.form {
+            Form::Number { indicator } => {
+                let mut names = vec![column.clone()];
+                names.extend(indicator.then(|| format!("{column} is missing")));
+                names
+            }
+            Form::OneHot { categories, missing } => {
+                let mut names: Vec<String> = categories.iter().map(|value| format!("{column}={value}")).collect();
+                names.extend(missing.then(|| format!("{column} is missing")));
+                names
+            }
+            Form::HashedCategory { buckets } | Form::HashedText { buckets } => numbered(*buckets),
+            Form::TargetMean { outputs: 1, .. } => vec![format!("{column} mean target")],
+            Form::TargetMean { outputs, .. } => (0..*outputs).map(|i| format!("{column} share of class {i}")).collect(),
+            Form::Date { .. } => {
+                DATE_PARTS[..self.form.width()].iter().map(|part| format!("{column} {part}")).collect()
+            }
+            Form::TfIdf { words } => words.iter().map(|word| format!("{column}:{word}")).collect(),
+        }
+    }
+
+    /// Fits the encoding of a column that does not look at the target; `None` if it is left out.
+    pub fn fit(name: &str, column: &Column, options: &Encoding) -> Result<Option<Self>> {
+        let part = |form: Form, numbers: Vec<f64>| Some(Part { column: name.to_owned(), form, numbers });
+        Ok(match column {
+            Column::Float(_) | Column::Integer(_) | Column::Boolean(_) => {
+                let known: Vec<f64> = (0..column.len()).filter_map(|row| column.number(row)).collect();
+                if let Some(infinite) = known.iter().find(|value| value.is_infinite()) {
+                    let problem =
+                        format!("has the value {infinite}, which no mean survives; make it missing or drop it");
+                    return Err(DataError::Schema { column: name.to_owned(), problem });
+                }
+                let indicator = options.indicators && column.missing() > 0 && !known.is_empty();
+                part(Form::Number { indicator }, moments(known, column.len(), options).to_vec())
+            }
+            Column::Categorical(values) => Self::fit_categories(name, values, options),
+            Column::Date(dates) if options.dates => {
+                let form = Form::Date { time: dates.unit() != crate::table::Unit::Days };
+                let numbers = (0..form.width()).flat_map(|feature| {
+                    let known = (0..column.len()).filter_map(|row| date_feature(dates, row, feature)).collect();
+                    moments(known, column.len(), options)
+                });
+                let numbers = numbers.collect();
+                part(form, numbers)
+            }
+            Column::Text(text) => match options.text {
+                TextFeatures::Hash { buckets } => {
+                    part(Form::HashedText { buckets: positive(name, buckets)? }, Vec::new())
+                }
+                TextFeatures::TfIdf { max_words, min_rows } => {
+                    let (words, rows) = vocabulary(text, max_words, min_rows);
+                    let count = text.len() as f64;
+                    let idf = rows.iter().map(|rows| ((1.0 + count) / (1.0 + rows)).ln() + 1.0).collect();
+                    part(Form::TfIdf { words }, idf)
+                }
+                TextFeatures::Drop => None,
+            },
+            Column::Date(_) => None,
+        })
+    }
+
+    fn fit_categories(name: &str, values: &Categorical, options: &Encoding) -> Option<Self> {
+        let categories = used(values);
+        let form = match options.many {
+            _ if categories.len() <= options.max_one_hot => Form::OneHot { categories, missing: values.missing() > 0 },
+            ManyCategories::OneHot => Form::OneHot { categories, missing: values.missing() > 0 },
+            ManyCategories::Hash { buckets } => Form::HashedCategory { buckets: buckets.max(1) },
+            ManyCategories::Target { .. } => Form::TargetMean { categories, outputs: 1 },
+            ManyCategories::Drop => return None,
+        };
+        let numbers = vec![0.0; form.count()];
+        Some(Part { column: name.to_owned(), form, numbers })
+    }
+
+    /// Connects the part with a column of a table.
+    pub fn bind<'a>(&'a self, column: &'a Column) -> Result<Bound<'a>> {
+        let place = |names: &'a [String], values: &Categorical| -> Vec<Option<usize>> {
+            let places: HashMap<&str, usize> = names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
+            values.categories().iter().map(|name| places.get(name.as_str()).copied()).collect()
+        };
+        let places = match (&self.form, column) {
+            (Form::OneHot { categories, .. } | Form::TargetMean { categories, .. }, Column::Categorical(values)) => {
+                place(categories, values)
+            }
+            (Form::HashedCategory { buckets }, Column::Categorical(values)) => {
+                let bucket = |name: &String| Some((hash(name) % *buckets as u64) as usize);
+                values.categories().iter().map(bucket).collect()
+            }
+            (Form::Number { .. }, Column::Float(_) | Column::Integer(_) | Column::Boolean(_))
+            | (Form::Date { .. }, Column::Date(_))
+            | (Form::HashedText { .. } | Form::TfIdf { .. }, Column::Text(_)) => Vec::new(),
+            (_, other) => {
+                let problem = format!("is {} but was fitted as something else; conform the table first", other.kind());
+                return Err(DataError::Schema { column: self.column.clone(), problem });
+            }
+        };
+        let known = match &self.form {
+            Form::TfIdf { words } => words.iter().enumerate().map(|(i, word)| (word.as_str(), i)).collect(),
+            _ => HashMap::new(),
+        };
+        Ok(Bound { part: self, column, places, words: known })
+    }
+}
+
+/// Categories that occur.
+pub(super) fn used(values: &Categorical) -> Vec<String> {
+    let counted = values.categories().iter().zip(values.counts());
+    counted.filter(|(_, rows)| *rows > 0).map(|(name, _)| name.clone()).collect()
+}
+
+fn positive(name: &str, buckets: usize) -> Result<usize> {
+    let none = || DataError::Schema { column: name.to_owned(), problem: "cannot be hashed to 0 buckets".to_owned() };
+    Some(buckets).filter(|&buckets| buckets > 0).ok_or_else(none)
+}
+
+/// Fill, mean and scale of a feature: `(x - mean) / scale` is what the model sees. The moments are those of all rows
+/// with missing values filled.
+fn moments(mut known: Vec<f64>, rows: usize, options: &Encoding) -> [f64; 3] {
+    let count = known.len();
+    let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let fill = match options.impute {
+        Impute::Constant(value) => value,
+        Impute::Mean => mean_of(&known),
+        Impute::Median if known.is_empty() => 0.0,
+        Impute::Median => {
+            known.sort_by(f64::total_cmp);
+            (known[(count - 1) / 2] + known[count / 2]) / 2.0
+        }
+    };
+    if !options.scale || rows == 0 {
+        return [fill, 0.0, 1.0];
+    }
+    let gaps = (rows - count) as f64;
+    let mean = (known.iter().sum::<f64>() + gaps * fill) / rows as f64;
+    let squares = known.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() + gaps * (fill - mean) * (fill - mean);
+    let scale = (squares / rows as f64).sqrt();
+    // A constant column stays at zero instead of being blown up.
+    [fill, mean, if scale > 0.0 && scale.is_finite() { scale } else { 1.0 }]
+}
+
+fn date_feature(dates: &crate::table::Dates, row: usize, feature: usize) -> Option<f64> {
+    let parts = dates.parts(row)?;
+    Some(match feature {
+        0 => parts.year as f64,
+        1 => f64::from(parts.month),
+        2 => f64::from(parts.weekday),
+        3 => parts.seconds as f64 + f64::from(parts.nanoseconds) * 1e-9,
+        _ => f64::from(parts.hour),
+    })
+}
+
+/// A part and the column it encodes.
+pub(super) struct Bound<'a> {
+    pub part: &'a Part,
+    column: &'a Column,
+    /// For each category of the column, its feature.
+    places: Vec<Option<usize>>,
+    words: HashMap<&'a str, usize>,
+}
+
+/// What could not be encoded as it stood.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Oddities {
+    pub unseen: usize,
+    pub imputed: usize,
+}
+
+impl Bound<'_> {
+    /// Gives the row's numbers other than zero, by rising feature.
+    #[inline]
+    pub fn emit(&self, row: usize, odd: &mut Oddities, mut put: impl FnMut(usize, f64)) {
+        let numbers = &self.part.numbers;
+        match (&self.part.form, self.column) {
+            (Form::Number { indicator }, column) => {
+                let value = column.number(row);
+                odd.imputed += usize::from(value.is_none());
+                put(0, (value.unwrap_or(numbers[0]) - numbers[1]) / numbers[2]);
+                if *indicator && value.is_none() {
+                    put(1, 1.0);
+                }
+            }
+            (Form::OneHot { categories, missing }, Column::Categorical(values)) => match values.code(row) {
+                Some(code) => match self.places[code as usize] {
+                    Some(feature) => put(feature, 1.0),
+                    None => odd.unseen += 1,
+                },
+                None if *missing => put(categories.len(), 1.0),
+                None => odd.imputed += 1,
+            },
+            (Form::HashedCategory { .. }, Column::Categorical(values)) => match values.code(row) {
+                Some(code) => self.places[code as usize].into_iter().for_each(|feature| put(feature, 1.0)),
+                None => odd.imputed += 1,
+            },
+            (Form::TargetMean { outputs, .. }, Column::Categorical(values)) => {
+                let place = values.code(row).map(|code| self.places[code as usize]);
+                odd.imputed += usize::from(place.is_none());
+                odd.unseen += usize::from(place == Some(None));
+                let start = place.flatten().map_or(0, |place| (1 + place) * outputs);
+                (0..*outputs).for_each(|output| put(output, numbers[start + output]));
+            }
+            (Form::Date { .. }, Column::Date(dates)) => {
+                odd.imputed += usize::from(dates.values().get(row).is_none());
+                for (feature, fitted) in numbers.chunks_exact(3).enumerate() {
+                    let value = date_feature(dates, row, feature).unwrap_or(fitted[0]);
+                    put(feature, (value - fitted[1]) / fitted[2]);
+                }
+            }
+            (_, Column::Text(text)) => match text.get(row) {
+                Some(text) => self.text_entries(text).into_iter().for_each(|(feature, value)| put(feature, value)),
+                None => odd.imputed += 1,
+            },
+            // `bind` lets no other pair through.
+            _ => {}
+        }
+    }
+
+    fn text_entries(&self, text: &str) -> BTreeMap<usize, f64> {
+        let mut entries = BTreeMap::new();
+        match &self.part.form {
+            Form::HashedText { buckets } => words(text, |word| {
+                let hash = words::hash(word);
+                let sign = if hash >> 63 == 0 { 1.0 } else { -1.0 };
+                *entries.entry((hash % *buckets as u64) as usize).or_insert(0.0) += sign;
+            }),
+            _ => words(text, |word| {
+                if let Some(&feature) = self.words.get(word) {
+                    *entries.entry(feature).or_insert(0.0) += self.part.numbers[feature];
+                }
+            }),
+        }
+        normalised(&mut entries);
+        entries
+    }
+}

@@ -1,0 +1,70 @@
+//! Words of a text, and hashes that stay the same for ever.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::table::Text;
+
+/// FNV-1a, 64 bits: h ← (h xor byte) · 0x100000001b3, from 0xcbf29ce484222325.
+pub(super) fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// Calls `each` with every word: runs of letters and digits, two at least, in small letters.
+pub(super) fn words(text: &str, mut each: impl FnMut(&str)) {
+    let mut lower = String::new();
+    for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
+        if word.chars().nth(1).is_some() {
+            lower.clear();
+            lower.extend(word.chars().flat_map(char::to_lowercase));
+            each(&lower);
+        }
+    }
+}
+
+/// The vocabulary of a column, sorted, with the number of rows of each word.
+pub(super) fn vocabulary(text: &Text, max_words: usize, min_rows: usize) -> (Vec<String>, Vec<f64>) {
+    let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
+    for row in text.iter().flatten() {
+        let mut seen = HashSet::new();
+        words(row, |word| {
+            let count = match counts.get_mut(word) {
+                Some(count) => count,
+                None => counts.entry(word.to_owned()).or_default(),
+            };
+            count.0 += 1;
+            if seen.insert(hash(word)) {
+                count.1 += 1;
+            }
+        });
+    }
+    let mut common: Vec<(String, (usize, usize))> =
+        counts.into_iter().filter(|(_, (_, rows))| *rows >= min_rows).collect();
+    // The most common first; of equals, by their letters.
+    common.sort_by(|a, b| b.1.0.cmp(&a.1.0).then_with(|| a.0.cmp(&b.0)));
+    common.truncate(max_words);
+    common.sort();
+    common.into_iter().map(|(word, (_, rows))| (word, rows as f64)).unzip()
+}
+
+/// Entries of a row by their feature, scaled to length 1.
+pub(super) fn normalised(entries: &mut BTreeMap<usize, f64>) {
+    entries.retain(|_, value| *value != 0.0);
+    let length = entries.values().map(|value| value * value).sum::<f64>().sqrt();
+    if length > 0.0 {
+        entries.values_mut().for_each(|value| *value /= length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_hashes() {
+        let mut found = Vec::new();
+        words("Ein Ärger, a 42-er!", |word| found.push(word.to_owned()));
+        assert_eq!(found, ["ein", "ärger", "42", "er"]);
+        // The test values of the algorithm's authors.
+        assert_eq!((hash(""), hash("a"), hash("foobar")), (0xcbf29ce484222325, 0xaf63dc4c8601ec8c, 0x85944171f73967e8));
+    }
+}

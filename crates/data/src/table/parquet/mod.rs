@@ -1,0 +1,40 @@
+//! Parquet files to tables and back (feature `parquet`).
+//!
+//! Flat columns of numbers, truth values, strings, dates and timestamps, decimals included; packed by Snappy or gzip
+//! (Zstandard with the feature `parquet-zstd`). Columns are read in parallel. A string column is categorical by the same
+//! rule as in CSV files.
+
+mod read;
+mod write;
+
+use std::path::Path;
+
+use super::{ReadReport, Table};
+use crate::Result;
+
+/// Reads a Parquet file.
+///
+/// ```
+/// use tove_data::table::{Column, Table, parquet::read_parquet};
+/// use tove_tensor::io::WriteOptions;
+/// let table = Table::new([("x", Column::floats(vec![0.1, f64::NAN])), ("port", Column::categories(["S", "C"]))])?;
+/// let path = std::env::temp_dir().join(format!("tove-parquet-{}.parquet", std::process::id()));
+/// table.write_parquet(&path, WriteOptions::default())?;
+/// assert_eq!(read_parquet(&path)?.0, table);
+/// std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the file cannot be read, is not Parquet, is damaged, or has nested columns.
+pub fn read_parquet(path: impl AsRef<Path>) -> Result<(Table, ReadReport)> {
+    read::file(path.as_ref())
+}
+
+/// Reads a Parquet file in memory.
+///
+/// # Errors
+/// As [`read_parquet`].
+pub fn read_parquet_bytes(bytes: Vec<u8>) -> Result<(Table, ReadReport)> {
+    read::bytes("bytes", bytes)
+}

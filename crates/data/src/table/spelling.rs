@@ -1,0 +1,40 @@
+//! Which name was meant.
+
+/// The name that is nearest to a misspelt one, if it is near at all.
+pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+    // Hostile files may have names of any length; nobody misspells a page.
+    let measured = candidates.filter(|candidate| candidate.len() <= 200);
+    let best = measured.map(|candidate| (edits(&name.to_lowercase(), &candidate.to_lowercase()), candidate)).min()?;
+    let allowed = (name.chars().count() / 3).max(1);
+    (best.0 <= allowed && name.len() <= 200).then(|| best.1.to_owned())
+}
+
+/// Levenshtein's distance: insertions, deletions and replacements of characters.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, &y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn near_names_are_found_and_far_ones_not() {
+        let names = ["age", "fare", "embarked"];
+        let found = |name| nearest(name, names.into_iter());
+        assert_eq!(found("Age").as_deref(), Some("age"));
+        assert_eq!(found("embraked").as_deref(), Some("embarked"));
+        assert_eq!(found("price"), None);
+    }
+}

@@ -1,0 +1,212 @@
+//! Gaps filled: NaN becomes the mean, the median, the most frequent number or a constant of its column.
+//!
+//! ```
+//! use tove_learn::features::{Fill, Imputer};
+//! use tove_learn::{Apply, FitTransform};
+//! use tove_tensor::Tensor;
+//! let x = Tensor::from([[1.0, 2.0], [f64::NAN, 2.0], [4.0, 8.0]]);
+//! let imputer = Imputer::default().strategy(Fill::Mean).add_indicator(true).fit(&x)?;
+//! assert_eq!(imputer.statistics(), [2.5, 4.0]);
+//! assert_eq!(imputer.transform(&x)?.to_vec::<f64>(), [1.0, 2.0, 0.0, 2.5, 2.0, 1.0, 4.0, 8.0, 0.0]);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use tove_optim::settings::{Choice, Hyperparameters};
+use tove_tensor::Tensor;
+
+use super::columns::{admit, each, map, sorted};
+use super::robust::quantile;
+use super::standard::means;
+use crate::{FitTransform, LearnError, Real, Record, RestoreTransform, Result, Rows, Transform, with_real};
+
+/// What a gap is filled with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum Fill {
+    /// The mean of the column.
+    #[default]
+    Mean,
+    /// The median of the column.
+    Median,
+    /// The most frequent number; the smallest of several.
+    MostFrequent,
+    /// `fill_value`.
+    Constant,
+}
+
+/// Fills gaps, as scikit-learn's `SimpleImputer`.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "Imputer")]
+pub struct Imputer {
+    /// What gaps are filled with: mean, median, most_frequent or constant.
+    #[hyper(default = Fill::Mean)]
+    pub strategy: Fill,
+    /// The constant of the strategy constant.
+    #[hyper(default = 0.0, range = "(-inf, inf)")]
+    pub fill_value: f64,
+    /// Whether a column of 0 and 1 is added for each column with gaps when fitting.
+    #[hyper(default = false)]
+    pub add_indicator: bool,
+    /// Whether a column of nothing but gaps is kept, filled with 0; otherwise it is left out.
+    #[hyper(default = false)]
+    pub keep_empty_features: bool,
+}
+
+/// A fitted [`Imputer`].
+#[derive(Clone, Debug)]
+pub struct FittedImputer {
+    settings: Imputer,
+    width: usize,
+    statistics: Vec<f64>,
+    gaps: Vec<bool>,
+}
+
+impl FittedImputer {
+    /// What gaps of each column are filled with; NaN for a column that is left out.
+    pub fn statistics(&self) -> &[f64] {
+        &self.statistics
+    }
+
+    /// The columns that had gaps when fitting.
+    pub fn columns_with_gaps(&self) -> Vec<usize> {
+        (0..self.width).filter(|&column| self.gaps[column]).collect()
+    }
+
+    fn kept(&self) -> Vec<usize> {
+        (0..self.width).filter(|&column| !self.statistics[column].is_nan()).collect()
+    }
+
+    fn indicators(&self) -> Vec<usize> {
+        if self.settings.add_indicator { self.columns_with_gaps() } else { Vec::new() }
+    }
+}
+
+impl FitTransform for Imputer {
+    type Fitted = FittedImputer;
+    const NAME: &'static str = "Imputer";
+    const MISSING: bool = true;
+
+    fn fit_rows(&self, x: &Rows, weights: Option<&Tensor>) -> Result<FittedImputer> {
+        admit(Self::NAME, x)?;
+        let width = x.width();
+        let mut gaps = vec![false; width];
+        each(x, |_, column, value| gaps[column] |= value.is_nan())?;
+        let mut statistics = vec![f64::NAN; width];
+        match self.strategy {
+            Fill::Constant => statistics.fill(self.fill_value),
+            Fill::Mean => {
+                let weights = weights.map_or(vec![1.0; x.len()], Tensor::to_f64_vec);
+                statistics = means(x, &weights)?.1;
+            }
+            Fill::Median => sorted(x, |column, values| statistics[column] = quantile(values, 0.5))?,
+            Fill::MostFrequent => sorted(x, |column, values| statistics[column] = most_frequent(values))?,
+        }
+        let empty: Vec<usize> = (0..width).filter(|&column| statistics[column].is_nan()).collect();
+        if self.keep_empty_features {
+            empty.iter().for_each(|&column| statistics[column] = 0.0);
+        } else if !empty.is_empty() {
+            crate::warn(&format!("Imputer: the columns {empty:?} hold no number and are left out"));
+        }
+        Ok(FittedImputer { settings: self.clone(), width, statistics, gaps })
+    }
+}
+
+/// The number that occurs most often among sorted ones.
+fn most_frequent(sorted: &[f64]) -> f64 {
+    let mut best = (0, f64::NAN);
+    for run in sorted.chunk_by(|a, b| a == b) {
+        if run.len() > best.0 {
+            best = (run.len(), run[0]);
+        }
+    }
+    best.1
+}
+
+impl Transform for FittedImputer {
+    fn name(&self) -> &'static str {
+        Imputer::NAME
+    }
+
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn outputs(&self) -> usize {
+        self.kept().len() + self.indicators().len()
+    }
+
+    fn takes_missing(&self) -> bool {
+        true
+    }
+
+    fn output_names(&self, inputs: &[String]) -> Vec<String> {
+        let name = |column: usize| inputs.get(column).cloned().unwrap_or_else(|| format!("x{column}"));
+        let missing = self.indicators().into_iter().map(|column| format!("missing_{}", name(column)));
+        self.kept().into_iter().map(name).chain(missing).collect()
+    }
+
+    fn transform_rows(&self, x: &Rows) -> Result<Rows> {
+        let (kept, marked) = (self.kept(), self.indicators());
+        if kept.len() == self.width && marked.is_empty() {
+            return map(x, |column, value| if value.is_nan() { self.statistics[column] } else { value });
+        }
+        let x = x.dense(Imputer::NAME)?;
+        let width = kept.len() + marked.len();
+        with_real!(x.dtype(), T => {
+            let mut out = Vec::with_capacity(x.dims()[0] * width);
+            for row in x.as_slice::<T>()?.chunks(self.width.max(1)) {
+                let gap = |column: usize| row[column].f64().is_nan();
+                out.extend(kept.iter().map(|&c| if gap(c) { T::of(self.statistics[c]) } else { row[c] }));
+                out.extend(marked.iter().map(|&c| T::of(f64::from(gap(c)))));
+            }
+            Ok(Rows::Dense(Tensor::try_from_vec(out, [x.dims()[0], width])?))
+        })
+    }
+
+    /// Only with the indicators is it known where the gaps were; columns that were left out come back as gaps.
+    fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
+        if !self.settings.add_indicator {
+            let fix = "fit with `add_indicator` set to true";
+            return Err(LearnError::unsupported(Imputer::NAME, "does not know where the gaps were", fix));
+        }
+        let x = x.dense(Imputer::NAME)?;
+        let (kept, marked) = (self.kept(), self.indicators());
+        let width = kept.len() + marked.len();
+        with_real!(x.dtype(), T => {
+            let mut out = vec![T::of(f64::NAN); x.dims()[0] * self.width];
+            for (row, out) in x.as_slice::<T>()?.chunks(width.max(1)).zip(out.chunks_mut(self.width.max(1))) {
+                kept.iter().zip(row).for_each(|(&column, &value)| out[column] = value);
+                for (&column, &mark) in marked.iter().zip(&row[kept.len()..]) {
+                    if mark != <T as Real>::ZERO {
+                        out[column] = T::of(f64::NAN);
+                    }
+                }
+            }
+            Ok(Rows::Dense(Tensor::try_from_vec(out, [x.dims()[0], self.width])?))
+        })
+    }
+
+    fn record(&self) -> Record {
+        let mut record = Record::new(self.name(), 1);
+        record.put("settings", self.settings.to_json());
+        record.put("width", self.width);
+        record.put("gaps", self.gaps.clone());
+        record.put_tensor("statistics", &Tensor::from_slice(&self.statistics));
+        record
+    }
+}
+
+impl RestoreTransform for FittedImputer {
+    fn restore(record: &Record) -> Result<FittedImputer> {
+        record.expect(Imputer::NAME, 1)?;
+        let mut settings = Imputer::default();
+        settings.load_json(record.get("settings")?)?;
+        let width = record.count("width")?;
+        record.shaped("statistics", &[width])?;
+        let gaps = record.get("gaps")?.as_array().into_iter().flatten().filter_map(|gap| gap.as_bool());
+        let gaps: Vec<bool> = gaps.collect();
+        if gaps.len() != width {
+            return Err(record.wrong("gaps", "a truth value per column"));
+        }
+        Ok(FittedImputer { settings, width, statistics: record.vector("statistics")?, gaps })
+    }
+}

@@ -1,0 +1,34 @@
+//! Changes of the features: scaling, filling gaps, one-hot codes, selection.
+//!
+//! Every transformer is a struct of hyperparameters whose `fit` returns the fitted transformation.
+//!
+//! ```
+//! use tove_learn::{Apply, FitTransform, StandardScaler};
+//! use tove_tensor::Tensor;
+//! let x = Tensor::from([[1.0, 10.0], [3.0, 30.0]]);
+//! let scaler = StandardScaler::default().fit(&x)?;
+//! assert_eq!(scaler.mean(), [2.0, 20.0]);
+//! let scaled = scaler.transform(&x)?;
+//! assert_eq!(scaled.to_vec::<f64>(), [-1.0, -1.0, 1.0, 1.0]);
+//! assert_eq!(scaler.inverse_transform(&scaled)?.to_vec::<f64>(), x.to_vec::<f64>());
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+//!
+//! Scalers leave NaN where it is and learn from the other numbers, as scikit-learn does. Sparse rows are never centred,
+//! since that would fill them.
+
+mod columns;
+mod impute;
+mod min_max;
+mod one_hot;
+mod robust;
+mod select;
+mod standard;
+
+pub use impute::{Fill, FittedImputer, Imputer};
+pub use min_max::{FittedMaxAbsScaler, FittedMinMaxScaler, MaxAbsScaler, MinMaxScaler};
+pub use one_hot::{Drop, FittedOneHotEncoder, OneHotEncoder, Unknown};
+pub use robust::{FittedRobustScaler, RobustScaler};
+pub(crate) use select::take_columns;
+pub use select::{FeatureScore, FittedSelectKBest, SelectKBest};
+pub use standard::{FittedStandardScaler, StandardScaler};

@@ -1,0 +1,216 @@
+//! The k features that tell most about the target, one at a time.
+//!
+//! For classes the score is the F statistic of the analysis of variance, (Σₖ nₖ(x̄ₖ − x̄)²/(m − 1)) / (Σₖ Σ(x − x̄ₖ)²/(n − m));
+//! for numbers r²/(1 − r²) · (n − 2) with the correlation r. Because targets are looked at, this belongs inside the folds of
+//! cross-validation, as a step of a [`Pipeline`](crate::Pipeline): outside it makes noise look like knowledge.
+//!
+//! ```
+//! use tove_learn::{Apply, FitTransform, Rows, SelectKBest};
+//! use tove_tensor::Tensor;
+//! let (x, y) = (Tensor::from([[5.0, 0.1], [1.0, 0.2], [4.0, 0.9], [2.0, 1.0]]), Tensor::from([0i64, 0, 1, 1]));
+//! let select = SelectKBest::default().k(Some(1)).fit_supervised(&Rows::from(&x), Some(&y), None)?;
+//! assert_eq!(select.columns(), [1]);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use tove_optim::settings::{Choice, Hyperparameters};
+use tove_tensor::Tensor;
+
+use super::columns::each;
+use crate::{Csr, FitTransform, Labels, LearnError, Record, RestoreTransform, Result, Rows, Transform, with_real};
+
+/// How much a feature tells about the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum FeatureScore {
+    /// F statistic of the classes.
+    #[default]
+    FClassif,
+    /// F statistic of the straight line.
+    FRegression,
+}
+
+/// Keeps the k features with the highest score, as scikit-learn's `SelectKBest`.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "SelectKBest")]
+pub struct SelectKBest {
+    /// The score: f_classif or f_regression.
+    #[hyper(default = FeatureScore::FClassif)]
+    pub score_func: FeatureScore,
+    /// How many features are kept; all without it.
+    #[hyper(default = Some(10), range = "[1, inf)")]
+    pub k: Option<usize>,
+}
+
+/// A fitted [`SelectKBest`].
+#[derive(Clone, Debug)]
+pub struct FittedSelectKBest {
+    settings: SelectKBest,
+    scores: Vec<f64>,
+    columns: Vec<usize>,
+}
+
+impl FittedSelectKBest {
+    /// The score of every feature; NaN for a constant one.
+    pub fn scores(&self) -> &[f64] {
+        &self.scores
+    }
+
+    /// The features that are kept, in ascending order.
+    pub fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+}
+
+impl FitTransform for SelectKBest {
+    type Fitted = FittedSelectKBest;
+    const NAME: &'static str = "SelectKBest";
+
+    fn fit_rows(&self, _x: &Rows, _weights: Option<&Tensor>) -> Result<FittedSelectKBest> {
+        let fix = "use it as a step of a pipeline, or call `fit_supervised`";
+        Err(LearnError::unsupported(Self::NAME, "needs targets", fix))
+    }
+
+    fn fit_supervised(&self, x: &Rows, y: Option<&Tensor>, weights: Option<&Tensor>) -> Result<FittedSelectKBest> {
+        self.validate()?;
+        let x = x.checked()?;
+        let Some(y) = y else { return self.fit_rows(&x, weights) };
+        if y.dims().first() != Some(&x.len()) {
+            let found = y.dims().first().copied().unwrap_or(0);
+            return Err(LearnError::Lengths { rows: x.len(), what: "targets", found });
+        }
+        let scores = match self.score_func {
+            FeatureScore::FClassif => f_classif(&x, &Labels::several(Self::NAME, y)?)?,
+            FeatureScore::FRegression => f_regression(&x, &y.to_f64_vec())?,
+        };
+        let k = self.k.unwrap_or(scores.len()).min(scores.len());
+        let mut order: Vec<usize> = (0..scores.len()).collect();
+        let score = |column: usize| if scores[column].is_nan() { f64::NEG_INFINITY } else { scores[column] };
+        order.sort_by(|&a, &b| score(a).total_cmp(&score(b)));
+        let mut columns = order.split_off(order.len() - k);
+        columns.sort_unstable();
+        Ok(FittedSelectKBest { settings: self.clone(), scores, columns })
+    }
+}
+
+fn f_classif(x: &Rows, labels: &Labels) -> Result<Vec<f64>> {
+    let (n, d, m) = (x.len(), x.width(), labels.classes().len());
+    let mut counts = vec![0.0f64; m];
+    labels.codes().iter().for_each(|&code| counts[code] += 1.0);
+    let mut sums = vec![0.0; m * d];
+    each(x, |row, column, value| sums[labels.codes()[row] * d + column] += value)?;
+    let mean = |class: usize, column: usize| sums[class * d + column] / counts[class];
+    let (mut within, mut stored) = (vec![0.0; d], vec![0.0; m * d]);
+    each(x, |row, column, value| {
+        let class = labels.codes()[row];
+        within[column] += (value - mean(class, column)).powi(2);
+        stored[class * d + column] += 1.0;
+    })?;
+    let score = |column: usize| {
+        let whole = (0..m).map(|class| sums[class * d + column]).sum::<f64>() / n as f64;
+        let between: f64 = (0..m).map(|class| counts[class] * (mean(class, column) - whole).powi(2)).sum();
+        let absent: f64 = // zeros that are not stored
+            (0..m).map(|class| (counts[class] - stored[class * d + column]) * mean(class, column).powi(2)).sum();
+        (between / (m as f64 - 1.0)) / ((within[column] + absent) / (n as f64 - m as f64))
+    };
+    Ok((0..d).map(score).collect())
+}
+
+fn f_regression(x: &Rows, y: &[f64]) -> Result<Vec<f64>> {
+    let (n, d) = (x.len() as f64, x.width());
+    let centre = y.iter().sum::<f64>() / n;
+    let spread: f64 = y.iter().map(|y| (y - centre).powi(2)).sum();
+    let mut sums = vec![0.0; d];
+    each(x, |_, column, value| sums[column] += value)?;
+    let (mut squares, mut products, mut stored) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
+    each(x, |row, column, value| {
+        let off = value - sums[column] / n;
+        squares[column] += off * off;
+        products[column] += value * (y[row] - centre); // Σ(y − ȳ) = 0, so x need not be centred here
+        stored[column] += 1.0;
+    })?;
+    let score = |column: usize| {
+        let square = squares[column] + (n - stored[column]) * (sums[column] / n).powi(2);
+        let r2 = products[column].powi(2) / (square * spread);
+        r2 / (1.0 - r2) * (n - 2.0)
+    };
+    Ok((0..d).map(score).collect())
+}
+
+/// The rows with these columns only, in this order; each column at most once for sparse rows.
+pub(crate) fn take_columns(x: &Rows, columns: &[usize]) -> Result<Rows> {
+    let width = x.width();
+    if let Some(&column) = columns.iter().find(|&&column| column >= width) {
+        let problem = format!("column {column} of rows with {width} columns; give numbers below {width}");
+        return Err(LearnError::parameter("columns", problem));
+    }
+    match x {
+        Rows::Dense(x) => with_real!(x.dtype(), T => {
+            let mut out = Vec::with_capacity(x.dims()[0] * columns.len());
+            for row in x.as_slice::<T>()?.chunks(width.max(1)) {
+                out.extend(columns.iter().map(|&column| row[column]));
+            }
+            Ok(Rows::Dense(Tensor::try_from_vec(out, [x.dims()[0], columns.len()])?))
+        }),
+        Rows::Sparse(x) => with_real!(x.dtype(), T => {
+            let mut places = vec![None; width];
+            columns.iter().enumerate().for_each(|(place, &column)| places[column] = Some(place as u32));
+            let old = x.values().as_slice::<T>()?;
+            let (mut indptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+            for two in x.indptr().windows(2) {
+                let mut row: Vec<(u32, T)> = (two[0]..two[1])
+                    .filter_map(|place| Some((places[x.indices()[place] as usize]?, old[place])))
+                    .collect();
+                row.sort_unstable_by_key(|entry| entry.0);
+                indices.extend(row.iter().map(|entry| entry.0));
+                values.extend(row.iter().map(|entry| entry.1));
+                indptr.push(indices.len());
+            }
+            let entries = values.len();
+            Ok(Rows::Sparse(Csr::new(indptr, indices, Tensor::try_from_vec(values, [entries])?, columns.len())?))
+        }),
+    }
+}
+
+impl Transform for FittedSelectKBest {
+    fn name(&self) -> &'static str {
+        SelectKBest::NAME
+    }
+
+    fn width(&self) -> usize {
+        self.scores.len()
+    }
+
+    fn outputs(&self) -> usize {
+        self.columns.len()
+    }
+
+    fn output_names(&self, inputs: &[String]) -> Vec<String> {
+        self.columns.iter().map(|&c| inputs.get(c).cloned().unwrap_or_else(|| format!("x{c}"))).collect()
+    }
+
+    fn transform_rows(&self, x: &Rows) -> Result<Rows> {
+        take_columns(x, &self.columns)
+    }
+
+    fn record(&self) -> Record {
+        let mut record = Record::new(self.name(), 1);
+        record.put("settings", self.settings.to_json());
+        record.put_tensor("scores", &Tensor::from_slice(&self.scores));
+        record.put_tensor("columns", &Tensor::from_slice(&self.columns.iter().map(|&c| c as i64).collect::<Vec<_>>()));
+        record
+    }
+}
+
+impl RestoreTransform for FittedSelectKBest {
+    fn restore(record: &Record) -> Result<FittedSelectKBest> {
+        record.expect(SelectKBest::NAME, 1)?;
+        let mut settings = SelectKBest::default();
+        settings.load_json(record.get("settings")?)?;
+        let scores = record.vector("scores")?;
+        let columns = record.integers("columns")?;
+        let inside = |column: i64| usize::try_from(column).ok().filter(|&column| column < scores.len());
+        let columns: Option<Vec<usize>> = columns.into_iter().map(inside).collect();
+        let columns = columns.ok_or_else(|| record.wrong("columns", "a list of columns"))?;
+        Ok(FittedSelectKBest { settings, scores, columns })
+    }
+}

@@ -1,0 +1,132 @@
+//! Columns with mean 0 and variance 1: x' = (x − μ)/σ with μ and σ² = Σ(x − μ)²/n of each column.
+//!
+//! ```
+//! use tove_learn::{Apply, FitTransform, StandardScaler};
+//! use tove_tensor::Tensor;
+//! let x = Tensor::from([[0.0, 5.0], [4.0, 5.0]]); // the second column is constant: centred, not scaled
+//! let scaler = StandardScaler::default().fit(&x)?;
+//! assert_eq!((scaler.var(), scaler.scale()), (&[4.0, 0.0][..], &[2.0, 1.0][..]));
+//! assert_eq!(scaler.transform(&x)?.to_vec::<f64>(), [-1.0, 0.0, 1.0, 0.0]);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use tove_optim::settings::Hyperparameters;
+use tove_tensor::Tensor;
+
+use super::columns::{admit, by_column, each, refuse_centring};
+use crate::{FitTransform, Result, Rows};
+
+/// Centres every column and divides it by its standard deviation, as scikit-learn's `StandardScaler`.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "StandardScaler")]
+pub struct StandardScaler {
+    /// Whether the mean is taken off; not possible for sparse rows.
+    #[hyper(default = true)]
+    pub with_mean: bool,
+    /// Whether to divide by the standard deviation.
+    #[hyper(default = true)]
+    pub with_std: bool,
+}
+
+/// A fitted [`StandardScaler`].
+#[derive(Clone, Debug)]
+pub struct FittedStandardScaler {
+    settings: StandardScaler,
+    width: usize,
+    mean: Vec<f64>,
+    var: Vec<f64>,
+    scale: Vec<f64>,
+}
+
+impl FittedStandardScaler {
+    /// Means of the columns.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// Variances of the columns, with n in the denominator.
+    pub fn var(&self) -> &[f64] {
+        &self.var
+    }
+
+    /// What columns are divided by: the standard deviation, 1 for a constant column.
+    pub fn scale(&self) -> &[f64] {
+        &self.scale
+    }
+
+    fn admit(&self, x: &Rows) -> Result<()> {
+        refuse_centring(StandardScaler::NAME, x, self.settings.with_mean, "with_mean")
+    }
+
+    fn forward(&self, column: usize, value: f64) -> f64 {
+        let centred = if self.settings.with_mean { value - self.mean[column] } else { value };
+        if self.settings.with_std { centred / self.scale[column] } else { centred }
+    }
+
+    fn inverse(&self, column: usize, value: f64) -> f64 {
+        let spread = if self.settings.with_std { value * self.scale[column] } else { value };
+        if self.settings.with_mean { spread + self.mean[column] } else { spread }
+    }
+}
+
+by_column!(FittedStandardScaler, StandardScaler, [mean, var, scale], forward = forward, inverse = inverse);
+
+impl FitTransform for StandardScaler {
+    type Fitted = FittedStandardScaler;
+    const NAME: &'static str = "StandardScaler";
+    const MISSING: bool = true;
+
+    fn fit_rows(&self, x: &Rows, weights: Option<&Tensor>) -> Result<FittedStandardScaler> {
+        admit(Self::NAME, x)?;
+        refuse_centring(Self::NAME, x, self.with_mean, "with_mean")?;
+        let width = x.width();
+        let weights = weights.map_or(vec![1.0; x.len()], Tensor::to_f64_vec);
+        let (total, mean) = means(x, &weights)?;
+        let var = variances(x, &weights, &total, &mean)?;
+        let scale = (0..width).map(|c| if constant(var[c], mean[c], total[c]) { 1.0 } else { var[c].sqrt() }).collect();
+        Ok(FittedStandardScaler { settings: self.clone(), width, mean, var, scale })
+    }
+}
+
+/// Whether a variance is nothing but rounding, for a mean over n numbers.
+fn constant(var: f64, mean: f64, n: f64) -> bool {
+    var <= n * f64::EPSILON * var + (n * mean * f64::EPSILON).powi(2)
+}
+
+/// Weight that is there and weighted mean of each column. Zeros that are not stored count.
+pub(super) fn means(x: &Rows, weights: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
+    let mut gaps = vec![0.0; x.width()];
+    let mut sums = vec![0.0; x.width()];
+    each(x, |row, column, value| {
+        if value.is_nan() {
+            gaps[column] += weights[row];
+        } else {
+            sums[column] += weights[row] * value;
+        }
+    })?;
+    let all: f64 = weights.iter().sum();
+    let total: Vec<f64> = gaps.iter().map(|gap| all - gap).collect();
+    let mean = sums.iter().zip(&total).map(|(sum, total)| sum / total).collect();
+    Ok((total, mean))
+}
+
+/// Σ w (x − μ)² / Σ w of each column, corrected for the rounding of μ.
+fn variances(x: &Rows, weights: &[f64], total: &[f64], mean: &[f64]) -> Result<Vec<f64>> {
+    let width = x.width();
+    let (mut squares, mut rests, mut stored) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
+    each(x, |row, column, value| {
+        if !value.is_nan() {
+            let off = value - mean[column];
+            squares[column] += weights[row] * off * off;
+            rests[column] += weights[row] * off;
+            stored[column] += weights[row];
+        }
+    })?;
+    Ok((0..width)
+        .map(|c| {
+            let absent = if matches!(x, Rows::Sparse(_)) { total[c] - stored[c] } else { 0.0 }; // zeros
+            let (square, rest) = (squares[c] + absent * mean[c] * mean[c], rests[c] - absent * mean[c]);
+            ((square - rest * rest / total[c]) / total[c]).max(0.0)
+        })
+        .collect())
+}

@@ -1,0 +1,125 @@
+//! Ordinary least squares: w* = argmin ‖y − Xw − 1b‖².
+//!
+//! At the minimum the residual is orthogonal to the columns, Xᵀ(y − Xw) = 0: the normal equations XᵀX w = Xᵀy. They are formed
+//! in one pass over X and solved by Cholesky's factor where that is accurate; otherwise a second pass in a better basis gives
+//! what a QR decomposition gives (`solve.rs`). Dependent columns and wide matrices get the solution of least norm.
+//! Sparse rows with many columns are solved by LSQR without ever being centred.
+//!
+//! ```
+//! use tove_learn::{Fit, Predict, linear::LinearRegression};
+//! use tove_tensor::Tensor;
+//! let x = Tensor::from([[1.0, 1.0], [1.0, 2.0], [2.0, 2.0], [2.0, 3.0]]);
+//! let model = LinearRegression::default().fit(&x, &Tensor::from([6.0, 8.0, 9.0, 11.0]))?;
+//! assert!((model.predict(&Tensor::from([[3.0, 5.0]]))?.at::<f64>(&[0]) - 16.0).abs() < 1e-10);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use tove_optim::settings::Hyperparameters;
+use tove_tensor::DType;
+use tove_tensor::linalg::{ILL_CONDITIONED, ILL_CONDITIONED_F32};
+
+use super::lsqr::lsqr;
+use super::model::{Extras, FittedLinear};
+use super::moments::Data;
+use super::report::OlsReport;
+use super::solve::{Problem, Solution, prefers_iterations};
+use crate::{Abilities, Fit, Record, Result, Rows, Samples, Summary, Task};
+use tove_tensor::Tensor;
+
+/// Linear regression without a penalty, for one output or several.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "LinearRegression")]
+pub struct LinearRegression {
+    /// Whether an intercept is fitted.
+    #[hyper(default = true)]
+    pub fit_intercept: bool,
+    /// Singular values below this share of the largest count as zero; by default max(n, d) times the rounding unit.
+    #[hyper(default = None, range = "[0, 1)")]
+    pub tol: Option<f64>,
+}
+
+/// What is known of the matrix behind a [`LinearRegression`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conditions {
+    rank: usize,
+    condition: f64,
+}
+
+impl Extras for Conditions {
+    fn write(&self, record: &mut Record) {
+        record.put("rank", self.rank);
+        record.put_real("condition", self.condition);
+    }
+
+    fn read(record: &Record, _width: usize) -> Result<Conditions> {
+        Ok(Conditions { rank: record.count("rank")?, condition: record.real("condition")? })
+    }
+}
+
+/// A fitted [`LinearRegression`].
+pub type FittedLinearRegression = FittedLinear<LinearRegression, Conditions>;
+
+impl FittedLinearRegression {
+    /// Number of independent columns (after centring).
+    pub fn rank(&self) -> usize {
+        self.extras().rank
+    }
+
+    /// Condition number s_max/s_min of the centred columns, each scaled to length one, as far as it was computed: an upper
+    /// bound where the columns are far from dependent, exact where they are near; infinite where they are dependent.
+    pub fn condition(&self) -> f64 {
+        self.extras().condition
+    }
+
+    /// Standard errors, t values and residual variance for the samples it was fitted to.
+    pub fn report(&self, x: impl Into<Rows>, y: &Tensor) -> Result<OlsReport> {
+        OlsReport::of(self, &Samples::new(x, y)?)
+    }
+}
+
+impl Fit for LinearRegression {
+    type Fitted = FittedLinearRegression;
+    const NAME: &'static str = "LinearRegression";
+    const TASK: Task = Task::Regression;
+    const ABILITIES: Abilities = Abilities { weights: true, sparse: true, several: true, ..Abilities::PLAIN };
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedLinearRegression> {
+        let data = Data::several(samples);
+        let solution = self.solve(&data, false)?;
+        let mut summary = Summary::exact();
+        let (dtype, width) = (samples.x().dtype(), samples.width());
+        if let Some(text) = warning(&solution, width, samples.len(), dtype) {
+            summary.warn(text);
+        }
+        let extras = Conditions { rank: solution.rank, condition: solution.condition };
+        FittedLinear::new(self.clone(), &solution, samples.y().rank() == 2, dtype, summary, extras)
+    }
+}
+
+impl LinearRegression {
+    pub(super) fn solve(&self, data: &Data, covariance: bool) -> Result<Solution> {
+        if prefers_iterations(data.x) {
+            return lsqr(data, 0.0, self.fit_intercept);
+        }
+        Problem { alpha: 0.0, centred: self.fit_intercept, tol: self.tol, covariance }.solve(data)
+    }
+}
+
+/// A sentence if the columns are dependent, or nearly so: above [`ILL_CONDITIONED`] (1e8; 1e4 for f32).
+fn warning(solution: &Solution, width: usize, samples: usize, dtype: DType) -> Option<String> {
+    let limit = if dtype == DType::F32 { ILL_CONDITIONED_F32 } else { ILL_CONDITIONED };
+    let fix = "drop near-collinear columns, or add a penalty with Ridge";
+    if solution.rank < width && samples > width {
+        return Some(format!(
+            "LinearRegression: only {} of {width} columns are independent: the coefficients of least norm were taken; {fix}",
+            solution.rank
+        ));
+    }
+    (solution.condition > limit && samples > width).then(|| {
+        format!(
+            "LinearRegression: the condition number {:.1e} of the columns exceeds {limit:.0e}, so that small changes of the \
+             data change the coefficients a lot; {fix}",
+            solution.condition
+        )
+    })
+}

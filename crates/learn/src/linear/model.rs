@@ -1,0 +1,172 @@
+//! ŷ = X w + b, the fitted type that all linear regressions share.
+
+use tove_tensor::{DType, Tensor, TryOps};
+
+use super::solve::Solution;
+use crate::{Fit, Model, Record, Restore, Result, Rows, Summary, Task};
+
+/// What a linear estimator knows beyond coefficients.
+pub trait Extras: Clone + std::fmt::Debug + Send + Sync + 'static {
+    /// Writes it into a record.
+    fn write(&self, record: &mut Record);
+    /// Reads what was written; `width` features.
+    fn read(record: &Record, width: usize) -> Result<Self>;
+}
+
+impl Extras for () {
+    fn write(&self, _record: &mut Record) {}
+
+    fn read(_record: &Record, _width: usize) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A fitted linear regression: ŷ = X w + b, or X Wᵀ + b for several outputs.
+///
+/// ```
+/// use tove_learn::{Fit, Predict, linear::LinearRegression};
+/// use tove_tensor::Tensor;
+/// let (x, y) = (Tensor::from([[0.0], [1.0], [2.0]]), Tensor::from([1.0, 3.0, 5.0]));
+/// let line = LinearRegression::default().fit(&x, &y)?;
+/// assert!((line.coef().at::<f64>(&[0]) - 2.0).abs() < 1e-12 && (line.intercept().item::<f64>() - 1.0).abs() < 1e-12);
+/// # Ok::<(), tove_learn::LearnError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FittedLinear<E, X = ()> {
+    settings: E,
+    coef: Tensor,      // (d) or (m, d)
+    intercept: Tensor, // () or (m)
+    summary: Summary,
+    extras: X,
+}
+
+impl<E, X: Extras> FittedLinear<E, X> {
+    /// A model from coefficients (d, m) in double precision; `shape` is that of the targets.
+    pub(super) fn new(
+        settings: E,
+        solution: &Solution,
+        several: bool,
+        dtype: DType,
+        summary: Summary,
+        extras: X,
+    ) -> Result<FittedLinear<E, X>> {
+        let m = solution.intercepts.len();
+        let d = solution.coefficients.len() / m.max(1);
+        let coef = Tensor::try_from_vec(solution.coefficients.clone(), [d, m])?;
+        let intercept = Tensor::from_slice(&solution.intercepts);
+        let (coef, intercept) = if several {
+            (coef.try_t()?.try_contiguous()?, intercept)
+        } else {
+            (coef.try_reshape([d])?, intercept.try_reshape([])?)
+        };
+        let (coef, intercept) = (coef.to_dtype(dtype), intercept.to_dtype(dtype));
+        Ok(FittedLinear { settings, coef, intercept, summary, extras })
+    }
+
+    /// A model with one output.
+    pub(super) fn single(
+        settings: E,
+        coefficients: Vec<f64>,
+        intercept: f64,
+        dtype: DType,
+        summary: Summary,
+        extras: X,
+    ) -> Result<FittedLinear<E, X>> {
+        let rank = coefficients.len();
+        let solution = Solution { coefficients, intercepts: vec![intercept], rank, condition: 1.0, covariance: None };
+        FittedLinear::new(settings, &solution, false, dtype, summary, extras)
+    }
+
+    /// Coefficients (d), or (m, d) for several outputs.
+    pub fn coef(&self) -> &Tensor {
+        &self.coef
+    }
+
+    /// Intercept, or intercepts (m) for several outputs; zeros if none was fitted.
+    pub fn intercept(&self) -> &Tensor {
+        &self.intercept
+    }
+
+    /// The hyperparameters it was fitted with.
+    pub fn estimator(&self) -> &E {
+        &self.settings
+    }
+
+    pub(super) fn extras(&self) -> &X {
+        &self.extras
+    }
+
+    /// X w + b of rows that were checked.
+    pub(super) fn linear(&self, x: &Rows) -> Result<Tensor> {
+        let coef = if self.coef.rank() == 2 { self.coef.try_t()? } else { self.coef.clone() };
+        let product = match x {
+            Rows::Dense(x) => x.try_matmul(&coef)?,
+            Rows::Sparse(x) => x.dot(&coef)?,
+        };
+        Ok(product.try_add(&self.intercept)?)
+    }
+}
+
+impl<E: Fit<Fitted = FittedLinear<E, X>>, X: Extras> Model for FittedLinear<E, X> {
+    fn name(&self) -> &'static str {
+        E::NAME
+    }
+
+    fn task(&self) -> Task {
+        Task::Regression
+    }
+
+    fn width(&self) -> usize {
+        self.coef.dims().last().copied().unwrap_or(0)
+    }
+
+    fn dtype(&self) -> DType {
+        self.coef.dtype()
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        self.settings.to_json()
+    }
+
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        self.linear(x)
+    }
+
+    fn coefficients(&self) -> Option<&Tensor> {
+        Some(&self.coef)
+    }
+
+    fn record(&self) -> Record {
+        let mut record = Record::new(E::NAME, 1);
+        record.put("settings", self.settings.to_json());
+        record.put_tensor("coef", &self.coef);
+        record.put_tensor("intercept", &self.intercept);
+        self.summary.write(&mut record);
+        self.extras.write(&mut record);
+        record
+    }
+}
+
+impl<E: Fit<Fitted = FittedLinear<E, X>>, X: Extras> Restore for FittedLinear<E, X> {
+    fn restore(record: &Record) -> Result<FittedLinear<E, X>> {
+        record.expect(E::NAME, 1)?;
+        let mut settings = E::default();
+        settings.load_json(record.get("settings")?)?;
+        let (coef, intercept) = (record.tensor("coef")?.clone(), record.tensor("intercept")?.clone());
+        let fits = match *coef.dims() {
+            [d] => d > 0 && intercept.dims().is_empty(),
+            [m, d] => m > 0 && d > 0 && intercept.dims() == [m],
+            _ => false,
+        };
+        if !fits || !coef.dtype().is_float() || intercept.dtype() != coef.dtype() {
+            return Err(record.wrong("coef", "a vector with an intercept, or a row and an intercept for each output"));
+        }
+        let width = coef.dims().last().copied().unwrap_or(0);
+        let extras = X::read(record, width)?;
+        Ok(FittedLinear { settings, coef, intercept, summary: Summary::read(record)?, extras })
+    }
+}

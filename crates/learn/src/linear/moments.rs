@@ -1,0 +1,358 @@
+//! One pass over the samples: weighted means, centred Gram matrix XᵀWX, XᵀWY and the squares of Y.
+//!
+//! Rows are copied block by block into an augmented matrix √w (x − c, y − c', 1), whose Gram matrix holds all of these at
+//! once. The provisional centre c comes from a few rows spread over the data; what it misses of the mean is small, so that
+//! subtracting n (x̄ − c)(x̄ − c)ᵀ at the end loses nothing. (Without a shift a column with mean 10⁸ and spread 1 would lose
+//! all its digits.) Everything is summed in double precision, whatever the type of the features; X itself is never copied.
+
+use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
+
+use tove_tensor::pool::parallel_for;
+use tove_tensor::{DType, Tensor};
+
+use super::blocks::{add_gram, mirror, padded, project};
+use crate::{LearnError, Real, Result, Rows, Samples, with_real};
+
+/// Numbers in a block; it stays in the second-level cache.
+const BLOCK: usize = 8192;
+/// Parts that the rows are cut into, at most; each has its own sums.
+const PARTS: usize = 64;
+/// Rows in a part, at least.
+const PART_ROWS: usize = 1024;
+/// Rows from which the provisional centre is taken.
+const SPREAD_ROWS: usize = 256;
+
+/// Samples ready for linear algebra in double precision.
+pub(super) struct Data<'a> {
+    pub(super) x: &'a Rows,
+    /// Targets (n, m), row-major.
+    pub(super) y: Vec<f64>,
+    pub(super) outputs: usize,
+    pub(super) weights: Option<Vec<f64>>,
+}
+
+impl<'a> Data<'a> {
+    /// The samples of an estimator that learns several outputs.
+    pub(super) fn several(samples: &'a Samples) -> Data<'a> {
+        let outputs = samples.y().dims().get(1).copied().unwrap_or(1);
+        let weights = samples.weights().map(Tensor::to_f64_vec);
+        Data { x: samples.x(), y: samples.y().to_f64_vec(), outputs, weights }
+    }
+
+    /// The samples of an estimator that learns one output.
+    pub(super) fn single(who: &'static str, samples: &'a Samples) -> Result<Data<'a>> {
+        let weights = samples.weights().map(Tensor::to_f64_vec);
+        Ok(Data { x: samples.x(), y: samples.targets(who)?, outputs: 1, weights })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.x.len()
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.x.width()
+    }
+
+    /// Σ w.
+    pub(super) fn total_weight(&self) -> f64 {
+        self.weights.as_ref().map_or(self.len() as f64, |weights| weights.iter().sum())
+    }
+
+    /// The weights, ones if there are none.
+    pub(super) fn weights_or_ones(&self) -> Cow<'_, [f64]> {
+        self.weights.as_ref().map_or_else(|| Cow::Owned(vec![1.0; self.len()]), |weights| Cow::Borrowed(&weights[..]))
+    }
+}
+
+/// Means and centred second moments.
+#[derive(Clone, Debug)]
+pub(super) struct Moments {
+    pub(super) width: usize,
+    pub(super) outputs: usize,
+    /// Σ w.
+    pub(super) weight: f64,
+    /// Weighted means, or zeros where nothing was centred.
+    pub(super) mean_x: Vec<f64>,
+    pub(super) mean_y: Vec<f64>,
+    /// XᵀWX (d, d) of the centred columns.
+    pub(super) gram: Vec<f64>,
+    /// XᵀWY (d, m).
+    pub(super) cross: Vec<f64>,
+    /// Σ w y² (m) of each centred output.
+    pub(super) squares: Vec<f64>,
+}
+
+/// Another basis for the columns: rows become (x − c) B.
+pub(super) struct Basis<'a> {
+    /// (d, d), row-major.
+    pub(super) matrix: &'a [f64],
+    pub(super) mean_x: &'a [f64],
+    pub(super) mean_y: &'a [f64],
+}
+
+impl Moments {
+    /// The moments, centred if `centred`.
+    pub(super) fn of(data: &Data, centred: bool) -> Result<Moments> {
+        let (d, m) = (data.width(), data.outputs);
+        if !centred {
+            return Pass { data, shift_x: &vec![0.0; d], shift_y: &vec![0.0; m], basis: None }.run(false);
+        }
+        let (shift_x, shift_y) = provisional(data)?;
+        let pass = Pass { data, shift_x: &shift_x, shift_y: &shift_y, basis: None };
+        let first = pass.run(true)?;
+        // A centre that is far off would cost digits: then the exact mean serves as the centre of a second pass.
+        let far = (0..d).any(|j| {
+            let gap = first.mean_x[j] - shift_x[j];
+            gap * gap * first.weight > 1e4 * first.gram[j * d + j]
+        });
+        if !far {
+            return Ok(first);
+        }
+        Pass { data, shift_x: &first.mean_x, shift_y: &first.mean_y, basis: None }.run(true)
+    }
+
+    /// The moments in another basis.
+    pub(super) fn in_basis(data: &Data, centred: bool, basis: &Basis) -> Result<Moments> {
+        let pass = Pass { data, shift_x: basis.mean_x, shift_y: basis.mean_y, basis: Some(basis.matrix) };
+        pass.run(centred)
+    }
+
+    /// The Gram matrix as a tensor.
+    pub(super) fn gram_tensor(&self) -> Result<Tensor> {
+        Ok(Tensor::try_from_vec(self.gram.clone(), [self.width, self.width])?)
+    }
+
+    /// ȳ − x̄ᵀ w of each output, for coefficients (d, m).
+    pub(super) fn intercepts(&self, coefficients: &[f64]) -> Vec<f64> {
+        let m = self.outputs;
+        let mut intercepts = self.mean_y.clone();
+        for (j, mean) in self.mean_x.iter().enumerate() {
+            for (k, intercept) in intercepts.iter_mut().enumerate() {
+                *intercept -= mean * coefficients[j * m + k];
+            }
+        }
+        intercepts
+    }
+}
+
+/// Means over rows spread over the data; of a column that is constant there, exactly its value.
+fn provisional(data: &Data) -> Result<(Vec<f64>, Vec<f64>)> {
+    let (n, d, m) = (data.len(), data.width(), data.outputs);
+    let count = n.min(SPREAD_ROWS);
+    let rows: Vec<usize> = (0..count).map(|i| i * n / count).collect();
+    let mut columns = vec![Spread::default(); d + m];
+    let mut row_numbers = vec![0.0; d];
+    for &row in &rows {
+        read_row(data.x, row, &mut row_numbers)?;
+        let targets = &data.y[row * m..(row + 1) * m];
+        for (column, &value) in columns.iter_mut().zip(row_numbers.iter().chain(targets)) {
+            column.add(value);
+        }
+    }
+    let centres: Vec<f64> = columns.iter().map(Spread::centre).collect();
+    Ok((centres[..d].to_vec(), centres[d..].to_vec()))
+}
+
+#[derive(Clone)]
+struct Spread {
+    low: f64,
+    high: f64,
+    mean: f64,
+    count: f64,
+}
+
+impl Default for Spread {
+    fn default() -> Spread {
+        Spread { low: f64::INFINITY, high: f64::NEG_INFINITY, mean: 0.0, count: 0.0 }
+    }
+}
+
+impl Spread {
+    fn add(&mut self, value: f64) {
+        self.count += 1.0;
+        self.mean += (value - self.mean) / self.count;
+        (self.low, self.high) = (self.low.min(value), self.high.max(value));
+    }
+
+    fn centre(&self) -> f64 {
+        if self.low == self.high { self.low } else { self.mean }
+    }
+}
+
+/// A row in double precision.
+pub(super) fn read_row(x: &Rows, row: usize, out: &mut [f64]) -> Result<()> {
+    let d = out.len();
+    match x {
+        Rows::Dense(x) => with_real!(x.dtype(), T => {
+            let values = x.as_slice::<T>()?;
+            out.iter_mut().zip(&values[row * d..(row + 1) * d]).for_each(|(out, x)| *out = x.f64());
+        }),
+        Rows::Sparse(x) => with_real!(x.dtype(), T => {
+            let values = x.values().as_slice::<T>()?;
+            out.fill(0.0);
+            for place in x.indptr()[row]..x.indptr()[row + 1] {
+                out[x.indices()[place] as usize] = values[place].f64();
+            }
+        }),
+    }
+    Ok(())
+}
+
+/// A pass over the rows with given shifts.
+struct Pass<'a> {
+    data: &'a Data<'a>,
+    shift_x: &'a [f64],
+    shift_y: &'a [f64],
+    basis: Option<&'a [f64]>,
+}
+
+/// Features of one type, dense or sparse, as the inner loop sees them.
+enum Source<'a, T> {
+    Dense(&'a [T]),
+    Sparse { indptr: &'a [usize], indices: &'a [u32], values: &'a [T] },
+}
+
+impl Pass<'_> {
+    fn run(&self, centred: bool) -> Result<Moments> {
+        let (d, m) = (self.data.width(), self.data.outputs);
+        let sums = match self.data.x.dtype() {
+            DType::F32 | DType::F64 => with_real!(self.data.x.dtype(), T => self.sums(&source::<T>(self.data.x)?)?),
+            other => return Err(LearnError::parameter("Moments", format!("features of type {other}"))),
+        };
+        let stride = padded(d + m + 1);
+        let one = d + m;
+        let weight = sums[one * stride + one];
+        let entry = |i: usize, j: usize| {
+            let offset = if centred { sums[i * stride + one] * sums[j * stride + one] / weight } else { 0.0 };
+            sums[i * stride + j] - offset
+        };
+        let mean = |column: usize, shift: f64| if centred { shift + sums[column * stride + one] / weight } else { 0.0 };
+        Ok(Moments {
+            width: d,
+            outputs: m,
+            weight,
+            mean_x: (0..d).map(|j| mean(j, self.shift_x[j])).collect(),
+            mean_y: (0..m).map(|k| mean(d + k, self.shift_y[k])).collect(),
+            gram: (0..d * d).map(|place| entry(place / d, place % d)).collect(),
+            cross: (0..d * m).map(|place| entry(place / m, d + place % m)).collect(),
+            squares: (0..m).map(|k| entry(d + k, d + k).max(0.0)).collect(),
+        })
+    }
+
+    /// The Gram matrix of the augmented rows, whole.
+    fn sums<T: Real>(&self, source: &Source<T>) -> Result<Vec<f64>> {
+        let n = self.data.len();
+        let stride = padded(self.data.width() + self.data.outputs + 1);
+        // Sums of all parts together stay smaller than the features themselves.
+        let most = (n / (4 * stride)).clamp(1, PARTS);
+        let rows = n.div_ceil(most).max(PART_ROWS.min(n));
+        let parts: Vec<Mutex<Vec<f64>>> = (0..n.div_ceil(rows)).map(|_| Mutex::new(Vec::new())).collect();
+        let basis = self.basis.map(|basis| self.augmented_basis(basis, stride));
+        parallel_for(parts.len(), &|part| {
+            let range = part * rows..((part + 1) * rows).min(n);
+            let sums = self.part(source, range, stride, basis.as_deref());
+            *parts[part].lock().unwrap_or_else(PoisonError::into_inner) = sums;
+        });
+        let parts = parts.into_iter().map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let mut sums = pairwise(parts.collect());
+        mirror(&mut sums, stride);
+        Ok(sums)
+    }
+
+    fn part<T: Real>(
+        &self,
+        source: &Source<T>,
+        range: std::ops::Range<usize>,
+        stride: usize,
+        basis: Option<&[f64]>,
+    ) -> Vec<f64> {
+        let rows = (BLOCK / stride).max(16);
+        let mut sums = vec![0.0; stride * stride];
+        let mut block = vec![0.0; rows.min(range.len()) * stride];
+        let mut turned = vec![0.0; if basis.is_some() { block.len() } else { 0 }];
+        let mut start = range.start;
+        while start < range.end {
+            let end = (start + rows).min(range.end);
+            let filled = (end - start) * stride;
+            self.fill(source, start, &mut block[..filled], stride);
+            match basis {
+                None => add_gram(&block[..filled], stride, &mut sums),
+                Some(basis) => {
+                    project(&block[..filled], stride, basis, &mut turned[..filled]);
+                    add_gram(&turned[..filled], stride, &mut sums);
+                }
+            }
+            start = end;
+        }
+        sums
+    }
+
+    /// Augmented rows √w (x − c, y − c', 1, 0 …).
+    fn fill<T: Real>(&self, source: &Source<T>, start: usize, block: &mut [f64], stride: usize) {
+        let (d, m) = (self.data.width(), self.data.outputs);
+        for (offset, out) in block.chunks_exact_mut(stride).enumerate() {
+            let row = start + offset;
+            let (features, rest) = out.split_at_mut(d);
+            match source {
+                Source::Dense(x) => {
+                    for ((out, x), shift) in features.iter_mut().zip(&x[row * d..(row + 1) * d]).zip(self.shift_x) {
+                        *out = x.f64() - shift;
+                    }
+                }
+                Source::Sparse { indptr, indices, values } => {
+                    features.iter_mut().zip(self.shift_x).for_each(|(out, shift)| *out = -shift);
+                    for place in indptr[row]..indptr[row + 1] {
+                        features[indices[place] as usize] += values[place].f64();
+                    }
+                }
+            }
+            let targets = self.data.y[row * m..(row + 1) * m].iter().zip(self.shift_y);
+            rest.iter_mut().zip(targets).for_each(|(out, (y, shift))| *out = y - shift);
+            rest[m] = 1.0;
+            if let Some(weights) = &self.data.weights {
+                let factor = weights[row].sqrt();
+                out[..d + m + 1].iter_mut().for_each(|out| *out *= factor);
+            }
+        }
+    }
+
+    /// The basis for the features, the identity for targets and the one.
+    fn augmented_basis(&self, basis: &[f64], stride: usize) -> Vec<f64> {
+        let d = self.data.width();
+        let mut augmented = vec![0.0; stride * stride];
+        for i in 0..stride {
+            if i < d {
+                augmented[i * stride..i * stride + d].copy_from_slice(&basis[i * d..(i + 1) * d]);
+            } else {
+                augmented[i * stride + i] = 1.0;
+            }
+        }
+        augmented
+    }
+}
+
+fn source<T: Real>(x: &Rows) -> Result<Source<'_, T>> {
+    Ok(match x {
+        Rows::Dense(x) => Source::Dense(x.as_slice::<T>()?),
+        Rows::Sparse(x) => {
+            Source::Sparse { indptr: x.indptr(), indices: x.indices(), values: x.values().as_slice::<T>()? }
+        }
+    })
+}
+
+/// Sums of equal length added in a fixed order, halves first, which keeps rounding small.
+fn pairwise(mut parts: Vec<Vec<f64>>) -> Vec<f64> {
+    while parts.len() > 1 {
+        let mut next = Vec::with_capacity(parts.len().div_ceil(2));
+        let mut both = parts.into_iter();
+        while let Some(mut first) = both.next() {
+            if let Some(second) = both.next() {
+                first.iter_mut().zip(&second).for_each(|(first, second)| *first += second);
+            }
+            next.push(first);
+        }
+        parts = next;
+    }
+    parts.pop().unwrap_or_default()
+}

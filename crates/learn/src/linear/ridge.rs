@@ -1,0 +1,78 @@
+//! Ridge regression: w* = (XᵀX + αI)⁻¹ Xᵀy minimises ½‖y − Xw‖² + (α/2)‖w‖². It exists whatever the rank of X.
+//!
+//! `alpha` belongs to the plain sum of squares; [`Scaling::alpha`](super::Scaling::alpha) converts from means. The intercept is
+//! not penalised. Solved by Cholesky's factor of the Gram matrix (with a second pass where that would lose digits), by singular
+//! values for more features than samples, by LSQR for wide sparse rows. [`Ridge::path`] solves for many penalties from one
+//! eigendecomposition.
+//!
+//! ```
+//! use tove_learn::{Fit, linear::Ridge};
+//! use tove_tensor::Tensor;
+//! // Two equal columns: least squares has no unique solution, ridge shares the weight.
+//! let (x, y) = (Tensor::from([[1.0, 1.0], [2.0, 2.0]]), Tensor::from([1.0, 2.0]));
+//! let model = Ridge::default().alpha(1.0).fit_intercept(false).fit(&x, &y)?;
+//! assert!(model.coef().to_vec::<f64>().iter().all(|w| (w - 5.0 / 11.0).abs() < 1e-12));
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use tove_optim::settings::{Choice, Hyperparameters};
+
+use super::lsqr::lsqr;
+use super::model::FittedLinear;
+use super::moments::Data;
+use super::solve::{Problem, prefers_iterations};
+use crate::{Abilities, Fit, Result, Samples, Summary, Task};
+
+/// How a [`Ridge`] is solved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum RidgeSolver {
+    /// The normal equations, or LSQR for sparse rows with many columns.
+    #[default]
+    Auto,
+    /// The normal equations (XᵀX + αI) w = Xᵀy.
+    Cholesky,
+    /// Iterations with products only.
+    Lsqr,
+}
+
+/// Linear regression with a penalty α‖w‖², for one output or several.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "Ridge")]
+pub struct Ridge {
+    /// Strength of the penalty, for the plain sum of squared errors.
+    #[hyper(default = 1.0, range = "[0, inf)")]
+    pub alpha: f64,
+    /// Whether an intercept is fitted; it is not penalised.
+    #[hyper(default = true)]
+    pub fit_intercept: bool,
+    /// How the equations are solved.
+    #[hyper(default = RidgeSolver::Auto)]
+    pub solver: RidgeSolver,
+}
+
+/// A fitted [`Ridge`].
+pub type FittedRidge = FittedLinear<Ridge>;
+
+impl Fit for Ridge {
+    type Fitted = FittedRidge;
+    const NAME: &'static str = "Ridge";
+    const TASK: Task = Task::Regression;
+    const ABILITIES: Abilities = Abilities { weights: true, sparse: true, several: true, ..Abilities::PLAIN };
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedRidge> {
+        let data = Data::several(samples);
+        let iterate = match self.solver {
+            RidgeSolver::Auto => prefers_iterations(data.x),
+            RidgeSolver::Cholesky => false,
+            RidgeSolver::Lsqr => true,
+        };
+        let solution = if iterate {
+            lsqr(&data, self.alpha, self.fit_intercept)?
+        } else {
+            let problem = Problem { alpha: self.alpha, centred: self.fit_intercept, tol: None, covariance: false };
+            problem.solve(&data)?
+        };
+        let several = samples.y().rank() == 2;
+        FittedLinear::new(self.clone(), &solution, several, samples.x().dtype(), Summary::exact(), ())
+    }
+}

@@ -1,0 +1,228 @@
+//! Scores z = W x + b of a linear classifier, and how labels and probabilities follow from them.
+//!
+//! Two classes have one score, and class 1 is predicted where it is above 0: a tie goes to class 0. More classes have one each,
+//! and the first of the largest wins.
+
+use std::sync::{Mutex, PoisonError};
+
+use tove_tensor::kernels::math::Float;
+use tove_tensor::kernels::simd::{Kernel, dispatch};
+use tove_tensor::pool::parallel_for;
+use tove_tensor::{DType, Element, Tensor};
+
+use super::kernels::{Block, Layout, Wide};
+use crate::{Labels, LearnError, Record, Result, Rows, with_real};
+
+/// Rows handled by one task.
+const ROWS: usize = 512;
+
+/// Weights and intercepts of a linear classifier.
+#[derive(Clone, Debug)]
+pub(crate) struct Linear {
+    pub(crate) coef: Tensor,      // (k, d), k = 1 for two classes
+    pub(crate) intercept: Tensor, // (k)
+    pub(crate) classes: Vec<i64>,
+}
+
+impl Linear {
+    /// From parameters (k, p) in double precision, the intercept last where p = d + 1.
+    pub(crate) fn from_parameters(parameters: &[f64], d: usize, classes: &[i64], dtype: DType) -> Result<Linear> {
+        let k = if classes.len() == 2 { 1 } else { classes.len() };
+        let p = parameters.len() / k;
+        let coef: Vec<f64> = parameters.chunks(p).flat_map(|row| row[..d].iter().copied()).collect();
+        let intercept: Vec<f64> = parameters.chunks(p).map(|row| row.get(d).copied().unwrap_or(0.0)).collect();
+        Ok(Linear {
+            coef: Tensor::try_from_vec(coef, [k, d])?.to_dtype(dtype),
+            intercept: Tensor::try_from_vec(intercept, [k])?.to_dtype(dtype),
+            classes: classes.to_vec(),
+        })
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.coef.dims()[1]
+    }
+
+    pub(crate) fn dtype(&self) -> DType {
+        self.coef.dtype()
+    }
+
+    fn outputs(&self) -> usize {
+        self.coef.dims()[0]
+    }
+
+    /// Scores (n, k), row-major.
+    fn scores<T: Float + Element>(&self, rows: &Rows) -> Result<Vec<T>> {
+        let (k, d) = (self.outputs(), self.width());
+        let (w, bias) = (self.coef.as_slice::<T>()?, self.intercept.as_slice::<T>()?);
+        match rows {
+            Rows::Dense(x) => {
+                let x = x.as_slice::<T>()?;
+                let mut z = vec![T::ZERO; rows.len() * k];
+                if rows.len() <= ROWS {
+                    dispatch(Scores { block: Block { x, d, w, bias }, z: &mut z });
+                    return Ok(z);
+                }
+                let parts: Vec<Mutex<&mut [T]>> = z.chunks_mut(ROWS * k).map(Mutex::new).collect();
+                parallel_for(parts.len(), &|task| {
+                    let mut z = parts[task].lock().unwrap_or_else(PoisonError::into_inner);
+                    let x = &x[task * ROWS * d..][..z.len() / k * d];
+                    dispatch(Scores { block: Block { x, d, w, bias }, z: &mut z });
+                });
+                drop(parts);
+                Ok(z)
+            }
+            Rows::Sparse(x) => {
+                let mut z = x.dot(&self.coef.t())?.into_vec::<T>()?;
+                z.chunks_mut(k).for_each(|z| z.iter_mut().zip(bias).for_each(|(z, &bias)| *z += bias));
+                Ok(z)
+            }
+        }
+    }
+
+    /// The labels of the rows.
+    pub(crate) fn predict(&self, rows: &Rows) -> Result<Tensor> {
+        with_real!(self.dtype(), T => {
+            let z = self.scores::<T>(rows)?;
+            let labels: Vec<i64> = match self.outputs() {
+                1 => z.iter().map(|&z| self.classes[usize::from(z > 0.0)]).collect(),
+                k => z.chunks(k).map(|z| self.classes[first_largest(z)]).collect(),
+            };
+            Ok(Tensor::try_from_vec(labels, [rows.len()])?)
+        })
+    }
+
+    /// Scores (n), or (n, m) for more than two classes.
+    pub(crate) fn decision(&self, rows: &Rows) -> Result<Tensor> {
+        with_real!(self.dtype(), T => {
+            let z = self.scores::<T>(rows)?;
+            Ok(match self.outputs() {
+                1 => Tensor::try_from_vec(z, [rows.len()])?,
+                k => Tensor::try_from_vec(z, [rows.len(), k])?,
+            })
+        })
+    }
+
+    /// Probabilities (n, m): (1 − σ(z), σ(z)) for two classes, a softmax for more.
+    pub(crate) fn softmax(&self, rows: &Rows) -> Result<Tensor> {
+        self.soft(rows, Soft::Softmax)
+    }
+
+    /// Probabilities by one rule per score, divided by their sum for more than two classes.
+    pub(crate) fn one_vs_rest(&self, rows: &Rows, rule: Soft) -> Result<Tensor> {
+        self.soft(rows, rule)
+    }
+
+    fn soft(&self, rows: &Rows, rule: Soft) -> Result<Tensor> {
+        with_real!(self.dtype(), T => {
+            let (k, m) = (self.outputs(), self.classes.len());
+            let z = self.scores::<T>(rows)?;
+            let mut p = vec![<T as Float>::ZERO; rows.len() * m];
+            for (z, p) in z.chunks(k).zip(p.chunks_mut(m)) {
+                rule.fill(z, p);
+            }
+            Ok(Tensor::try_from_vec(p, [rows.len(), m])?)
+        })
+    }
+
+    /// Writes weights, intercepts and classes.
+    pub(crate) fn write(&self, record: &mut Record) {
+        record.put_tensor("coef", &self.coef);
+        record.put_tensor("intercept", &self.intercept);
+        record.put_tensor("classes", &Tensor::from_slice(&self.classes));
+    }
+
+    /// Reads what [`Linear::write`] wrote.
+    pub(crate) fn read(record: &Record) -> Result<Linear> {
+        let classes = record.integers("classes")?;
+        let k = match classes.len() {
+            0 | 1 => return Err(record.wrong("classes", "a list of at least two classes")),
+            2 => 1,
+            m => m,
+        };
+        let coef = record.tensor("coef")?.clone();
+        let &[rows, d] = coef.dims() else { return Err(record.wrong("coef", "a matrix")) };
+        let intercept = record.shaped("intercept", &[k])?.clone();
+        if rows != k || d == 0 || !coef.dtype().is_float() || intercept.dtype() != coef.dtype() {
+            return Err(record.wrong("coef", "a row of numbers per score, like the intercepts"));
+        }
+        Ok(Linear { coef: coef.try_contiguous()?, intercept: intercept.try_contiguous()?, classes })
+    }
+}
+
+/// How scores become probabilities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Soft {
+    /// softmax, or σ for two classes.
+    Softmax,
+    /// σ(z) of each class.
+    Sigmoid,
+    /// (clip(z, −1, 1) + 1) / 2 of each class.
+    Clipped,
+}
+
+impl Soft {
+    fn fill<T: Float>(self, z: &[T], p: &mut [T]) {
+        let single = |z: T| match self {
+            Soft::Clipped => (z.maximum(-T::ONE).minimum(T::ONE) + T::ONE) * T::HALF,
+            _ => z.sigmoid(),
+        };
+        if let [z] = z {
+            // The larger of the two is computed, so that the other keeps its digits.
+            (p[1], p[0]) = match self {
+                Soft::Clipped => (single(*z), T::ONE - single(*z)),
+                _ => (single(*z), single(-*z)),
+            };
+            return;
+        }
+        match self {
+            Soft::Softmax => {
+                let most = z.iter().fold(T::NEG_INFINITY, |most, &z| if z > most { z } else { most });
+                p.iter_mut().zip(z).for_each(|(p, &z)| *p = (z - most).exp());
+            }
+            _ => p.iter_mut().zip(z).for_each(|(p, &z)| *p = single(z)),
+        }
+        let sum: T = p.iter().copied().sum();
+        // Nobody claims the row: all classes alike.
+        let even = T::narrow(1.0 / p.len() as f64);
+        p.iter_mut().for_each(|p| *p = if sum > T::ZERO { *p / sum } else { even });
+    }
+}
+
+/// The place of the largest number; the first of equal ones.
+pub(crate) fn first_largest<T: PartialOrd>(values: &[T]) -> usize {
+    (1..values.len()).fold(0, |best, place| if values[place] > values[best] { place } else { best })
+}
+
+struct Scores<'a, T> {
+    block: Block<'a, T>,
+    z: &'a mut [T],
+}
+
+impl<T: Float> Kernel for Scores<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let at = Layout { row: self.block.bias.len(), output: 1 };
+        if size_of::<T>() == 4 { self.block.scores::<8>(self.z, at) } else { self.block.scores::<4>(self.z, at) }
+    }
+}
+
+/// Weights of the samples times those of their classes; nothing if all are 1.
+pub(crate) fn sample_weights(samples: &crate::Samples, labels: &Labels, balanced: bool) -> Result<Option<Vec<f64>>> {
+    let given = samples.weights().map(Tensor::to_f64_vec);
+    if !balanced {
+        return Ok(given);
+    }
+    let mut weights = given.unwrap_or_else(|| vec![1.0; samples.len()]);
+    let mut sums = vec![0.0; labels.classes().len()];
+    labels.codes().iter().zip(&weights).for_each(|(&code, weight)| sums[code] += weight);
+    if let Some(empty) = sums.iter().position(|&sum| sum == 0.0) {
+        let problem =
+            format!("all samples of class {} have weight 0, so it cannot be balanced", labels.classes()[empty]);
+        return Err(LearnError::data("class_weight", problem, "give one of them a weight, or leave the class out"));
+    }
+    let even = weights.iter().sum::<f64>() / sums.len() as f64;
+    labels.codes().iter().zip(&mut weights).for_each(|(&code, weight)| *weight *= even / sums[code]);
+    Ok(Some(weights))
+}

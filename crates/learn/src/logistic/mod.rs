@@ -1,0 +1,208 @@
+//! Logistic and softmax regression: linear classifiers by maximum likelihood.
+//!
+//! For two classes p(1 | x) = σ(w·x + b); for m classes p = softmax(W x + b), all m rows of W kept (the symmetric form). The
+//! objective, with the weights s of the samples, is
+//!
+//! (1/Σs) Σᵢ sᵢ (−ln p(yᵢ | xᵢ)) + 1/(C Σs) · ( (1 − ρ)/2 ‖W‖² + ρ ‖W‖₁ ),
+//!
+//! scikit-learn's divided by C Σs; intercepts are not penalised; ρ is `l1_ratio` (0 for l2, 1 for l1). [`LogisticRegression`]
+//! stops when no entry of the (sub)gradient exceeds `tol`. Solvers:
+//!
+//! - `newton`: the exact Hessian and Cholesky (iteratively reweighted least squares); with an l1 part proximal Newton steps; with
+//!   too many parameters for a matrix, conjugate gradients on products with the Hessian;
+//! - `lbfgs`: L-BFGS preconditioned with the columns' second moments, orthant-wise with an l1 part.
+//!
+//! `auto` takes `newton` for a few hundred parameters, else `lbfgs`. Rows are read where they lie, in blocks; the result has the
+//! same bits for any number of threads.
+//!
+//! Without a penalty the weights of separable classes grow without bound: the fit stops at `tol` or `max_iter`, and the
+//! summary's warning says so.
+//!
+//! ```
+//! use tove_learn::{Fit, LogisticRegression, Predict};
+//! use tove_tensor::Tensor;
+//! let x = Tensor::from([[0.0], [1.0], [2.0], [3.0]]);
+//! let y = Tensor::from([0i64, 1, 0, 1]);
+//! let model = LogisticRegression::default().fit(&x, &y)?;
+//! assert_eq!(model.predict(&x)?.to_vec::<i64>(), [0, 0, 1, 1]);
+//! assert!((model.predict_proba(&x)?.at::<f64>(&[0, 0]) - 0.6886).abs() < 1e-3);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+pub mod formulas;
+mod hessian;
+mod kernels;
+pub(crate) mod linear;
+mod links;
+mod model;
+mod newton;
+mod objective;
+mod precondition;
+mod problem;
+mod quasi_newton;
+
+pub use model::FittedLogisticRegression;
+
+use tove_optim::settings::{Choice, Hyperparameters};
+use tove_tensor::Element;
+use tove_tensor::kernels::math::Float;
+
+use crate::{Abilities, Fit, Labels, Result, Samples, Summary, Task, with_real};
+use linear::{Linear, sample_weights};
+use objective::{Limits, Objective, Outcome, Strength};
+use problem::Problem;
+
+/// What is added to the loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum Penalty {
+    /// Nothing.
+    None,
+    /// Squares of the weights.
+    #[default]
+    L2,
+    /// Magnitudes of the weights; many become exactly 0.
+    L1,
+    /// Both, in the proportion of `l1_ratio`.
+    Elasticnet,
+}
+
+/// How the optimum is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum Solver {
+    /// By size: Newton for a few hundred parameters, else L-BFGS.
+    #[default]
+    Auto,
+    /// Preconditioned L-BFGS; orthant-wise with an l1 part.
+    Lbfgs,
+    /// Newton's method; proximal with an l1 part.
+    Newton,
+}
+
+/// How much classes count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum ClassWeight {
+    /// As often as they occur.
+    #[default]
+    None,
+    /// All alike: samples are weighted by n / (m · count of their class).
+    Balanced,
+}
+
+/// Logistic regression for two classes, softmax regression for more; see the [module](self).
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "LogisticRegression")]
+pub struct LogisticRegression {
+    /// What is added to the loss: none, l2, l1 or elasticnet.
+    #[hyper(default = Penalty::L2)]
+    pub penalty: Penalty,
+    /// Inverse strength of the penalty.
+    #[hyper(default = 1.0, range = "(0, inf)", alias = "C")]
+    pub c: f64,
+    /// Share of l1 in an elasticnet penalty.
+    #[hyper(default = 0.0, range = "[0, 1]")]
+    pub l1_ratio: f64,
+    /// Whether there is an intercept.
+    #[hyper(default = true)]
+    pub fit_intercept: bool,
+    /// Largest entry of the gradient of the mean loss with penalty at which the fit is done.
+    #[hyper(default = 1e-4, range = "[0, inf)")]
+    pub tol: f64,
+    /// Iterations at most.
+    #[hyper(default = 100, range = "[0, inf)")]
+    pub max_iter: usize,
+    /// Whether classes count alike.
+    #[hyper(default = ClassWeight::None)]
+    pub class_weight: ClassWeight,
+    /// How the optimum is found.
+    #[hyper(default = Solver::Auto)]
+    pub solver: Solver,
+}
+
+/// [`LogisticRegression`] under the name it has for more than two classes; the estimator is the same.
+pub type SoftmaxRegression = LogisticRegression;
+
+/// Parameters up to which `auto` takes Newton's method.
+const SMALL: usize = 256;
+/// Parameters up to which the Hessian is a matrix.
+const MATRIX: usize = 1500;
+/// Scores beyond which a probability is 0 or 1 to rounding.
+const CERTAIN: f64 = 36.0;
+
+impl Fit for LogisticRegression {
+    type Fitted = FittedLogisticRegression;
+    const NAME: &'static str = "LogisticRegression";
+    const TASK: Task = Task::Classification;
+    const ABILITIES: Abilities =
+        Abilities { weights: true, sparse: true, several: true, probabilities: true, order_free: true, accuracy: 1e-6 };
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedLogisticRegression> {
+        let labels = Labels::several(Self::NAME, samples.y())?;
+        let weights = sample_weights(samples, &labels, self.class_weight == ClassWeight::Balanced)?;
+        with_real!(samples.x().dtype(), T => self.solve::<T>(samples, &labels, weights.as_deref()))
+    }
+}
+
+impl LogisticRegression {
+    fn solve<T: Float + Element>(
+        &self,
+        samples: &Samples,
+        labels: &Labels,
+        weights: Option<&[f64]>,
+    ) -> Result<FittedLogisticRegression> {
+        let classes = labels.classes();
+        let problem = Problem::<T>::new(samples.x(), labels.codes(), classes.len(), weights, self.fit_intercept)?;
+        let objective = Objective { problem: &problem, strength: self.strength(problem.total()) };
+        let outcome = self.minimise(&objective)?;
+        let linear = Linear::from_parameters(&outcome.parameters, samples.width(), classes, T::DTYPE)?;
+        let summary = self.summary(&problem, &outcome);
+        Ok(FittedLogisticRegression::new(self.clone(), linear, summary))
+    }
+
+    fn strength(&self, total: f64) -> Strength {
+        let share = match self.penalty {
+            Penalty::None => return Strength { l1: 0.0, l2: 0.0 },
+            Penalty::L2 => 0.0,
+            Penalty::L1 => 1.0,
+            Penalty::Elasticnet => self.l1_ratio,
+        };
+        let whole = 1.0 / (self.c * total);
+        Strength { l1: share * whole, l2: (1.0 - share) * whole }
+    }
+
+    fn minimise<T: Float + Element>(&self, objective: &Objective<'_, '_, T>) -> Result<Outcome> {
+        let size = objective.problem.size();
+        let limits = Limits { tol: self.tol, max_iter: self.max_iter };
+        let start = vec![0.0; size];
+        let newton = match self.solver {
+            Solver::Auto => size <= SMALL,
+            Solver::Lbfgs => false,
+            Solver::Newton => true,
+        };
+        match (newton, size <= MATRIX, objective.strength.l1 > 0.0) {
+            (true, true, _) => newton::minimise(objective, limits, start),
+            (true, false, false) => newton::minimise_by_products(objective, limits, start),
+            _ => quasi_newton::minimise(objective, limits, start),
+        }
+    }
+
+    fn summary<T: Float + Element>(&self, problem: &Problem<'_, T>, outcome: &Outcome) -> Summary {
+        let who = Self::NAME;
+        let mut summary =
+            Summary::iterative(who, outcome.iterations, outcome.converged, outcome.residual, outcome.value);
+        if self.penalty == Penalty::None {
+            let (least, most) = problem.margins(&outcome.parameters);
+            if least > 0.0 {
+                summary.warn(format!(
+                    "{who}: a hyperplane separates the classes perfectly, so without a penalty the weights grow without \
+                     bound and where they stop means nothing; set `penalty` to l2, or collect samples of the border"
+                ));
+            } else if most > CERTAIN {
+                summary.warn(format!(
+                    "{who}: some probabilities are 0 or 1 to rounding (a score of {most:.0}); part of the classes may be \
+                     separable, and the weights too large to mean something; set `penalty` to l2"
+                ));
+            }
+        }
+        summary
+    }
+}

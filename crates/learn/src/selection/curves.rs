@@ -1,0 +1,118 @@
+//! How scores change with the number of samples, or with a hyperparameter.
+//!
+//! ```
+//! use tove_learn::selection::{KFold, Scorer, Train, learning_curve};
+//! use tove_learn::{DummyRegressor, Samples};
+//! use tove_tensor::{DType, Key};
+//! let (x, y) = (Key::new(1).normal([60, 1], DType::F64), Key::new(2).normal([60], DType::F64));
+//! let train = Train::new(&Samples::new(&x, &y)?);
+//! let curve = learning_curve(&DummyRegressor::default(), &train, &[10, 40], &KFold::new(3), Scorer::NegMeanSquaredError)?;
+//! assert_eq!((curve.len(), curve[1].samples, curve[1].test.len()), (2, 40, 3));
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use super::folds::{Fold, Splitter, order};
+use super::plan::in_parallel;
+use super::scorer::Scorer;
+use super::split::Train;
+use super::validate::{judge, mean};
+use crate::{Estimator, LearnError, Result};
+
+/// One point of a curve.
+#[derive(Clone, Debug)]
+pub struct CurvePoint {
+    /// Samples learnt from; the fewest over the folds.
+    pub samples: usize,
+    /// The value of the hyperparameter, for a validation curve.
+    pub value: Option<String>,
+    /// Scores on the samples learnt from, a number per fold.
+    pub train: Vec<f64>,
+    /// Scores on the samples left out, a number per fold.
+    pub test: Vec<f64>,
+}
+
+impl CurvePoint {
+    /// Mean score on the samples learnt from.
+    pub fn train_mean(&self) -> f64 {
+        mean(&self.train)
+    }
+
+    /// Mean score on the samples left out.
+    pub fn test_mean(&self) -> f64 {
+        mean(&self.test)
+    }
+
+    /// How much better the samples learnt from are predicted.
+    pub fn gap(&self) -> f64 {
+        self.train_mean() - self.test_mean()
+    }
+}
+
+fn curve(
+    train: &Train,
+    scorer: Scorer,
+    points: Vec<(Option<String>, Box<dyn Estimator>, Vec<Fold>)>,
+) -> Result<Vec<CurvePoint>> {
+    let tasks: Vec<(usize, usize)> = points
+        .iter()
+        .enumerate()
+        .flat_map(|(point, entry)| (0..entry.2.len()).map(move |fold| (point, fold)))
+        .collect();
+    let reports = in_parallel(tasks.len(), |task| {
+        let (_, estimator, folds) = &points[tasks[task].0];
+        judge(&**estimator, train, &folds[tasks[task].1], &[scorer], true)
+    });
+    let mut reports = reports.into_iter();
+    let mut curve = Vec::with_capacity(points.len());
+    for (value, _, folds) in &points {
+        let own: Vec<_> = reports.by_ref().take(folds.len()).collect::<Result<_>>()?;
+        curve.push(CurvePoint {
+            samples: folds.iter().map(|fold| fold.train.len()).min().unwrap_or(0),
+            value: value.clone(),
+            train: own.iter().map(|report| report.train[0].value).collect(),
+            test: own.iter().map(|report| report.test[0].value).collect(),
+        });
+    }
+    Ok(curve)
+}
+
+/// Scores of fits to so many samples of each fold's training part (drawn once, so that smaller sets lie in larger ones).
+pub fn learning_curve(
+    estimator: &dyn Estimator,
+    train: &Train,
+    sizes: &[usize],
+    splitter: &dyn Splitter,
+    scorer: Scorer,
+) -> Result<Vec<CurvePoint>> {
+    let mut folds = splitter.split(train.y())?;
+    let key = tove_tensor::Key::new(0);
+    for (number, fold) in folds.iter_mut().enumerate() {
+        fold.train = order(key.fold(number as u64), fold.train.len()).into_iter().map(|i| fold.train[i]).collect();
+    }
+    let most = folds.iter().map(|fold| fold.train.len()).min().unwrap_or(0);
+    if let Some(size) = sizes.iter().find(|&&size| size == 0 || size > most) {
+        return Err(LearnError::parameter("learning_curve", format!("{size} samples; the folds allow 1 to {most}")));
+    }
+    let cut =
+        |size: usize| folds.iter().map(|f| Fold { train: f.train[..size].to_vec(), test: f.test.clone() }).collect();
+    curve(train, scorer, sizes.iter().map(|&size| (None, estimator.duplicate(), cut(size))).collect())
+}
+
+/// Scores for several values of one hyperparameter, given as text.
+pub fn validation_curve(
+    estimator: &dyn Estimator,
+    train: &Train,
+    name: &str,
+    values: &[&str],
+    splitter: &dyn Splitter,
+    scorer: Scorer,
+) -> Result<Vec<CurvePoint>> {
+    let folds = splitter.split(train.y())?;
+    let mut points = Vec::with_capacity(values.len());
+    for value in values {
+        let mut own = estimator.duplicate();
+        own.set_any(name, value)?;
+        points.push((Some((*value).to_owned()), own, folds.clone()));
+    }
+    curve(train, scorer, points)
+}

@@ -1,0 +1,295 @@
+//! Folds: which samples a model learns from and which it is judged on.
+//!
+//! Without shuffling, the folds are those of scikit-learn.
+//!
+//! ```
+//! use tove_learn::selection::{KFold, Splitter};
+//! use tove_tensor::{DType, Tensor};
+//! let folds = KFold::new(3).split(&Tensor::zeros([7], DType::F64))?;
+//! let tests: Vec<&[usize]> = folds.iter().map(|fold| &fold.test[..]).collect();
+//! assert_eq!(tests, [&[0, 1, 2][..], &[3, 4], &[5, 6]]);
+//! assert_eq!(folds[1].train, [0, 1, 2, 5, 6]);
+//! assert!(KFold::new(1).split(&Tensor::zeros([7], DType::F64)).is_err());
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use std::collections::BTreeMap;
+
+use tove_tensor::{Key, Tensor};
+
+use crate::{Labels, LearnError, Result};
+
+/// One division of the samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fold {
+    /// The samples to learn from, ascending.
+    pub train: Vec<usize>,
+    /// The samples to judge on.
+    pub test: Vec<usize>,
+}
+
+/// A rule that divides samples several times.
+pub trait Splitter: Send + Sync {
+    /// The divisions of samples with these targets.
+    fn split(&self, y: &Tensor) -> Result<Vec<Fold>>;
+}
+
+impl<S: Splitter + ?Sized> Splitter for Box<S> {
+    fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
+        (**self).split(y)
+    }
+}
+
+/// Number of samples.
+pub(super) fn length(y: &Tensor) -> usize {
+    y.dims().first().copied().unwrap_or(0)
+}
+
+/// A random order of n places.
+pub(crate) fn order(key: Key, n: usize) -> Vec<usize> {
+    tove_tensor::random::permutation(key, n).into_iter().map(|place| place as usize).collect()
+}
+
+/// Folds from the number of each sample's fold.
+fn folds_of(numbers: &[usize], k: usize) -> Vec<Fold> {
+    let places = |fold: usize, inside: bool| {
+        let of = numbers.iter().enumerate().filter(move |&(_, &number)| (number == fold) == inside);
+        of.map(|(place, _)| place).collect()
+    };
+    (0..k).map(|fold| Fold { train: places(fold, false), test: places(fold, true) }).collect()
+}
+
+fn check(who: &'static str, k: usize, n: usize) -> Result<()> {
+    if k < 2 {
+        return Err(LearnError::parameter(
+            who,
+            format!("{k} folds; at least 2 are needed, one to learn and one to judge"),
+        ));
+    }
+    if k > n {
+        let fix = format!("ask for at most {n} folds");
+        return Err(LearnError::TooFew { who, found: n, needed: k, fix });
+    }
+    Ok(())
+}
+
+macro_rules! shuffling {
+    ($type:ident) => {
+        impl $type {
+            /// This many folds, at least 2, without shuffling.
+            pub fn new(folds: usize) -> $type {
+                $type { folds, key: None }
+            }
+
+            /// Shuffles first, in an order drawn from the seed.
+            #[must_use]
+            pub fn shuffled(self, seed: u64) -> $type {
+                self.keyed(Key::new(seed))
+            }
+
+            fn keyed(self, key: Key) -> $type {
+                $type { key: Some(key), ..self }
+            }
+        }
+    };
+}
+
+/// k folds of (nearly) equal size: the first n mod k have one sample more.
+#[derive(Clone, Debug)]
+pub struct KFold {
+    folds: usize,
+    key: Option<Key>,
+}
+shuffling!(KFold);
+
+impl Splitter for KFold {
+    fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
+        let (n, k) = (length(y), self.folds);
+        check("KFold", k, n)?;
+        let places = self.key.map_or_else(|| (0..n).collect(), |key| order(key, n));
+        let mut numbers = vec![0; n];
+        let mut start = 0;
+        for fold in 0..k {
+            let size = n / k + usize::from(fold < n % k);
+            places[start..start + size].iter().for_each(|&place| numbers[place] = fold);
+            start += size;
+        }
+        Ok(folds_of(&numbers, k))
+    }
+}
+
+/// k folds with the same shares of classes.
+#[derive(Clone, Debug)]
+pub struct StratifiedKFold {
+    folds: usize,
+    key: Option<Key>,
+}
+shuffling!(StratifiedKFold);
+
+impl Splitter for StratifiedKFold {
+    fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
+        const WHO: &str = "StratifiedKFold";
+        let (n, k) = (length(y), self.folds);
+        check(WHO, k, n)?;
+        let labels = Labels::of(WHO, y)?;
+        let codes = by_appearance(labels.codes(), labels.classes().len());
+        let classes = labels.classes().len();
+        let mut members = vec![Vec::new(); classes];
+        codes.iter().enumerate().for_each(|(place, &code)| members[code].push(place));
+        let largest = members.iter().map(Vec::len).max().unwrap_or(0);
+        if k > largest {
+            let problem = format!("{k} folds, but no class has more than {largest} samples");
+            return Err(LearnError::data(WHO, problem, "ask for fewer folds"));
+        }
+        // Class after class in a row, dealt to the folds in turn: so many of each class every fold gets.
+        let mut sorted = codes.clone();
+        sorted.sort_unstable();
+        let mut numbers = vec![0; n];
+        for (code, members) in members.iter().enumerate() {
+            let shares = (0..k).map(|fold| sorted.iter().skip(fold).step_by(k).filter(|&&other| other == code).count());
+            let mut dealt: Vec<usize> = shares.enumerate().flat_map(|(fold, share)| vec![fold; share]).collect();
+            if let Some(key) = self.key {
+                dealt = order(key.fold(code as u64), dealt.len()).into_iter().map(|place| dealt[place]).collect();
+            }
+            members.iter().zip(dealt).for_each(|(&place, fold)| numbers[place] = fold);
+        }
+        Ok(folds_of(&numbers, k))
+    }
+}
+
+/// Codes numbered in the order in which they first appear.
+fn by_appearance(codes: &[usize], classes: usize) -> Vec<usize> {
+    let (mut names, mut next) = (vec![usize::MAX; classes], 0);
+    let number = |&code: &usize| {
+        if names[code] == usize::MAX {
+            names[code] = next;
+            next += 1;
+        }
+        names[code]
+    };
+    codes.iter().map(number).collect()
+}
+
+macro_rules! repeated {
+    ($(#[$doc:meta])* $type:ident, $inner:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub struct $type {
+            folds: usize,
+            repeats: usize,
+            seed: u64,
+        }
+
+        impl $type {
+            /// So many folds, so many times over, in orders drawn from the seed.
+            pub fn new(folds: usize, repeats: usize, seed: u64) -> $type {
+                $type { folds, repeats, seed }
+            }
+        }
+
+        impl Splitter for $type {
+            fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
+                if self.repeats == 0 {
+                    return Err(LearnError::parameter(stringify!($type), "0 repeats; give at least 1"));
+                }
+                let mut all = Vec::new();
+                for key in Key::new(self.seed).split(self.repeats) {
+                    all.extend($inner::new(self.folds).keyed(key).split(y)?);
+                }
+                Ok(all)
+            }
+        }
+    };
+}
+
+repeated!(
+    /// [`KFold`] several times, shuffled anew each time.
+    RepeatedKFold,
+    KFold
+);
+repeated!(
+    /// [`StratifiedKFold`] several times, shuffled anew each time.
+    RepeatedStratifiedKFold,
+    StratifiedKFold
+);
+
+/// k folds that never tear a group apart; large groups are placed first, each into the smallest fold so far.
+#[derive(Clone, Debug)]
+pub struct GroupKFold {
+    folds: usize,
+    groups: Vec<i64>,
+}
+
+impl GroupKFold {
+    /// This many folds of samples with these groups.
+    pub fn new(folds: usize, groups: &[i64]) -> GroupKFold {
+        GroupKFold { folds, groups: groups.to_vec() }
+    }
+}
+
+impl Splitter for GroupKFold {
+    fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
+        let k = self.folds;
+        check_groups("GroupKFold", &self.groups, length(y))?;
+        let mut sizes: BTreeMap<i64, usize> = BTreeMap::new();
+        self.groups.iter().for_each(|&group| *sizes.entry(group).or_default() += 1);
+        check("GroupKFold", k, sizes.len())?;
+        let mut largest: Vec<(i64, usize)> = sizes.into_iter().collect();
+        largest.sort_by_key(|&(_, size)| size);
+        let (mut weights, mut homes) = (vec![0; k], BTreeMap::new());
+        for (group, size) in largest.into_iter().rev() {
+            let fold = (0..k).min_by_key(|&fold| weights[fold]).unwrap_or(0);
+            weights[fold] += size;
+            homes.insert(group, fold);
+        }
+        let numbers: Vec<usize> = self.groups.iter().map(|group| homes[group]).collect();
+        Ok(folds_of(&numbers, k))
+    }
+}
+
+pub(super) fn check_groups(who: &'static str, groups: &[i64], n: usize) -> Result<()> {
+    if groups.len() == n {
+        return Ok(());
+    }
+    Err(LearnError::parameter(who, format!("{} groups for {n} samples; give the group of each sample", groups.len())))
+}
+
+/// As many folds as samples: each is judged by a model that learnt from all others.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LeaveOneOut;
+
+impl Splitter for LeaveOneOut {
+    fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
+        KFold::new(length(y)).split(y)
+    }
+}
+
+/// Divisions that are given: a validation set of one's own, for instance.
+#[derive(Clone, Debug)]
+pub struct PredefinedFolds {
+    folds: Vec<Fold>,
+}
+
+impl PredefinedFolds {
+    /// These divisions.
+    pub fn new(folds: Vec<Fold>) -> PredefinedFolds {
+        PredefinedFolds { folds }
+    }
+}
+
+impl Splitter for PredefinedFolds {
+    fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
+        let n = length(y);
+        for fold in &self.folds {
+            let mut seen = vec![false; n];
+            for &place in fold.train.iter().chain(&fold.test) {
+                if place >= n || seen[place] {
+                    let problem = format!("sample {place} twice, or beyond the {n} there are; keep the parts disjoint");
+                    return Err(LearnError::parameter("PredefinedFolds", problem));
+                }
+                seen[place] = true;
+            }
+        }
+        Ok(self.folds.clone())
+    }
+}

@@ -1,0 +1,289 @@
+//! Train, validation and test: disjoint, together everything, and not to be confused.
+//!
+//! ```
+//! use tove_learn::Samples;
+//! use tove_learn::selection::{Split, train_validation_test};
+//! use tove_tensor::Tensor;
+//! let samples = Samples::new(&Tensor::zeros([10, 1], tove_tensor::DType::F64), &Tensor::from([0i64, 1, 0, 1, 0, 1, 0, 1, 0, 1]))?;
+//! let split = Split::test(0.2).validation(2).stratified().seed(3);
+//! let (train, validation, test) = train_validation_test(&samples, &split)?;
+//! assert_eq!((train.len(), validation.len(), test.len()), (6, 2, 2));
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+
+use tove_metrics::Score;
+use tove_tensor::{Key, Tensor};
+
+use super::folds::{check_groups, length, order};
+use super::scorer::Scorer;
+use crate::{Labels, LearnError, Model, Result, Rows, Samples};
+
+/// A number of samples, or a share of them (rounded up).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Size {
+    /// A share between 0 and 1.
+    Share(f64),
+    /// A number of samples.
+    Count(usize),
+}
+
+impl From<f64> for Size {
+    fn from(share: f64) -> Size {
+        Size::Share(share)
+    }
+}
+
+impl From<usize> for Size {
+    fn from(count: usize) -> Size {
+        Size::Count(count)
+    }
+}
+
+impl Size {
+    fn of(self, n: usize) -> Result<usize> {
+        match self {
+            Size::Count(count) if count > 0 && count < n => Ok(count),
+            Size::Share(share) if share > 0.0 && share < 1.0 => Ok((share * n as f64 - 1e-9).ceil() as usize),
+            Size::Count(count) => {
+                Err(LearnError::parameter("Split", format!("{count} of {n} samples; give 1 to {}", n.max(1) - 1)))
+            }
+            Size::Share(share) => {
+                Err(LearnError::parameter("Split", format!("a share of {share}; give a number between 0 and 1")))
+            }
+        }
+    }
+}
+
+/// How samples are divided: shuffled, unless [`Split::in_order`].
+#[derive(Clone, Debug)]
+pub struct Split {
+    test: Size,
+    validation: Option<Size>,
+    key: Option<Key>,
+    stratified: bool,
+    groups: Option<Vec<i64>>,
+}
+
+/// The places of the samples of each part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// To learn from.
+    pub train: Vec<usize>,
+    /// To choose by; empty unless asked for.
+    pub validation: Vec<usize>,
+    /// To judge on, once.
+    pub test: Vec<usize>,
+}
+
+impl Split {
+    /// A test part of this size, a share or a number; the seed is 0.
+    pub fn test(size: impl Into<Size>) -> Split {
+        Split { test: size.into(), validation: None, key: Some(Key::new(0)), stratified: false, groups: None }
+    }
+
+    /// A validation part of this size, of all samples.
+    #[must_use]
+    pub fn validation(self, size: impl Into<Size>) -> Split {
+        Split { validation: Some(size.into()), ..self }
+    }
+
+    /// Draws the order from this seed.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Split {
+        self.keyed(Key::new(seed))
+    }
+
+    pub(super) fn keyed(self, key: Key) -> Split {
+        Split { key: Some(key), ..self }
+    }
+
+    /// Keeps the order: train first, then validation, test last.
+    #[must_use]
+    pub fn in_order(self) -> Split {
+        Split { key: None, ..self }
+    }
+
+    /// Keeps the shares of the classes in every part.
+    #[must_use]
+    pub fn stratified(self) -> Split {
+        Split { stratified: true, ..self }
+    }
+
+    /// Never tears a group apart; parts may then be smaller than asked for.
+    #[must_use]
+    pub fn grouped(self, groups: &[i64]) -> Split {
+        Split { groups: Some(groups.to_vec()), ..self }
+    }
+
+    /// The places of each part for samples with these targets.
+    pub fn indices(&self, y: &Tensor) -> Result<Parts> {
+        let n = length(y);
+        let test = self.test.of(n)?;
+        let validation = self.validation.map_or(Ok(0), |size| size.of(n))?;
+        if test + validation >= n {
+            let problem =
+                format!("{test} samples for the test and {validation} for validation leave none of {n} to learn from");
+            return Err(LearnError::parameter("Split", format!("{problem}; make them smaller")));
+        }
+        match (&self.groups, self.stratified, self.key) {
+            (Some(_), true, _) | (Some(_), _, None) | (None, true, None) => Err(LearnError::parameter(
+                "Split",
+                "stratified, grouped and in_order exclude each other; choose one of them",
+            )),
+            (Some(groups), false, Some(key)) => by_groups(groups, n, validation, test, key),
+            (None, true, Some(key)) => by_classes(y, validation, test, key),
+            (None, false, key) => {
+                let places = key.map_or_else(|| (0..n).collect(), |key| order(key, n));
+                let (train, rest) = places.split_at(n - validation - test);
+                let (validation, test) = rest.split_at(validation);
+                Ok(Parts { train: train.to_vec(), validation: validation.to_vec(), test: test.to_vec() })
+            }
+        }
+    }
+}
+
+/// So many of each class, in proportion; what rounding leaves goes to the largest remainders.
+fn shares(sizes: &[usize], wanted: usize) -> Vec<usize> {
+    let total: usize = sizes.iter().sum();
+    let exact: Vec<f64> = sizes.iter().map(|&size| size as f64 * wanted as f64 / total as f64).collect();
+    let mut counts: Vec<usize> = exact.iter().map(|exact| exact.floor() as usize).collect();
+    let mut classes: Vec<usize> = (0..sizes.len()).collect();
+    classes.sort_by(|&a, &b| exact[b].fract().total_cmp(&exact[a].fract()));
+    let missing = wanted - counts.iter().sum::<usize>();
+    for &class in classes.iter().filter(|&&class| counts[class] < sizes[class]).take(missing).collect::<Vec<_>>() {
+        counts[class] += 1;
+    }
+    counts
+}
+
+fn by_classes(y: &Tensor, validation: usize, test: usize, key: Key) -> Result<Parts> {
+    let labels = Labels::of("Split", y)?;
+    let mut members = vec![Vec::new(); labels.classes().len()];
+    order(key, labels.codes().len()).into_iter().for_each(|place| members[labels.codes()[place]].push(place));
+    let parts = 2 + usize::from(validation > 0);
+    if let Some(class) = members.iter().position(|members| members.len() < parts) {
+        let problem =
+            format!("class {} has {} samples for {parts} parts", labels.classes()[class], members[class].len());
+        return Err(LearnError::data("Split", problem, "leave out the class, or do not ask for a stratified split"));
+    }
+    let mut take = |wanted: usize| -> Vec<usize> {
+        let sizes: Vec<usize> = members.iter().map(Vec::len).collect();
+        let counts = shares(&sizes, wanted);
+        let parts = members.iter_mut().zip(counts);
+        parts.flat_map(|(members, count)| members.split_off(members.len() - count)).collect()
+    };
+    let (test, validation) = (take(test), take(validation));
+    let mut parts = Parts { train: members.concat(), validation, test };
+    // Class after class would be a trap for methods that learn in order.
+    for (number, part) in [&mut parts.train, &mut parts.validation, &mut parts.test].into_iter().enumerate() {
+        *part = order(key.fold(number as u64), part.len()).into_iter().map(|place| part[place]).collect();
+    }
+    Ok(parts)
+}
+
+fn by_groups(groups: &[i64], n: usize, validation: usize, test: usize, key: Key) -> Result<Parts> {
+    check_groups("Split", groups, n)?;
+    let mut members: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+    groups.iter().enumerate().for_each(|(place, &group)| members.entry(group).or_default().push(place));
+    let members: Vec<Vec<usize>> = members.into_values().collect();
+    let mut parts = Parts { train: Vec::new(), validation: Vec::new(), test: Vec::new() };
+    for group in order(key, members.len()) {
+        let (size, all) = (members[group].len(), &members[group]);
+        if parts.test.len() + size <= test {
+            parts.test.extend(all);
+        } else if parts.validation.len() + size <= validation {
+            parts.validation.extend(all);
+        } else {
+            parts.train.extend(all);
+        }
+    }
+    if parts.test.is_empty() || parts.train.is_empty() || (validation > 0 && parts.validation.is_empty()) {
+        let problem = format!("{} groups cannot be divided so that each part gets one", members.len());
+        return Err(LearnError::data("Split", problem, "give more groups, or larger parts"));
+    }
+    Ok(parts)
+}
+
+/// Samples to learn from.
+#[derive(Clone, Debug)]
+pub struct Train(Samples);
+
+/// Samples to choose hyperparameters by.
+#[derive(Clone, Debug)]
+pub struct Validation(Samples);
+
+/// Samples for one final judgement: nothing here fits or chooses with them.
+#[derive(Debug)]
+pub struct Test(Samples);
+
+impl Train {
+    /// All samples there are are for learning; a test set is kept elsewhere.
+    pub fn new(samples: &Samples) -> Train {
+        Train(samples.clone())
+    }
+}
+
+impl Deref for Train {
+    type Target = Samples;
+    fn deref(&self) -> &Samples {
+        &self.0
+    }
+}
+
+impl Deref for Validation {
+    type Target = Samples;
+    fn deref(&self) -> &Samples {
+        &self.0
+    }
+}
+
+impl Test {
+    /// Declares samples to be the test set, for data that come divided.
+    pub fn new(samples: &Samples) -> Test {
+        Test(samples.clone())
+    }
+
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The features, to look for duplicates of other sets.
+    pub fn x(&self) -> &Rows {
+        self.0.x()
+    }
+
+    /// The score of the model, with its interval where the score is bounded. The set is used up: whoever judges several
+    /// models on one test set and keeps the best has chosen on it.
+    pub fn judge(self, model: &dyn Model, scorer: Scorer) -> Result<Score> {
+        scorer.score(model, &self.0)
+    }
+}
+
+/// Divides samples into a part to learn from and one to judge on.
+pub fn train_test_split(samples: &Samples, split: &Split) -> Result<(Train, Test)> {
+    if split.validation.is_some() {
+        let problem = "a validation part is asked for; use `train_validation_test`";
+        return Err(LearnError::parameter("train_test_split", problem));
+    }
+    let parts = split.indices(samples.y())?;
+    Ok((Train(samples.take(&parts.train)?), Test(samples.take(&parts.test)?)))
+}
+
+/// Divides samples into a part to learn from, one to choose by and one to judge on.
+pub fn train_validation_test(samples: &Samples, split: &Split) -> Result<(Train, Validation, Test)> {
+    if split.validation.is_none() {
+        let problem = "no validation part is asked for; say `Split::test(0.2).validation(0.2)`";
+        return Err(LearnError::parameter("train_validation_test", problem));
+    }
+    let Parts { train, validation, test } = split.indices(samples.y())?;
+    Ok((Train(samples.take(&train)?), Validation(samples.take(&validation)?), Test(samples.take(&test)?)))
+}

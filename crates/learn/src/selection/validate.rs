@@ -1,0 +1,200 @@
+//! Cross-validation: every fold is judged by a model that has not seen it.
+//!
+//! ```
+//! use tove_learn::selection::{CrossValidation, KFold, Scorer};
+//! use tove_learn::{DummyClassifier, Samples};
+//! use tove_tensor::{DType, Tensor};
+//! let y = Tensor::from([0i64, 1, 1, 1, 0, 1, 1, 1]);
+//! let samples = Samples::new(&Tensor::zeros([8, 1], DType::F64), &y)?;
+//! let report = CrossValidation::new(KFold::new(4))
+//!     .scorers(&[Scorer::Accuracy, Scorer::NegLogLoss])
+//!     .train_scores()
+//!     .run(&DummyClassifier::default(), &samples)?;
+//! assert_eq!(report.values(Scorer::Accuracy), [0.5, 1.0, 0.5, 1.0]);
+//! assert_eq!(report.mean(Scorer::Accuracy), 0.75);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use std::time::Instant;
+
+use tove_metrics::Score;
+use tove_tensor::Tensor;
+
+use super::folds::{Fold, KFold, Splitter, StratifiedKFold};
+use super::plan::in_parallel;
+use super::scorer::Scorer;
+use crate::{Estimator, LearnError, Predict, Result, Samples, Task};
+
+/// What is asked of a cross-validation.
+pub struct CrossValidation {
+    splitter: Box<dyn Splitter>,
+    scorers: Vec<Scorer>,
+    train_scores: bool,
+}
+
+/// How one fold went.
+#[derive(Clone, Debug)]
+pub struct FoldReport {
+    /// A score per scorer, on the samples that were left out.
+    pub test: Vec<Score>,
+    /// A score per scorer, on the samples learnt from; empty unless asked for.
+    pub train: Vec<Score>,
+    /// Seconds of fitting.
+    pub fit_seconds: f64,
+    /// Seconds of scoring.
+    pub score_seconds: f64,
+}
+
+/// How all folds went.
+#[derive(Clone, Debug)]
+pub struct Folded {
+    /// The scorers in the order of the scores.
+    pub scorers: Vec<Scorer>,
+    /// The folds.
+    pub folds: Vec<FoldReport>,
+}
+
+impl CrossValidation {
+    /// A cross-validation by these folds, with the usual score of the task.
+    pub fn new(splitter: impl Splitter + 'static) -> CrossValidation {
+        CrossValidation { splitter: Box::new(splitter), scorers: Vec::new(), train_scores: false }
+    }
+
+    /// Judges by these scores.
+    #[must_use]
+    pub fn scorers(mut self, scorers: &[Scorer]) -> CrossValidation {
+        self.scorers = scorers.to_vec();
+        self
+    }
+
+    /// Judges on the samples learnt from too.
+    #[must_use]
+    pub fn train_scores(mut self) -> CrossValidation {
+        self.train_scores = true;
+        self
+    }
+
+    /// Fits and judges every fold, several at once; the first error ends it.
+    pub fn run(&self, estimator: &dyn Estimator, samples: &Samples) -> Result<Folded> {
+        let folds = self.splitter.split(samples.y())?;
+        let scorers = match self.scorers.is_empty() {
+            true => vec![Scorer::usual(estimator.task())],
+            false => self.scorers.clone(),
+        };
+        let work = |task: usize| judge(estimator, samples, &folds[task], &scorers, self.train_scores);
+        let folds = in_parallel(folds.len(), work).into_iter().collect::<Result<_>>()?;
+        Ok(Folded { scorers, folds })
+    }
+}
+
+/// Fits to one part of the samples and judges on the other.
+pub(super) fn judge(
+    estimator: &dyn Estimator,
+    samples: &Samples,
+    fold: &Fold,
+    scorers: &[Scorer],
+    train_scores: bool,
+) -> Result<FoldReport> {
+    let start = Instant::now();
+    let train = samples.take(&fold.train)?;
+    let model = estimator.fit_any(&train)?;
+    let fit_seconds = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let test = samples.take(&fold.test)?;
+    let score = |samples: &Samples| scorers.iter().map(|scorer| scorer.score(&*model, samples)).collect();
+    let (test, train): (Result<Vec<Score>>, Result<Vec<Score>>) =
+        (score(&test), if train_scores { score(&train) } else { Ok(Vec::new()) });
+    Ok(FoldReport { test: test?, train: train?, fit_seconds, score_seconds: start.elapsed().as_secs_f64() })
+}
+
+/// The usual folds of a task: stratified for classes.
+pub(super) fn usual_folds(task: Task) -> Box<dyn Splitter> {
+    match task {
+        Task::Classification => Box::new(StratifiedKFold::new(5)),
+        Task::Regression => Box::new(KFold::new(5)),
+    }
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Standard deviation with n in the denominator, as scikit-learn's tables have it.
+pub(super) fn deviation(values: &[f64]) -> f64 {
+    let centre = mean(values);
+    (values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / values.len() as f64).sqrt()
+}
+
+impl Folded {
+    fn column(&self, scorer: Scorer, of: impl Fn(&FoldReport) -> &[Score]) -> Vec<f64> {
+        let place = self.scorers.iter().position(|&own| own == scorer);
+        let scores = self.folds.iter().filter_map(|fold| of(fold).get(place?));
+        scores.map(|score| score.value).collect()
+    }
+
+    /// The scores of the folds; empty for a score that was not asked for.
+    pub fn values(&self, scorer: Scorer) -> Vec<f64> {
+        self.column(scorer, |fold| &fold.test)
+    }
+
+    /// The scores on the samples learnt from.
+    pub fn train_values(&self, scorer: Scorer) -> Vec<f64> {
+        self.column(scorer, |fold| &fold.train)
+    }
+
+    /// Mean over the folds.
+    pub fn mean(&self, scorer: Scorer) -> f64 {
+        mean(&self.values(scorer))
+    }
+
+    /// Standard deviation over the folds, with their number in the denominator.
+    pub fn std(&self, scorer: Scorer) -> f64 {
+        deviation(&self.values(scorer))
+    }
+}
+
+/// Scores of several kinds on every fold, with scores of the training parts.
+pub fn cross_validate(
+    estimator: &dyn Estimator,
+    samples: &Samples,
+    splitter: impl Splitter + 'static,
+    scorers: &[Scorer],
+) -> Result<Folded> {
+    CrossValidation::new(splitter).scorers(scorers).train_scores().run(estimator, samples)
+}
+
+/// One score per fold.
+pub fn cross_val_score(
+    estimator: &dyn Estimator,
+    samples: &Samples,
+    splitter: impl Splitter + 'static,
+    scorer: Scorer,
+) -> Result<Vec<f64>> {
+    Ok(CrossValidation::new(splitter).scorers(&[scorer]).run(estimator, samples)?.values(scorer))
+}
+
+/// The prediction of each sample by the model that did not see it; the folds must judge every sample exactly once.
+pub fn cross_val_predict(estimator: &dyn Estimator, samples: &Samples, splitter: &dyn Splitter) -> Result<Tensor> {
+    let folds = splitter.split(samples.y())?;
+    let mut home = vec![usize::MAX; samples.len()];
+    let mut next = 0;
+    for &place in folds.iter().flat_map(|fold| &fold.test) {
+        if home[place] != usize::MAX {
+            let problem = format!("sample {place} is judged several times; use folds such as KFold");
+            return Err(LearnError::parameter("cross_val_predict", problem));
+        }
+        home[place] = next;
+        next += 1;
+    }
+    if let Some(place) = home.iter().position(|&home| home == usize::MAX) {
+        let problem = format!("sample {place} is never judged; use folds such as KFold");
+        return Err(LearnError::parameter("cross_val_predict", problem));
+    }
+    let work = |task: usize| {
+        let model = estimator.fit_any(&samples.take(&folds[task].train)?)?;
+        model.predict(samples.x().take(&folds[task].test)?)
+    };
+    let parts: Vec<Tensor> = in_parallel(folds.len(), work).into_iter().collect::<Result<_>>()?;
+    let all = Tensor::try_concat(&parts.iter().collect::<Vec<_>>(), 0)?;
+    crate::rows::take(&all, &home)
+}

@@ -1,0 +1,53 @@
+//! Errors of fitting to tables: those of the rooms behind, and a few of its own.
+
+use tove_data::DataError;
+use tove_learn::LearnError;
+use tove_tensor::io::FileError;
+
+/// A result with this module's error.
+pub type Result<T, E = TabularError> = std::result::Result<T, E>;
+
+/// What went wrong between a table and a model. Every text says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TabularError {
+    /// The table or a column.
+    #[error(transparent)]
+    Data(Box<DataError>),
+    /// The estimator or its data.
+    #[error(transparent)]
+    Learn(Box<LearnError>),
+    /// A tensor operation.
+    #[error(transparent)]
+    Tensor(#[from] tove_tensor::Error),
+    /// A file.
+    #[error(transparent)]
+    File(Box<FileError>),
+    /// A plan that cannot be carried out.
+    #[error("{0}")]
+    Plan(String),
+}
+
+impl From<DataError> for TabularError {
+    fn from(error: DataError) -> TabularError {
+        TabularError::Data(Box::new(error))
+    }
+}
+
+impl From<LearnError> for TabularError {
+    fn from(error: LearnError) -> TabularError {
+        TabularError::Learn(Box::new(error))
+    }
+}
+
+impl From<FileError> for TabularError {
+    fn from(error: FileError) -> TabularError {
+        TabularError::File(Box::new(error))
+    }
+}
+
+impl From<tove_metrics::MetricError> for TabularError {
+    fn from(error: tove_metrics::MetricError) -> TabularError {
+        LearnError::from(error).into()
+    }
+}

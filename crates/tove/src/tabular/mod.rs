@@ -1,0 +1,32 @@
+//! From a table to a fitted model that knows its own columns.
+//!
+//! A [`TabularModel`] holds the schema of the table it was fitted on, the encoder that turns rows into numbers, and a model
+//! of [`learn`](crate::learn); it goes to one file and comes back by the same door. [`Plan`] fits it: columns get their roles,
+//! rows are split, candidates are compared by cross-validation on the training rows, each fold with an encoder of its own,
+//! and the winner is judged on rows that nothing was fitted on.
+//!
+//! ```
+//! use tove::learn::registry;
+//! use tove::tabular::{Candidate, Plan, TabularModel};
+//! let (table, _) = tove::data::table::CsvOptions::new().read_bytes(tove_data_iris())?;
+//! # fn tove_data_iris() -> &'static [u8] {
+//! #     b"size,colour,kind\n1,red,a\n2,red,a\n3,blue,b\n4,blue,b\n1.5,red,a\n2.5,red,a\n3.5,blue,b\n4.5,blue,b\n1,red,a\n4,blue,b\n"
+//! # }
+//! let candidate = Candidate::named("LogisticRegression")?;
+//! let outcome = Plan::new("kind").test_size(0.2).folds(0).fit(&table, &[candidate], &mut |_| {})?;
+//! let predictions = outcome.model.predict(&table)?;
+//! assert_eq!(predictions.column.text(0).as_deref(), Some("a"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod candidates;
+mod error;
+mod model;
+mod plan;
+mod scores;
+
+pub use candidates::{Candidate, usual_candidates};
+pub use error::{Result, TabularError};
+pub use model::{Predictions, TabularModel};
+pub use plan::{Event, Outcome, Plan, Tried};
+pub use scores::{NamedScore, scores_of};

@@ -1,0 +1,164 @@
+//! A fitted model with everything needed to use it on another table.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tove_data::table::{Conformed, Labels, Schema, Table, TableEncoder, Task};
+use tove_data::table::Column;
+use tove_learn::{Csr, Model, Predict, Record, Rows, restore};
+use tove_tensor::io::WriteOptions;
+use tove_tensor::{DType, Tensor};
+
+use super::{Result, TabularError};
+use crate::estimators;
+
+const KIND: &str = "TabularModel";
+
+/// A model of a table's rows: schema, encoder, fitted estimator.
+pub struct TabularModel {
+    pub(super) schema: Schema,
+    pub(super) encoder: TableEncoder,
+    pub(super) labels: Labels,
+    pub(super) target: String,
+    pub(super) model: Box<dyn Model>,
+    pub(super) facts: Value,
+}
+
+/// Predictions for the rows of a table.
+#[derive(Clone, Debug)]
+pub struct Predictions {
+    /// A class name or a number per row.
+    pub column: Column,
+    /// Probabilities (rows, classes), where the model gives them.
+    pub probabilities: Option<Tensor>,
+    /// What had to be done to make the table fit: columns left out, kinds converted, categories never seen.
+    pub conformed: Conformed,
+    /// Columns in which missing values were filled, and how many.
+    pub imputed: Vec<(String, usize)>,
+}
+
+/// Rows of an encoded table: sparse where that is the better way and the model takes it.
+pub(super) fn encoded(
+    encoder: &TableEncoder,
+    table: &Table,
+    sparse: bool,
+) -> Result<(Rows, Vec<(String, usize)>, Vec<(String, usize)>)> {
+    if sparse && encoder.prefers_sparse() {
+        let rows = encoder.encode_sparse(table)?;
+        let values = rows.x.values_tensor(DType::F64)?;
+        let csr = Csr::new(rows.x.indptr, rows.x.indices, values, rows.x.n_cols)?;
+        return Ok((csr.into(), rows.unseen, rows.imputed));
+    }
+    let rows = encoder.encode(table)?;
+    Ok((rows.x.into(), rows.unseen, rows.imputed))
+}
+
+impl TabularModel {
+    /// The columns it was fitted on, with their roles.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// How rows become numbers.
+    pub fn encoder(&self) -> &TableEncoder {
+        &self.encoder
+    }
+
+    /// The name of the target column.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// What is predicted.
+    pub fn task(&self) -> Task {
+        self.labels.task
+    }
+
+    /// Names of the classes; empty for a regression.
+    pub fn classes(&self) -> &[String] {
+        &self.labels.classes
+    }
+
+    /// How the target's values become numbers and back.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// The fitted estimator.
+    pub fn model(&self) -> &dyn Model {
+        &*self.model
+    }
+
+    /// What was written down at fitting: seed, rows, scores, version.
+    pub fn facts(&self) -> &Value {
+        &self.facts
+    }
+
+    /// The features of a table as the model's rows, with what had to be done.
+    pub fn rows(&self, table: &Table) -> Result<(Rows, Conformed, Vec<(String, usize)>)> {
+        let (table, conformed) = self.schema.conform(table)?;
+        let sparse = tove_learn::registry::find(self.model.name()).is_ok_and(|entry| entry.abilities.sparse);
+        let (rows, _, imputed) = encoded(&self.encoder, &table, sparse)?;
+        Ok((rows, conformed, imputed))
+    }
+
+    /// Predictions for a table that has the columns of the schema; the target is not needed.
+    pub fn predict(&self, table: &Table) -> Result<Predictions> {
+        let (rows, conformed, imputed) = self.rows(table)?;
+        let probabilities = if self.classes().is_empty() { None } else { self.model.predict_proba(&rows).ok() };
+        let column = self.labels.decode(&self.model.predict(&rows)?)?;
+        Ok(Predictions { column, probabilities, conformed, imputed })
+    }
+
+    /// The model as a record.
+    pub fn record(&self) -> Result<Record> {
+        let (encoder, numbers) = self.encoder.to_state()?;
+        let mut record = Record::new(KIND, 1);
+        let document = |text: &str| serde_json::from_str::<Value>(text).unwrap_or(Value::Null);
+        record.put("tove", env!("CARGO_PKG_VERSION"));
+        record.put("target", self.target.as_str());
+        record.put("labels", json!(self.labels));
+        record.put("schema", document(&self.schema.to_json()?));
+        record.put("encoder", document(&encoder));
+        record.put("features", self.encoder.feature_names().to_vec());
+        record.put("facts", self.facts.clone());
+        record.put_tensor("encoder", &numbers);
+        record.put_part("model", self.model.record());
+        Ok(record)
+    }
+
+    /// Reads what [`TabularModel::record`] wrote.
+    pub fn restore(record: &Record) -> Result<TabularModel> {
+        estimators::register();
+        record.expect(KIND, 1)?;
+        let damaged = |what: &str| record.wrong(what, "what it should be");
+        let labels: Labels =
+            serde_json::from_value(record.get("labels")?.clone()).map_err(|_| damaged("labels"))?;
+        let schema = Schema::from_json(&record.get("schema")?.to_string())?;
+        let encoder = TableEncoder::from_state(&record.get("encoder")?.to_string(), record.tensor("encoder")?)?;
+        let model = restore(&record.part("model")?)?;
+        let classes: Vec<i64> = (0..labels.classes.len() as i64).collect();
+        // A model may have seen fewer classes than the table has, never others.
+        if model.width() != encoder.feature_names().len() || !model.classes().iter().all(|class| classes.contains(class)) {
+            return Err(TabularError::from(damaged("model")));
+        }
+        Ok(TabularModel {
+            schema,
+            encoder,
+            labels,
+            target: record.text("target")?.to_owned(),
+            model,
+            facts: record.get("facts")?.clone(),
+        })
+    }
+
+    /// Writes the model file; complete or not at all, and never over an existing one unless asked.
+    pub fn save(&self, path: impl AsRef<Path>, options: WriteOptions) -> Result<()> {
+        Ok(self.record()?.save(path, options)?)
+    }
+
+    /// Reads a model file.
+    pub fn load(path: impl AsRef<Path>) -> Result<TabularModel> {
+        TabularModel::restore(&Record::load(path)?)
+    }
+}
