@@ -72,7 +72,8 @@ impl Workload for Rbf {
 /// W25: the first rows of Fashion-MNIST, or ten overlapping classes where it is absent.
 pub fn make_rbf(parameters: &Value) -> Result<Box<dyn Workload>, String> {
     let (n, tests, dtype) = (number(parameters, "rows")?, number(parameters, "tests")?, dtype(parameters));
-    let folder = tove_data::sets::data_dir().map(|folder| folder.join("fashion-mnist")).filter(|folder| folder.exists());
+    let folder =
+        tove_data::sets::data_dir().map(|folder| folder.join("fashion-mnist")).filter(|folder| folder.exists());
     let ((x, y), others) = match folder {
         Some(folder) => (images(&folder, "train", n, dtype)?, images(&folder, "t10k", tests, dtype)?),
         None => (synthetic(n, 5, dtype), synthetic(tests, 6, dtype)),

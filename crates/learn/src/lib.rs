@@ -63,8 +63,6 @@ pub use real::Real;
 pub use record::Record;
 pub use rows::Rows;
 pub use samples::Samples;
-pub use svm::{
-    FittedLinearSvc, FittedLinearSvr, FittedSvc, FittedSvr, LinearSvc, LinearSvr, Svc, Svr,
-};
+pub use svm::{FittedLinearSvc, FittedLinearSvr, FittedSvc, FittedSvr, LinearSvc, LinearSvr, Svc, Svr};
 pub use transform::{Apply, FitTransform, RestoreTransform, Transform, Transformer};
 pub use warning::{on_warning, warn};

@@ -60,7 +60,8 @@ fn f26_hard_and_soft_margin() {
         let homogeneous = Tensor::concat(&[&x, &(&x * -1.0)], 0);
         let both = Tensor::from_slice(&[y.to_vec::<i64>(), y.to_vec::<i64>().iter().map(|y| -y).collect()].concat());
         // With each sample mirrored the optimal intercept is 0, so that SVC solves the form without one.
-        let svc = Svc::default().kernel(KernelKind::Linear).c(0.5 / (lambda * n)).tol(1e-8).fit(&homogeneous, &both).unwrap();
+        let svc =
+            Svc::default().kernel(KernelKind::Linear).c(0.5 / (lambda * n)).tol(1e-8).fit(&homogeneous, &both).unwrap();
         let w = svc.dual_coef().unwrap().matmul(svc.support_vectors()).to_f64_vec();
         assert_close(&w, &common::numbers(&case["svc"]), 1e-3);
         assert_close(&w, &direct.w, 1e-3);
@@ -132,6 +133,8 @@ fn wrong_labels_and_penalties_are_refused() {
     assert!(error.contains("−1 and 1"), "{error}");
     let (x, y) = separable();
     assert!(margin::constrained(&x, &y, 0.0).unwrap_err().to_string().contains("positive"));
-    let flipped = Tensor::from_slice(&y.to_vec::<i64>().iter().enumerate().map(|(i, y)| if i < 3 { -y } else { *y }).collect::<Vec<_>>());
+    let flipped = Tensor::from_slice(
+        &y.to_vec::<i64>().iter().enumerate().map(|(i, y)| if i < 3 { -y } else { *y }).collect::<Vec<_>>(),
+    );
     assert!(margin::hard(&x, &flipped).unwrap_err().to_string().contains("separates"));
 }

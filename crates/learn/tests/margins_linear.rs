@@ -96,7 +96,8 @@ fn wide_rows_go_through_conjugate_gradients_to_the_same_optimum() {
 #[test]
 fn the_number_of_threads_changes_no_bit_and_the_seed_only_the_way() {
     let x = Key::new(6).normal([5000, 12], DType::F32);
-    let labels: Vec<i64> = x.to_f64_vec().chunks(12).map(|x| (x[0] + x[1] * x[2] > 0.0) as i64 + (x[3] > 1.0) as i64).collect();
+    let labels: Vec<i64> =
+        x.to_f64_vec().chunks(12).map(|x| (x[0] + x[1] * x[2] > 0.0) as i64 + (x[3] > 1.0) as i64).collect();
     let y = Tensor::from_slice(&labels);
     let before = num_threads();
     for dual in [Dual::True, Dual::False] {

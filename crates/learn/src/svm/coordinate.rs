@@ -75,7 +75,8 @@ impl<D: Design> Kernel for Over<'_, Classes<'_>, D> {
         let mut places: Vec<usize> = (0..n).filter(|&i| task.costs[i] > 0.0).collect();
         let extra = |i: usize| if task.squared { 0.5 / task.costs[i] } else { 0.0 };
         let bound = |i: usize| if task.squared { f64::INFINITY } else { task.costs[i] };
-        let curvature: Vec<f64> = (0..n).map(|i| if task.costs[i] > 0.0 { design.square(i) + extra(i) } else { 0.0 }).collect();
+        let curvature: Vec<f64> =
+            (0..n).map(|i| if task.costs[i] > 0.0 { design.square(i) + extra(i) } else { 0.0 }).collect();
         let (mut w, mut alpha) = (vec![0.0; design.width()], vec![0.0; n]);
         let (all, mut active) = (places.len(), places.len());
         let (mut top_before, mut bottom_before) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -106,7 +107,13 @@ impl<D: Design> Kernel for Over<'_, Classes<'_>, D> {
                 if projected.abs() > 1e-12 && curvature[i] > 0.0 {
                     let old = alpha[i];
                     let new = old - g / curvature[i];
-                    alpha[i] = if new < 0.0 { 0.0 } else if new > high { high } else { new };
+                    alpha[i] = if new < 0.0 {
+                        0.0
+                    } else if new > high {
+                        high
+                    } else {
+                        new
+                    };
                     design.add(i, (alpha[i] - old) * y[i], &mut w);
                 }
                 s += 1;
@@ -156,7 +163,8 @@ impl<D: Design> Kernel for Over<'_, Numbers<'_>, D> {
         let mut places: Vec<usize> = (0..n).filter(|&i| task.costs[i] > 0.0).collect();
         let extra = |i: usize| if task.squared { 0.5 / task.costs[i] } else { 0.0 };
         let bound = |i: usize| if task.squared { f64::INFINITY } else { task.costs[i] };
-        let curvature: Vec<f64> = (0..n).map(|i| if task.costs[i] > 0.0 { design.square(i) + extra(i) } else { 0.0 }).collect();
+        let curvature: Vec<f64> =
+            (0..n).map(|i| if task.costs[i] > 0.0 { design.square(i) + extra(i) } else { 0.0 }).collect();
         let (mut w, mut beta) = (vec![0.0; design.width()], vec![0.0; n]);
         let (all, mut active) = (places.len(), places.len());
         let (mut most_before, mut first) = (f64::INFINITY, None);

@@ -8,7 +8,9 @@ use super::design::with_design;
 use super::linear_model::Linear;
 use super::newton::{Newton, SquaredLoss};
 use super::weights::labelled;
-use crate::{Abilities, ClassWeight, Fit, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+use crate::{
+    Abilities, ClassWeight, Fit, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary, Task,
+};
 
 /// What a violated margin costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -180,7 +182,8 @@ impl LinearSvc {
 
 /// Σα − ½‖Σ αᵢyᵢxᵢ‖² − ½ Σ αᵢ²/(2Cᵢ), the last term for the squared hinge only.
 fn dual_value(w: &[f64], alpha: &[f64], costs: &[f64], squared: bool) -> f64 {
-    let quadratic = |(alpha, cost): (&f64, &f64)| if squared && *cost > 0.0 { alpha * alpha / (4.0 * cost) } else { 0.0 };
+    let quadratic =
+        |(alpha, cost): (&f64, &f64)| if squared && *cost > 0.0 { alpha * alpha / (4.0 * cost) } else { 0.0 };
     let linear: f64 = alpha.iter().sum();
     linear - 0.5 * w.iter().map(|w| w * w).sum::<f64>() - alpha.iter().zip(costs).map(quadratic).sum::<f64>()
 }

@@ -136,8 +136,7 @@ pub fn dual(x: &Tensor, y: &Tensor, lambda: f64, tolerance: f64) -> Result<Ascen
     let (ones, costs) = (vec![1.0; signed.n], vec![scale; signed.n]);
     let mut accuracy = 1e-3;
     loop {
-        let task =
-            Classes { y: &ones, costs: &costs, squared: false, tolerance: accuracy, limit: 1_000_000, seed: 0 };
+        let task = Classes { y: &ones, costs: &costs, squared: false, tolerance: accuracy, limit: 1_000_000, seed: 0 };
         let settled = with_design(&rows, 0.0, task)?;
         let alpha: Vec<f64> = settled.alpha.iter().map(|alpha| alpha / scale).collect();
         let w: Vec<f64> = signed.combine(&settled.alpha);

@@ -4,8 +4,8 @@
 //! I + Xᵀ diag(c) X over the rows with ℓ > 0; it is formed and factored where it is small and the rows are dense, else the
 //! step is found by conjugate gradients.
 
-use tove_tensor::{Tensor, TryLinalg, TryOps};
 use tove_tensor::linalg::Triangle;
+use tove_tensor::{Tensor, TryLinalg, TryOps};
 
 use super::design::{Design, SHARES, Task, share, times, transposed_times};
 use crate::Result;
@@ -93,7 +93,11 @@ impl<L: SquaredLoss> Newton<'_, L> {
             if s.abs() <= 1e-3 * start {
                 break;
             }
-            if s > 0.0 { high = t } else { low = t }
+            if s > 0.0 {
+                high = t
+            } else {
+                low = t
+            }
             let next = t - s / c;
             t = if next > low && next < high { next } else { 0.5 * (low + high.min(2.0 * low + 1.0)) };
         }

@@ -39,7 +39,13 @@ pub(super) fn cross_validated(
         let positive = kept.iter().filter(|&&i| i < first).count();
         if positive == 0 || positive == kept.len() {
             // One class is left: its side is the whole answer, as in LIBSVM.
-            let side = if kept.is_empty() { 0.0 } else if positive > 0 { 1.0 } else { -1.0 };
+            let side = if kept.is_empty() {
+                0.0
+            } else if positive > 0 {
+                1.0
+            } else {
+                -1.0
+            };
             held.iter().for_each(|&i| decisions[i] = side);
             continue;
         }

@@ -9,7 +9,8 @@ use super::smo::Solution;
 use super::weights::labelled;
 use crate::kernel::{Expansion, Features, Gamma, KernelFunction, KernelKind};
 use crate::{
-    Abilities, ClassWeight, Fit, Labels, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, Summary, Task, with_real,
+    Abilities, ClassWeight, Fit, Labels, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, Summary,
+    Task, with_real,
 };
 
 /// What the decision function of more than two classes gives.
@@ -116,7 +117,8 @@ impl Svc {
         };
         let features = Features::new(x, function)?;
         let solutions = training.all(&features, &groups, &costs)?;
-        let sigmoids = if self.probability { self.sigmoids(&training, &features, &groups, &costs)? } else { Vec::new() };
+        let sigmoids =
+            if self.probability { self.sigmoids(&training, &features, &groups, &costs)? } else { Vec::new() };
         let (support, n_support, coefficients) = gather(&groups, &solutions);
         let points = crate::rows::take(x, &support)?;
         let coefficients = Tensor::try_from_vec(coefficients, [support.len(), solutions.len()])?;
@@ -247,7 +249,8 @@ impl FittedSvc {
             sums[a] += value;
             sums[b] -= value;
         }
-        let scores = votes.iter().zip(sums).map(|(&votes, sum): (_, f64)| votes as f64 + sum / (3.0 * (sum.abs() + 1.0)));
+        let scores =
+            votes.iter().zip(sums).map(|(&votes, sum): (_, f64)| votes as f64 + sum / (3.0 * (sum.abs() + 1.0)));
         let scores = scores.collect();
         (votes, scores)
     }

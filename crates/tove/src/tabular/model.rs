@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tove_data::table::{Conformed, Labels, Schema, Table, TableEncoder, Task};
 use tove_data::table::Column;
+use tove_data::table::{Conformed, Labels, Schema, Table, TableEncoder, Task};
 use tove_learn::{Csr, Model, Predict, Record, Rows, restore};
 use tove_tensor::io::WriteOptions;
 use tove_tensor::{DType, Tensor};
@@ -132,14 +132,15 @@ impl TabularModel {
         estimators::register();
         record.expect(KIND, 1)?;
         let damaged = |what: &str| record.wrong(what, "what it should be");
-        let labels: Labels =
-            serde_json::from_value(record.get("labels")?.clone()).map_err(|_| damaged("labels"))?;
+        let labels: Labels = serde_json::from_value(record.get("labels")?.clone()).map_err(|_| damaged("labels"))?;
         let schema = Schema::from_json(&record.get("schema")?.to_string())?;
         let encoder = TableEncoder::from_state(&record.get("encoder")?.to_string(), record.tensor("encoder")?)?;
         let model = restore(&record.part("model")?)?;
         let classes: Vec<i64> = (0..labels.classes.len() as i64).collect();
         // A model may have seen fewer classes than the table has, never others.
-        if model.width() != encoder.feature_names().len() || !model.classes().iter().all(|class| classes.contains(class)) {
+        if model.width() != encoder.feature_names().len()
+            || !model.classes().iter().all(|class| classes.contains(class))
+        {
             return Err(TabularError::from(damaged("model")));
         }
         Ok(TabularModel {

@@ -4,9 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tove_data::table::{Encoding, Role, Schema, Table, TableEncoder, Target, Task as TableTask, TaskKind};
-use tove_learn::selection::{
-    KFold, Scorer, SelectionGuarantee, Split, Splitter, StratifiedKFold, selection_guarantee,
-};
+use tove_learn::selection::{KFold, Scorer, SelectionGuarantee, Split, Splitter, StratifiedKFold, selection_guarantee};
 use tove_learn::{DummyClassifier, DummyRegressor, Estimator, Model, Samples, Task};
 use tove_tensor::{Tensor, TryIndex};
 
@@ -309,7 +307,12 @@ impl Data<'_> {
 
     /// An encoder fitted on the first rows, and both parts encoded by it. Weights that the estimator cannot take are left
     /// out for it.
-    fn encode(&self, fit: &[usize], judge: &[usize], estimator: &dyn Estimator) -> Result<(TableEncoder, Samples, Samples)> {
+    fn encode(
+        &self,
+        fit: &[usize],
+        judge: &[usize],
+        estimator: &dyn Estimator,
+    ) -> Result<(TableEncoder, Samples, Samples)> {
         let abilities = estimator.abilities();
         let table = self.table.take(fit)?;
         let part = |rows: &[usize], x: tove_learn::Rows| -> Result<Samples> {
