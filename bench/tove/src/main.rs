@@ -13,6 +13,7 @@ mod derivatives;
 mod gpt;
 mod learn_linear;
 mod learn_logistic;
+mod learn_margins;
 mod memory;
 mod nets;
 mod products;

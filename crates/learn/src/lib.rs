@@ -27,6 +27,7 @@
 //! | [`kernel`] | kernels, kernel ridge regression |
 //! | [`registry`] | all estimators by name |
 //! | [`selection`] | splits, folds, scores, searches, curves, bounds |
+//! | [`svm`] | support vector machines |
 
 pub mod baseline;
 pub mod contract;
@@ -51,6 +52,7 @@ mod rows;
 mod samples;
 pub mod selection;
 pub mod sgd;
+pub mod svm;
 mod transform;
 mod warning;
 
@@ -76,5 +78,6 @@ pub use record::Record;
 pub use rows::Rows;
 pub use samples::Samples;
 pub use sgd::{FittedPerceptron, FittedSgdClassifier, FittedSgdRegressor, Perceptron, SgdClassifier, SgdRegressor};
+pub use svm::{FittedLinearSvc, FittedLinearSvr, FittedSvc, FittedSvr, LinearSvc, LinearSvr, Svc, Svr};
 pub use transform::{Apply, FitTransform, RestoreTransform, Transform, Transformer};
 pub use warning::{on_warning, warn};

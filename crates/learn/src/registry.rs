@@ -91,6 +91,10 @@ pub fn estimators() -> &'static [Entry] {
         },
         // -- margins and kernels --
         entry::<crate::KernelRidge>(),
+        entry::<crate::Svc>(),
+        entry::<crate::Svr>(),
+        entry::<crate::LinearSvc>(),
+        entry::<crate::LinearSvr>(),
     ];
     ALL
 }

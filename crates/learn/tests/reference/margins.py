@@ -114,7 +114,7 @@ out["hard"] = cases
 x, y = diabetes
 y = (y - y.mean()) / y.std()
 regressions = []
-for kernel, parameters in [("rbf", {}), ("linear", {"C": 0.1, "epsilon": 0.3}), ("rbf", {"C": 5.0, "gamma": 0.02})]:
+for kernel, parameters in [("rbf", {"gamma": 0.1}), ("linear", {"C": 0.1, "epsilon": 0.3}), ("rbf", {"C": 5.0, "gamma": 0.02})]:
     for weighted in [False, True]:
         model = SVR(kernel=kernel, tol=1e-9, **parameters).fit(x, y, sample_weight=weights(len(y)) if weighted else None)
         regressions.append(
@@ -157,6 +157,18 @@ for loss in ["epsilon_insensitive", "squared_epsilon_insensitive"]:
                 }
             )  # fmt: skip
 out["linear_svr"] = linear
+
+# The soft margin without intercept in the textbook's scale, C = 1 / (lambda N). SVC always has an intercept: with every sample
+# mirrored at the origin its optimum is 0.
+x, y = cancer[0], 2 * cancer[1] - 1
+mirrored, both = np.concatenate([x, -x]), np.concatenate([y, -y])
+textbook = []
+for strength in [0.1, 0.01]:
+    C = 1.0 / (strength * len(y))
+    linear = LinearSVC(loss="hinge", C=C, fit_intercept=False, tol=1e-10, max_iter=10_000_000, dual=True).fit(x, y)
+    kernel = SVC(kernel="linear", C=C / 2, tol=1e-9).fit(mirrored, both)
+    textbook.append({"lambda": strength, "linear_svc": linear.coef_[0].tolist(), "svc": kernel.coef_[0].tolist()})
+out["textbook"] = textbook
 
 path = Path(__file__).parent.parent / "fixtures" / "margins.json"
 path.write_text(json.dumps(out) + "\n")

@@ -1,0 +1,322 @@
+//! Linear classification with margins, dense or sparse.
+
+use tove_optim::settings::{Choice, Hyperparameters};
+use tove_tensor::{DType, Tensor, TryOps};
+
+use super::coordinate::Classes;
+use super::design::with_design;
+use super::linear_model::Linear;
+use super::newton::{Newton, SquaredLoss};
+use super::weights::labelled;
+use crate::{
+    Abilities, ClassWeight, Fit, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary, Task,
+};
+
+/// What a violated margin costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum HingeLoss {
+    /// max(0, 1 − yf).
+    Hinge,
+    /// max(0, 1 − yf)².
+    #[default]
+    SquaredHinge,
+}
+
+/// Whether the dual or the primal problem is solved; the solution is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum Dual {
+    /// The primal if the loss is squared and there are at least as many samples as features, else the dual.
+    #[default]
+    Auto,
+    /// The dual, by coordinate descent.
+    True,
+    /// The primal, by Newton's method; only for squared losses.
+    False,
+}
+
+impl Dual {
+    /// Whether to solve the primal, or an error where that is asked for and impossible.
+    pub(super) fn primal(self, who: &'static str, squared: bool, samples: &Samples) -> Result<bool> {
+        match (self, squared) {
+            (Dual::True, _) | (Dual::Auto, false) => Ok(false),
+            (Dual::Auto, true) => Ok(samples.len() >= samples.width()),
+            (Dual::False, true) => Ok(true),
+            (Dual::False, false) => {
+                let fix = "set `dual` to true, or choose the squared loss";
+                Err(LearnError::unsupported(who, "solves the primal problem for squared losses only", fix))
+            }
+        }
+    }
+}
+
+/// Linear support vector classification: min ½‖w‖² + C Σ wᵢ ℓ(yᵢ f(xᵢ)) with f(x) = xᵀw + b, one class against the rest.
+///
+/// As in LIBLINEAR the intercept is the weight of a constant feature of value `intercept_scaling`, and is penalised with the
+/// others; a larger value weakens that.
+///
+/// ```
+/// use tove_learn::{Fit, Model, Predict, svm::LinearSvc};
+/// use tove_tensor::Tensor;
+/// let (x, y) = (Tensor::from([[0.0], [1.0], [3.0], [4.0]]), Tensor::from([0i64, 0, 1, 1]));
+/// let model = LinearSvc::default().fit(&x, &y)?;
+/// assert_eq!(model.predict(&x)?.to_vec::<i64>(), [0, 0, 1, 1]);
+/// assert!(model.summary().residual.is_some_and(|gap| gap < 1e-3)); // the duality gap
+/// # Ok::<(), tove_learn::LearnError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "LinearSVC")]
+pub struct LinearSvc {
+    /// What a violated margin costs.
+    #[hyper(default = HingeLoss::SquaredHinge)]
+    pub loss: HingeLoss,
+    /// Whether the dual or the primal problem is solved.
+    #[hyper(default = Dual::Auto)]
+    pub dual: Dual,
+    /// The violation of optimality at which to stop.
+    #[hyper(default = 1e-4, range = "(0, inf)")]
+    pub tol: f64,
+    /// Cost of a violated margin; the larger, the weaker the regularisation.
+    #[hyper(default = 1.0, range = "(0, inf)")]
+    pub c: f64,
+    /// Whether there is an intercept.
+    #[hyper(default = true)]
+    pub fit_intercept: bool,
+    /// Value of the constant feature that carries the intercept.
+    #[hyper(default = 1.0, range = "(0, inf)")]
+    pub intercept_scaling: f64,
+    /// Weights of the classes.
+    #[hyper(default = ClassWeight::None)]
+    pub class_weight: ClassWeight,
+    /// Seed of the order in which the dual visits samples.
+    #[hyper(default = 0)]
+    pub random_state: u64,
+    /// Rounds (dual) or steps (primal) at most.
+    #[hyper(default = 1000, range = "[1, inf)")]
+    pub max_iter: usize,
+}
+
+/// A fitted [`LinearSvc`].
+#[derive(Clone, Debug)]
+pub struct FittedLinearSvc {
+    settings: LinearSvc,
+    classes: Vec<i64>,
+    linear: Linear,
+    summary: Summary,
+}
+
+impl FittedLinearSvc {
+    /// Weights: (1, d) for two classes, else (classes, d).
+    pub fn coef(&self) -> &Tensor {
+        &self.linear.coef
+    }
+
+    /// Intercepts: (1) for two classes, else (classes).
+    pub fn intercept(&self) -> &Tensor {
+        &self.linear.intercept
+    }
+}
+
+/// One class against the rest, fitted.
+struct Side {
+    w: Vec<f64>,
+    iterations: usize,
+    converged: bool,
+    /// ½‖w‖² + C Σ wᵢ ℓᵢ.
+    objective: f64,
+    /// How far the dual's value lies below.
+    gap: f64,
+}
+
+struct Margin<'a> {
+    y: &'a [f64],
+    costs: &'a [f64],
+}
+
+impl SquaredLoss for Margin<'_> {
+    #[inline(always)]
+    fn at(&self, row: usize, f: f64) -> (f64, f64, f64) {
+        let (y, cost) = (self.y[row], self.costs[row]);
+        let slack = 1.0 - y * f;
+        if slack > 0.0 { (cost * slack * slack, -2.0 * cost * y * slack, 2.0 * cost) } else { (0.0, 0.0, 0.0) }
+    }
+}
+
+impl LinearSvc {
+    fn constant(&self) -> f64 {
+        if self.fit_intercept { self.intercept_scaling } else { 0.0 }
+    }
+
+    fn side(&self, samples: &Samples, y: &[f64], costs: &[f64], primal: bool) -> Result<Side> {
+        let squared = self.loss == HingeLoss::SquaredHinge;
+        let (rows, constant) = (samples.x(), self.constant());
+        if primal {
+            // LIBLINEAR's scale: the rarer class decides.
+            let positive = y.iter().filter(|&&y| y > 0.0).count();
+            let rare = positive.min(y.len() - positive).max(1) as f64 / y.len() as f64;
+            let newton = Newton { loss: &Margin { y, costs }, tolerance: self.tol * rare, limit: self.max_iter };
+            let reached = with_design(rows, constant, newton)??;
+            // α = 2C max(0, 1 − yf) is feasible, whatever w.
+            let slack = |i: usize| (1.0 - y[i] * reached.fitted[i]).max(0.0);
+            let alpha: Vec<f64> = (0..y.len()).map(|i| 2.0 * costs[i] * slack(i)).collect();
+            let signed: Vec<f64> = alpha.iter().zip(y).map(|(alpha, y)| alpha * y).collect();
+            let built = with_design(rows, constant, Rebuild { r: &signed })??;
+            let dual = dual_value(&built, &alpha, costs, squared);
+            let gap = (reached.objective - dual).max(0.0);
+            let (iterations, converged) = (reached.steps, reached.converged);
+            return Ok(Side { w: reached.w, iterations, converged, objective: reached.objective, gap });
+        }
+        let seed = self.random_state;
+        let classes = Classes { y, costs, squared, tolerance: self.tol, limit: self.max_iter, seed };
+        let settled = with_design(rows, constant, classes)?;
+        let fitted = with_design(rows, constant, Apply { w: &settled.w })??;
+        let loss = |i: usize| {
+            let slack = (1.0 - y[i] * fitted[i]).max(0.0);
+            costs[i] * if squared { slack * slack } else { slack }
+        };
+        let square: f64 = settled.w.iter().map(|w| w * w).sum();
+        let objective = 0.5 * square + (0..y.len()).map(loss).sum::<f64>();
+        let gap = (objective - dual_value(&settled.w, &settled.alpha, costs, squared)).max(0.0);
+        Ok(Side { w: settled.w, iterations: settled.rounds, converged: settled.converged, objective, gap })
+    }
+}
+
+/// Σα − ½‖Σ αᵢyᵢxᵢ‖² − ½ Σ αᵢ²/(2Cᵢ), the last term for the squared hinge only.
+fn dual_value(w: &[f64], alpha: &[f64], costs: &[f64], squared: bool) -> f64 {
+    let quadratic =
+        |(alpha, cost): (&f64, &f64)| if squared && *cost > 0.0 { alpha * alpha / (4.0 * cost) } else { 0.0 };
+    let linear: f64 = alpha.iter().sum();
+    linear - 0.5 * w.iter().map(|w| w * w).sum::<f64>() - alpha.iter().zip(costs).map(quadratic).sum::<f64>()
+}
+
+/// Xᵀr as work over rows.
+pub(super) struct Rebuild<'a> {
+    pub(super) r: &'a [f64],
+}
+
+impl super::design::Task for Rebuild<'_> {
+    type Output = Result<Vec<f64>>;
+
+    fn run<D: super::design::Design>(self, design: &D) -> Result<Vec<f64>> {
+        super::design::transposed_times(design, self.r)
+    }
+}
+
+/// Xw as work over rows.
+pub(super) struct Apply<'a> {
+    pub(super) w: &'a [f64],
+}
+
+impl super::design::Task for Apply<'_> {
+    type Output = Result<Vec<f64>>;
+
+    fn run<D: super::design::Design>(self, design: &D) -> Result<Vec<f64>> {
+        super::design::times(design, self.w)
+    }
+}
+
+impl Fit for LinearSvc {
+    type Fitted = FittedLinearSvc;
+    const NAME: &'static str = "LinearSVC";
+    const TASK: Task = Task::Classification;
+    const ABILITIES: Abilities =
+        Abilities { weights: true, sparse: true, several: true, accuracy: 1e-3, ..Abilities::PLAIN };
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedLinearSvc> {
+        let (labels, weights) = labelled(Self::NAME, samples, self.class_weight)?;
+        let costs: Vec<f64> = weights.iter().map(|weight| self.c * weight).collect();
+        let primal = self.dual.primal(Self::NAME, self.loss == HingeLoss::SquaredHinge, samples)?;
+        let k = labels.classes().len();
+        let targets: Vec<usize> = if k == 2 { vec![1] } else { (0..k).collect() };
+        let one = |class: usize| {
+            let y: Vec<f64> = labels.codes().iter().map(|&code| if code == class { 1.0 } else { -1.0 }).collect();
+            self.side(samples, &y, &costs, primal)
+        };
+        let sides = super::parallel(targets.len(), |target| one(targets[target]))?;
+        let outputs: Vec<Vec<f64>> = sides.iter().map(|side| side.w.clone()).collect();
+        let summary = Summary::iterative(
+            Self::NAME,
+            sides.iter().map(|side| side.iterations).max().unwrap_or(0),
+            sides.iter().all(|side| side.converged),
+            sides.iter().fold(0.0, |gap, side| gap.max(side.gap)),
+            sides.iter().map(|side| side.objective).sum(),
+        );
+        let linear = Linear::new(&outputs, self.constant(), samples.x().dtype())?;
+        Ok(FittedLinearSvc { settings: self.clone(), classes: labels.classes().to_vec(), linear, summary })
+    }
+}
+
+impl Model for FittedLinearSvc {
+    fn name(&self) -> &'static str {
+        LinearSvc::NAME
+    }
+
+    fn task(&self) -> Task {
+        Task::Classification
+    }
+
+    fn width(&self) -> usize {
+        self.linear.coef.dims()[1]
+    }
+
+    fn dtype(&self) -> DType {
+        self.linear.coef.dtype()
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        self.settings.to_json()
+    }
+
+    fn classes(&self) -> &[i64] {
+        &self.classes
+    }
+
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        let (scores, outputs) = (self.linear.at(x)?.to_f64_vec(), self.linear.coef.dims()[0]);
+        let largest = |row: &[f64]| match row {
+            [score] => usize::from(*score > 0.0),
+            scores => (1..scores.len()).fold(0, |best, class| if scores[class] > scores[best] { class } else { best }),
+        };
+        Ok(Labels::decode(&self.classes, scores.chunks_exact(outputs).map(largest)))
+    }
+
+    fn decision_rows(&self, x: &Rows) -> Result<Tensor> {
+        let scores = self.linear.at(x)?;
+        Ok(if self.classes.len() == 2 { scores.try_reshape([x.len()])? } else { scores })
+    }
+
+    fn proba_rows(&self, _x: &Rows) -> Result<Tensor> {
+        let fix = "use `decision_function`, logistic regression, or SVC with `probability`";
+        Err(LearnError::unsupported(self.name(), "has margins, which are no probabilities", fix))
+    }
+
+    fn coefficients(&self) -> Option<&Tensor> {
+        Some(&self.linear.coef)
+    }
+
+    fn record(&self) -> Record {
+        let mut record = Record::new(self.name(), 1);
+        record.put("settings", self.settings());
+        record.put_tensor("classes", &Tensor::from_slice(&self.classes));
+        self.summary.write(&mut record);
+        self.linear.write(&mut record);
+        record
+    }
+}
+
+impl Restore for FittedLinearSvc {
+    fn restore(record: &Record) -> Result<FittedLinearSvc> {
+        record.expect(LinearSvc::NAME, 1)?;
+        let mut settings = LinearSvc::default();
+        settings.load_json(record.get("settings")?)?;
+        let classes = record.integers("classes")?;
+        if classes.len() < 2 {
+            return Err(record.wrong("classes", "a list of at least two classes"));
+        }
+        let linear = Linear::read(record, if classes.len() == 2 { 1 } else { classes.len() })?;
+        Ok(FittedLinearSvc { settings, classes, linear, summary: Summary::read(record)? })
+    }
+}

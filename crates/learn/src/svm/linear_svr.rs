@@ -1,0 +1,206 @@
+//! Linear regression with a tube in which errors cost nothing, dense or sparse.
+
+use tove_optim::settings::{Choice, Hyperparameters};
+use tove_tensor::{DType, Tensor, TryOps};
+
+use super::coordinate::Numbers;
+use super::design::with_design;
+use super::linear_model::Linear;
+use super::linear_svc::{Apply, Dual, Rebuild};
+use super::newton::{Newton, SquaredLoss};
+use crate::{Abilities, Fit, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+
+/// What an error beyond the tube costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum TubeLoss {
+    /// max(0, |y − f| − ε).
+    #[default]
+    EpsilonInsensitive,
+    /// max(0, |y − f| − ε)².
+    SquaredEpsilonInsensitive,
+}
+
+/// Linear support vector regression: min ½‖w‖² + C Σ wᵢ ℓ(yᵢ − f(xᵢ)) with f(x) = xᵀw + b.
+///
+/// The intercept is the weight of a constant feature, as in [`LinearSvc`](super::LinearSvc).
+///
+/// ```
+/// use tove_learn::{Fit, Predict, svm::LinearSvr};
+/// use tove_tensor::Tensor;
+/// let (x, y) = (Tensor::from([[0.0], [1.0], [2.0]]), Tensor::from([1.0, 2.0, 3.0]));
+/// let model = LinearSvr::default().c(100.0).fit(&x, &y)?;
+/// assert!((model.predict(&Tensor::from([[3.0]]))?.item::<f64>() - 4.0).abs() < 1e-2);
+/// # Ok::<(), tove_learn::LearnError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "LinearSVR")]
+pub struct LinearSvr {
+    /// Half the width of the tube.
+    #[hyper(default = 0.0, range = "[0, inf)")]
+    pub epsilon: f64,
+    /// The violation of optimality, relative to that at the start, at which to stop.
+    #[hyper(default = 1e-4, range = "(0, inf)")]
+    pub tol: f64,
+    /// Cost of an error beyond the tube.
+    #[hyper(default = 1.0, range = "(0, inf)")]
+    pub c: f64,
+    /// What an error beyond the tube costs: itself or its square.
+    #[hyper(default = TubeLoss::EpsilonInsensitive)]
+    pub loss: TubeLoss,
+    /// Whether there is an intercept.
+    #[hyper(default = true)]
+    pub fit_intercept: bool,
+    /// Value of the constant feature that carries the intercept.
+    #[hyper(default = 1.0, range = "(0, inf)")]
+    pub intercept_scaling: f64,
+    /// Whether the dual or the primal problem is solved.
+    #[hyper(default = Dual::Auto)]
+    pub dual: Dual,
+    /// Seed of the order in which the dual visits samples.
+    #[hyper(default = 0)]
+    pub random_state: u64,
+    /// Rounds (dual) or steps (primal) at most.
+    #[hyper(default = 1000, range = "[1, inf)")]
+    pub max_iter: usize,
+}
+
+/// A fitted [`LinearSvr`].
+#[derive(Clone, Debug)]
+pub struct FittedLinearSvr {
+    settings: LinearSvr,
+    linear: Linear,
+    summary: Summary,
+}
+
+impl FittedLinearSvr {
+    /// Weights, (1, d).
+    pub fn coef(&self) -> &Tensor {
+        &self.linear.coef
+    }
+
+    /// The intercept, (1).
+    pub fn intercept(&self) -> &Tensor {
+        &self.linear.intercept
+    }
+}
+
+struct Tube<'a> {
+    y: &'a [f64],
+    costs: &'a [f64],
+    epsilon: f64,
+}
+
+impl SquaredLoss for Tube<'_> {
+    #[inline(always)]
+    fn at(&self, row: usize, f: f64) -> (f64, f64, f64) {
+        let (error, cost) = (f - self.y[row], self.costs[row]);
+        let out = error.abs() - self.epsilon;
+        if out > 0.0 { (cost * out * out, 2.0 * cost * out * error.signum(), 2.0 * cost) } else { (0.0, 0.0, 0.0) }
+    }
+}
+
+impl LinearSvr {
+    /// Weights, iterations and whether they were enough; and βᵢ.
+    fn solve(&self, rows: &Rows, y: &[f64], costs: &[f64], primal: bool) -> Result<(Vec<f64>, Vec<f64>, usize, bool)> {
+        let (constant, epsilon) = (self.constant(), self.epsilon);
+        if primal {
+            let loss = Tube { y, costs, epsilon };
+            let newton = Newton { loss: &loss, tolerance: self.tol, limit: self.max_iter };
+            let reached = with_design(rows, constant, newton)??;
+            let beta = reached.fitted.iter().enumerate().map(|(i, &f)| -loss.at(i, f).1).collect();
+            return Ok((reached.w, beta, reached.steps, reached.converged));
+        }
+        let squared = self.loss == TubeLoss::SquaredEpsilonInsensitive;
+        let (tolerance, limit, seed) = (self.tol, self.max_iter, self.random_state);
+        let settled = with_design(rows, constant, Numbers { y, costs, epsilon, squared, tolerance, limit, seed })?;
+        Ok((settled.w, settled.alpha, settled.rounds, settled.converged))
+    }
+
+    fn constant(&self) -> f64 {
+        if self.fit_intercept { self.intercept_scaling } else { 0.0 }
+    }
+}
+
+impl Fit for LinearSvr {
+    type Fitted = FittedLinearSvr;
+    const NAME: &'static str = "LinearSVR";
+    const TASK: Task = Task::Regression;
+    const ABILITIES: Abilities = Abilities { weights: true, sparse: true, accuracy: 1e-2, ..Abilities::PLAIN };
+
+    fn fit_samples(&self, samples: &Samples) -> Result<FittedLinearSvr> {
+        let y = samples.targets(Self::NAME)?;
+        let weights = samples.weights().map_or_else(|| vec![1.0; y.len()], Tensor::to_f64_vec);
+        let costs: Vec<f64> = weights.iter().map(|weight| self.c * weight).collect();
+        let squared = self.loss == TubeLoss::SquaredEpsilonInsensitive;
+        let primal = self.dual.primal(Self::NAME, squared, samples)?;
+        let (w, beta, iterations, converged) = self.solve(samples.x(), &y, &costs, primal)?;
+        let fitted = with_design(samples.x(), self.constant(), Apply { w: &w })??;
+        let built = with_design(samples.x(), self.constant(), Rebuild { r: &beta })??;
+        let (mut objective, mut dual) = (0.5 * square(&w), -0.5 * square(&built));
+        for i in (0..y.len()).filter(|&i| costs[i] > 0.0) {
+            let out = ((y[i] - fitted[i]).abs() - self.epsilon).max(0.0);
+            objective += costs[i] * if squared { out * out } else { out };
+            dual += y[i] * beta[i] - self.epsilon * beta[i].abs();
+            dual -= if squared { beta[i] * beta[i] / (4.0 * costs[i]) } else { 0.0 };
+        }
+        let gap = (objective - dual).max(0.0);
+        let summary = Summary::iterative(Self::NAME, iterations, converged, gap, objective);
+        let linear = Linear::new(&[w], self.constant(), samples.x().dtype())?;
+        Ok(FittedLinearSvr { settings: self.clone(), linear, summary })
+    }
+}
+
+fn square(w: &[f64]) -> f64 {
+    w.iter().map(|w| w * w).sum()
+}
+
+impl Model for FittedLinearSvr {
+    fn name(&self) -> &'static str {
+        LinearSvr::NAME
+    }
+
+    fn task(&self) -> Task {
+        Task::Regression
+    }
+
+    fn width(&self) -> usize {
+        self.linear.coef.dims()[1]
+    }
+
+    fn dtype(&self) -> DType {
+        self.linear.coef.dtype()
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    fn settings(&self) -> serde_json::Value {
+        self.settings.to_json()
+    }
+
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        Ok(self.linear.at(x)?.try_reshape([x.len()])?)
+    }
+
+    fn coefficients(&self) -> Option<&Tensor> {
+        Some(&self.linear.coef)
+    }
+
+    fn record(&self) -> Record {
+        let mut record = Record::new(self.name(), 1);
+        record.put("settings", self.settings());
+        self.summary.write(&mut record);
+        self.linear.write(&mut record);
+        record
+    }
+}
+
+impl Restore for FittedLinearSvr {
+    fn restore(record: &Record) -> Result<FittedLinearSvr> {
+        record.expect(LinearSvr::NAME, 1)?;
+        let mut settings = LinearSvr::default();
+        settings.load_json(record.get("settings")?)?;
+        Ok(FittedLinearSvr { settings, linear: Linear::read(record, 1)?, summary: Summary::read(record)? })
+    }
+}

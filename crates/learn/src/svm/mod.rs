@@ -1,0 +1,60 @@
+//! Support vector machines: margins, with and without kernels.
+//!
+//! A linear machine minimises ½‖w‖² + C Σ wᵢ max(0, 1 − yᵢ(xᵢᵀw + b)); with a kernel xᵀw becomes Σⱼ k(x, xⱼ) yⱼαⱼ, and only the
+//! support vectors, those with αⱼ ≠ 0, are kept.
+//!
+//! | estimator | problem | method |
+//! |---|---|---|
+//! | [`Svc`] | classes, any kernel | SMO for each pair of classes |
+//! | [`Svr`] | numbers, any kernel | SMO |
+//! | [`LinearSvc`] | classes, linear, also sparse | coordinate descent in the dual, or Newton's method |
+//! | [`LinearSvr`] | numbers, linear, also sparse | the same |
+//! | [`margin`] | the textbook's forms, one beside the other | interior points, subgradients, dual ascent |
+//!
+//! ```
+//! use tove_learn::{Fit, Predict, svm::Svc};
+//! use tove_tensor::Tensor;
+//! // Exclusive or: no line separates the classes, a kernel does.
+//! let x = Tensor::from([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]);
+//! let y = Tensor::from([0i64, 0, 1, 1]);
+//! let model = Svc::default().c(10.0).fit(&x, &y)?;
+//! assert_eq!(model.predict(&x)?.to_vec::<i64>(), [0, 0, 1, 1]);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+mod coordinate;
+mod design;
+mod linear_model;
+mod linear_svc;
+mod linear_svr;
+pub mod margin;
+mod newton;
+mod pairs;
+mod platt;
+mod rows;
+mod scan;
+mod smo;
+mod svc;
+mod svr;
+mod weights;
+
+pub use linear_svc::{Dual, FittedLinearSvc, HingeLoss, LinearSvc};
+pub use linear_svr::{FittedLinearSvr, LinearSvr, TubeLoss};
+pub use svc::{DecisionShape, FittedSvc, Svc};
+pub use svr::{FittedSvr, Svr};
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::Result;
+use crate::kernel::over_tasks;
+
+/// The results of tasks that run on all cores, in the order of the tasks.
+fn parallel<R: Send>(tasks: usize, body: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
+    let results: Vec<Mutex<Option<R>>> = (0..tasks).map(|_| Mutex::new(None)).collect();
+    over_tasks(tasks, |task| {
+        let result = body(task)?;
+        *results[task].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        Ok(())
+    })?;
+    Ok(results.into_iter().filter_map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
+}

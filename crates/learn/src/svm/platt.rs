@@ -1,0 +1,155 @@
+//! Probabilities from decision values (Platt 1999; Lin, Lin, Weng 2007) and from pairs of classes (Wu, Lin, Weng 2004).
+//!
+//! For each pair P(first | x) = 1 / (1 + exp(A f + B)), where f are decision values of samples that the machine was not trained
+//! on, by cross-validation in five parts; A and B maximise the likelihood of targets (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2).
+//! Several classes: p minimises Σᵢⱼ (rⱼᵢ pᵢ − rᵢⱼ pⱼ)², where rᵢⱼ estimates P(i | i or j, x).
+
+use tove_tensor::{Key, Tensor};
+
+use super::pairs::Training;
+use crate::kernel::{Expansion, Features};
+use crate::{Real, Result};
+
+/// A and B of a sigmoid.
+pub(super) type Sigmoid = (f64, f64);
+
+/// Parts of the cross-validation.
+const FOLDS: usize = 5;
+
+/// The sigmoid of one pair; `first` samples at `places` are of the first class.
+pub(super) fn cross_validated(
+    training: &Training,
+    features: &Features,
+    places: &[usize],
+    first: usize,
+    costs: &[f64],
+    key: Key,
+) -> Result<Sigmoid> {
+    let n = places.len();
+    let order: Vec<usize> = key.permutation(n).to_vec::<i64>().iter().map(|&place| place as usize).collect();
+    let mut decisions = vec![0.0; n];
+    for fold in 0..FOLDS {
+        let held = &order[fold * n / FOLDS..(fold + 1) * n / FOLDS];
+        if held.is_empty() {
+            continue;
+        }
+        let mut out = vec![false; n];
+        held.iter().for_each(|&i| out[i] = true);
+        let kept: Vec<usize> = (0..n).filter(|&i| !out[i]).collect();
+        let positive = kept.iter().filter(|&&i| i < first).count();
+        if positive == 0 || positive == kept.len() {
+            // One class is left: its side is the whole answer, as in LIBSVM.
+            let side = if kept.is_empty() {
+                0.0
+            } else if positive > 0 {
+                1.0
+            } else {
+                -1.0
+            };
+            held.iter().for_each(|&i| decisions[i] = side);
+            continue;
+        }
+        let trained: Vec<usize> = kept.iter().map(|&i| places[i]).collect();
+        let trained_costs: Vec<f64> = kept.iter().map(|&i| costs[i]).collect();
+        let solution = training.two(features, &trained, positive, &trained_costs)?;
+        let support: Vec<usize> = (0..kept.len()).filter(|&i| solution.beta[i] != 0.0).collect();
+        let points: Vec<usize> = support.iter().map(|&i| trained[i]).collect();
+        let beta: Vec<f64> = support.iter().map(|&i| solution.beta[i]).collect();
+        let points = crate::rows::take(features.rows(), &points)?;
+        let beta = Tensor::try_from_vec(beta, [support.len(), 1])?;
+        let expansion = Expansion::new(features.function().clone(), &points, &beta)?;
+        let asked: Vec<usize> = held.iter().map(|&i| places[i]).collect();
+        let values = expansion.at(&crate::rows::take(features.rows(), &asked)?)?.to_f64_vec();
+        held.iter().zip(values).for_each(|(&i, value)| decisions[i] = value + solution.bias);
+    }
+    Ok(sigmoid(&decisions, first))
+}
+
+/// A and B by Newton's method with halved steps; the first samples are positive.
+pub(super) fn sigmoid(decisions: &[f64], first: usize) -> Sigmoid {
+    let negative = decisions.len() - first;
+    let (high, low) = ((first as f64 + 1.0) / (first as f64 + 2.0), 1.0 / (negative as f64 + 2.0));
+    let target = |i: usize| if i < first { high } else { low };
+    // −ln likelihood, written so that neither exponential overflows.
+    let loss = |a: f64, b: f64| -> f64 {
+        let one = |(i, f): (usize, &f64)| {
+            let s = f * a + b;
+            if s >= 0.0 { target(i) * s + (-s).exp().ln_1p() } else { (target(i) - 1.0) * s + s.exp().ln_1p() }
+        };
+        decisions.iter().enumerate().map(one).sum()
+    };
+    let (mut a, mut b) = (0.0, ((negative as f64 + 1.0) / (first as f64 + 1.0)).ln());
+    let mut value = loss(a, b);
+    for _ in 0..100 {
+        let (mut haa, mut hbb, mut hab, mut ga, mut gb) = (1e-12, 1e-12, 0.0, 0.0, 0.0);
+        for (i, &f) in decisions.iter().enumerate() {
+            let s = f * a + b;
+            let e = (-s.abs()).exp();
+            let (p, q) = if s >= 0.0 { (e / (1.0 + e), 1.0 / (1.0 + e)) } else { (1.0 / (1.0 + e), e / (1.0 + e)) };
+            let (d2, d1) = (p * q, target(i) - p);
+            haa += f * f * d2;
+            hbb += d2;
+            hab += f * d2;
+            ga += f * d1;
+            gb += d1;
+        }
+        if ga.abs() < 1e-5 && gb.abs() < 1e-5 {
+            break;
+        }
+        let determinant = haa * hbb - hab * hab;
+        let (da, db) = (-(hbb * ga - hab * gb) / determinant, -(haa * gb - hab * ga) / determinant);
+        let slope = ga * da + gb * db;
+        let mut step = 1.0;
+        while step >= 1e-10 {
+            let new = loss(a + step * da, b + step * db);
+            if new < value + 1e-4 * step * slope {
+                (a, b, value) = (a + step * da, b + step * db, new);
+                break;
+            }
+            step /= 2.0;
+        }
+        if step < 1e-10 {
+            break;
+        }
+    }
+    (a, b)
+}
+
+/// P(first | decision), kept away from 0 and 1.
+pub(super) fn probability(decision: f64, (a, b): Sigmoid) -> f64 {
+    let s = decision * a + b;
+    let p = if s >= 0.0 { (-s).exp() / (1.0 + (-s).exp()) } else { 1.0 / (1.0 + s.exp()) };
+    p.clamp(1e-7, 1.0 - 1e-7)
+}
+
+/// Probabilities of k classes from those of the pairs, `pair(i, j)` for i < j.
+pub(super) fn couple<T: Real>(k: usize, pair: impl Fn(usize, usize) -> f64, out: &mut [T]) {
+    let r = |i: usize, j: usize| if i < j { pair(i, j) } else { 1.0 - pair(j, i) };
+    let mut q = vec![0.0; k * k];
+    for i in 0..k {
+        for j in (0..k).filter(|&j| j != i) {
+            q[i * k + i] += r(j, i) * r(j, i);
+            q[i * k + j] = -r(j, i) * r(i, j);
+        }
+    }
+    let mut p = vec![1.0 / k as f64; k];
+    for _ in 0..100.max(k) {
+        let qp: Vec<f64> = (0..k).map(|i| (0..k).map(|j| q[i * k + j] * p[j]).sum()).collect();
+        let total: f64 = p.iter().zip(&qp).map(|(p, qp)| p * qp).sum();
+        if qp.iter().all(|qp| (qp - total).abs() < 0.005 / k as f64) {
+            break;
+        }
+        let (mut qp, mut total) = (qp, total);
+        for i in 0..k {
+            let change = (total - qp[i]) / q[i * k + i];
+            p[i] += change;
+            total = (total + change * (change * q[i * k + i] + 2.0 * qp[i])) / (1.0 + change) / (1.0 + change);
+            for j in 0..k {
+                qp[j] = (qp[j] + change * q[i * k + j]) / (1.0 + change);
+                p[j] /= 1.0 + change;
+            }
+        }
+    }
+    let sum: f64 = p.iter().sum();
+    out.iter_mut().zip(p).for_each(|(out, p)| *out = T::of(p / sum));
+}

@@ -1,0 +1,186 @@
+//! Rows of a kernel matrix for SMO: the whole matrix where it fits the memory allowed, else a cache of rows.
+//!
+//! A row that is missing is computed together with others that will probably be asked for soon, because a product of a block
+//! of rows costs little more than that of one row: both have to read all features.
+
+use crate::kernel::{Expansion, Features, symmetric_f32};
+use crate::{Real, Result, with_real};
+
+/// Rows computed at once.
+const TOGETHER: usize = 16;
+/// Columns of a block product.
+const COLUMNS: usize = 512;
+
+/// The rows of the kernel matrix of some of the features, restricted to the columns in use.
+pub(crate) struct KernelRows<'k> {
+    features: &'k Features,
+    places: &'k [usize],
+    diagonal: Vec<f32>,
+    /// All of K, if it fits.
+    whole: Option<Vec<f32>>,
+    /// Columns in use; none means all.
+    columns: Option<Vec<usize>>,
+    /// The slot of each row, or `ABSENT`.
+    slot: Vec<usize>,
+    slots: Vec<Slot>,
+    limit: usize,
+    clock: u64,
+}
+
+struct Slot {
+    owner: usize,
+    used: u64,
+    values: Vec<f32>,
+}
+
+const ABSENT: usize = usize::MAX;
+
+impl<'k> KernelRows<'k> {
+    /// The kernel matrix of the rows at `places`, in at most about `bytes` of memory.
+    pub(crate) fn new(features: &'k Features, places: &'k [usize], bytes: usize) -> Result<KernelRows<'k>> {
+        let n = places.len();
+        if n.saturating_mul(n).saturating_mul(4) <= bytes / 2 {
+            return Ok(KernelRows::from_whole(features, places, symmetric_f32(features, places)?, bytes));
+        }
+        let mut diagonal = Vec::with_capacity(n);
+        for place in places {
+            let own = features.part(std::iter::once(*place))?;
+            diagonal.push(features.block(&own, &own)?.to_f64_vec()[0] as f32);
+        }
+        Ok(KernelRows::bare(features, places, diagonal, None, bytes))
+    }
+
+    /// With a matrix that is known already, row-major.
+    pub(crate) fn from_whole(features: &'k Features, places: &'k [usize], whole: Vec<f32>, bytes: usize) -> Self {
+        let n = places.len();
+        let diagonal = (0..n).map(|i| whole[i * n + i]).collect();
+        KernelRows::bare(features, places, diagonal, Some(whole), bytes)
+    }
+
+    fn bare(
+        features: &'k Features,
+        places: &'k [usize],
+        diagonal: Vec<f32>,
+        whole: Option<Vec<f32>>,
+        bytes: usize,
+    ) -> KernelRows<'k> {
+        let n = places.len();
+        let limit = (bytes / (4 * n.max(1))).max(2 * TOGETHER);
+        let slot = vec![ABSENT; n];
+        KernelRows { features, places, diagonal, whole, columns: None, slot, slots: Vec::new(), limit, clock: 0 }
+    }
+
+    /// K of a row with itself.
+    pub(crate) fn diagonal(&self, row: usize) -> f32 {
+        self.diagonal[row]
+    }
+
+    /// Goes on with these of `n` columns only.
+    pub(crate) fn restrict(&mut self, columns: &[usize], n: usize) {
+        let everything = columns.len() == n;
+        self.columns = if everything { None } else { Some(columns.to_vec()) };
+        self.slots.clear();
+        self.slot.fill(ABSENT);
+    }
+
+    /// Makes sure that [`KernelRows::row`] has this row; the row fetched before stays.
+    pub(crate) fn fetch(&mut self, row: usize, wanted: impl FnOnce() -> Vec<usize>) -> Result<()> {
+        self.clock += 1;
+        if self.slot[row] != ABSENT {
+            self.slots[self.slot[row]].used = self.clock;
+            return Ok(());
+        }
+        match (&self.whole, &self.columns) {
+            (Some(_), None) => Ok(()),
+            (Some(whole), Some(columns)) => {
+                let all = &whole[row * self.places.len()..(row + 1) * self.places.len()];
+                let values = columns.iter().map(|&column| all[column]).collect();
+                self.keep(row, values);
+                Ok(())
+            }
+            (None, _) => {
+                let mut rows = vec![row];
+                let absent = wanted().into_iter().filter(|&other| other != row && self.slot[other] == ABSENT);
+                rows.extend(absent.take(TOGETHER - 1));
+                let blocks = self.compute(&rows)?;
+                for (row, values) in rows.into_iter().zip(blocks).rev() {
+                    self.keep(row, values);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The row at the columns in use; it must have been fetched.
+    pub(crate) fn row(&self, row: usize) -> &[f32] {
+        let n = self.places.len();
+        match (self.slot[row], &self.whole) {
+            (ABSENT, Some(whole)) => &whole[row * n..(row + 1) * n],
+            (slot, _) => &self.slots[slot].values,
+        }
+    }
+
+    /// Stores a row, in place of the one that was not used for longest if there is no room.
+    fn keep(&mut self, row: usize, values: Vec<f32>) {
+        self.clock += 1;
+        let fresh = Slot { owner: row, used: self.clock, values };
+        if self.slots.len() < self.limit {
+            self.slot[row] = self.slots.len();
+            self.slots.push(fresh);
+            return;
+        }
+        let oldest = (0..self.slots.len()).min_by_key(|&slot| self.slots[slot].used).unwrap_or(0);
+        self.slot[self.slots[oldest].owner] = ABSENT;
+        self.slot[row] = oldest;
+        self.slots[oldest] = fresh;
+    }
+
+    /// These rows at the columns in use.
+    fn compute(&self, rows: &[usize]) -> Result<Vec<Vec<f32>>> {
+        let all: Vec<usize> = match &self.columns {
+            None => self.places.to_vec(),
+            Some(columns) => columns.iter().map(|&column| self.places[column]).collect(),
+        };
+        let left = self.features.part(rows.iter().map(|&row| self.places[row]))?;
+        let mut out = vec![Vec::with_capacity(all.len()); rows.len()];
+        let blocks = super::parallel(all.len().div_ceil(COLUMNS), |block| {
+            let end = all.len().min((block + 1) * COLUMNS);
+            let right = self.features.part(all[block * COLUMNS..end].iter().copied())?;
+            self.features.block(&left, &right)
+        })?;
+        for block in blocks {
+            let width = block.dims()[1];
+            with_real!(block.dtype(), T => {
+                for (out, values) in out.iter_mut().zip(block.as_slice::<T>()?.chunks_exact(width)) {
+                    out.extend(values.iter().map(|value| value.f64() as f32));
+                }
+            });
+        }
+        Ok(out)
+    }
+
+    /// (Kβ) at these rows.
+    pub(crate) fn sums(&self, rows: &[usize], beta: &[f64]) -> Result<Vec<f64>> {
+        let n = self.places.len();
+        let support: Vec<usize> = (0..n).filter(|&i| beta[i] != 0.0).collect();
+        if let Some(whole) = &self.whole {
+            let mut sums = vec![0.0; n];
+            for &i in &support {
+                let row = &whole[i * n..(i + 1) * n];
+                sums.iter_mut().zip(row).for_each(|(sum, &k)| *sum += beta[i] * f64::from(k));
+            }
+            return Ok(rows.iter().map(|&row| sums[row]).collect());
+        }
+        if support.is_empty() {
+            return Ok(vec![0.0; rows.len()]);
+        }
+        let coefficients: Vec<f64> = support.iter().map(|&i| beta[i]).collect();
+        let points: Vec<usize> = support.iter().map(|&i| self.places[i]).collect();
+        let asked: Vec<usize> = rows.iter().map(|&row| self.places[row]).collect();
+        let points = crate::rows::take(self.features.rows(), &points)?;
+        let asked = crate::rows::take(self.features.rows(), &asked)?;
+        let coefficients = tove_tensor::Tensor::try_from_vec(coefficients, [support.len(), 1])?;
+        let expansion = Expansion::new(self.features.function().clone(), &points, &coefficients)?;
+        Ok(expansion.at(&asked)?.to_f64_vec())
+    }
+}
