@@ -20,9 +20,8 @@
 //! | [`diagnostics`] | drift, dependence, duplicates, over- and underfitting, risk, bias and variance |
 //! | [`ensemble`] | bagging, voting, averages of models |
 //! | [`probability`] | distributions, likelihoods, posteriors |
-//! | [`features`] | scaling, gaps, codes, selection of features |
+//! | [`features`] | scaling, gaps, codes, polynomials, selection of features |
 //! | [`pipeline`] | steps joined into one estimator, transformers side by side |
-//! | [`features`] | features made from features |
 //! | [`linear`] | linear regression, plain and penalised, robust and Bayesian |
 //! | [`kernel`] | kernels, kernel ridge regression |
 //! | [`registry`] | all estimators by name |
@@ -42,9 +41,9 @@ mod labels;
 pub mod linear;
 pub mod logistic;
 mod model;
+mod partial;
 pub mod pipeline;
 pub mod probability;
-mod partial;
 mod real;
 mod record;
 pub mod registry;
@@ -60,19 +59,22 @@ pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDumm
 pub use csr::Csr;
 pub use error::{LearnError, Result};
 pub use estimator::{Abilities, Estimator, Fit};
-pub use features::{Imputer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, RobustScaler, SelectKBest, StandardScaler};
+pub use features::{
+    Imputer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, PolynomialFeatures, RobustScaler, SelectKBest, StandardScaler,
+};
 pub use kernel::{FittedKernelRidge, Gamma, KernelFunction, KernelKind, KernelRidge};
 pub use labels::Labels;
-pub use linear::{LinearRegression, Ridge};
-pub use logistic::{ClassWeight, FittedLogisticRegression, LogisticRegression, Penalty, SoftmaxRegression, Solver};
-pub use features::PolynomialFeatures;
 pub use linear::{
-    BayesianRidge, ElasticNet, HuberRegressor, Lasso, LinearRegression, QuantileRegressor, RegressAndRound, Ridge, RidgeCv,
+    BayesianRidge, ElasticNet, HuberRegressor, Lasso, LinearRegression, QuantileRegressor, RegressAndRound, Ridge,
+    RidgeCv,
+};
+pub use logistic::{
+    ClassWeight, FittedLogisticRegression, FittedOneVsRest, LogisticRegression, OneVsRest, Penalty, SoftmaxRegression,
+    Solver,
 };
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
-pub use pipeline::{Chain, ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
-pub use logistic::{FittedOneVsRest, OneVsRest};
 pub use partial::{Learner, PartialFit};
+pub use pipeline::{Chain, ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
 pub use real::Real;
 pub use record::Record;
 pub use rows::Rows;

@@ -110,9 +110,8 @@ pub fn transformers() -> &'static [TransformEntry] {
         transform::<crate::features::Imputer>(),
         transform::<crate::features::OneHotEncoder>(),
         transform::<crate::features::SelectKBest>(),
-        // -- polynomial features --
+        transform::<crate::features::PolynomialFeatures>(),
     ];
-    const ALL: &[TransformEntry] = &[transform::<crate::features::PolynomialFeatures>()];
     ALL
 }
 

@@ -1,4 +1,4 @@
-//! Changes of the features: scaling, filling gaps, one-hot codes, selection.
+//! Changes of the features: scaling, filling gaps, one-hot codes, polynomials, selection.
 //!
 //! Every transformer is a struct of hyperparameters whose `fit` returns the fitted transformation.
 //!
@@ -21,6 +21,7 @@ mod columns;
 mod impute;
 mod min_max;
 mod one_hot;
+mod polynomial;
 mod robust;
 mod select;
 mod standard;
@@ -28,12 +29,8 @@ mod standard;
 pub use impute::{Fill, FittedImputer, Imputer};
 pub use min_max::{FittedMaxAbsScaler, FittedMinMaxScaler, MaxAbsScaler, MinMaxScaler};
 pub use one_hot::{Drop, FittedOneHotEncoder, OneHotEncoder, Unknown};
+pub use polynomial::{FittedPolynomialFeatures, PolynomialFeatures};
 pub use robust::{FittedRobustScaler, RobustScaler};
 pub(crate) use select::take_columns;
 pub use select::{FeatureScore, FittedSelectKBest, SelectKBest};
 pub use standard::{FittedStandardScaler, StandardScaler};
-//! Features made from features.
-
-mod polynomial;
-
-pub use polynomial::{FittedPolynomialFeatures, PolynomialFeatures};
