@@ -4,11 +4,11 @@
 mod common;
 
 use common::{assert_close, fixture, matrix, numbers};
-use tove_learn::LearnError;
 use tove_learn::probability::{
     Bernoulli, BetaBernoulli, Categorical, ConjugateLinear, Distribution, FinitePosterior, JointTable, Laplace,
     LinearGaussian, MultivariateNormal, Normal, Prior, average_of_draws, data_likelihood, map_estimate, most_likely,
 };
+use tove_learn::{Fit, Lasso, LearnError, Ridge};
 use tove_optim::{Newton, Objective, Rules};
 use tove_tensor::{DType, Key, Tensor, gradcheck, linalg};
 
@@ -437,10 +437,28 @@ fn e16_a_point_hides_two_peaks() {
 }
 
 #[test]
-fn map_with_a_flat_prior_is_maximum_likelihood() {
-    let (x, y) = linear(151, 30, &[1.0, -2.0], 0.5);
-    let log = |w: &Tensor| LinearGaussian::new(w.clone(), 0.5).unwrap().log_likelihood(&x, &y).unwrap();
-    let found = map_estimate(&log, &Prior::Flat, &Tensor::zeros([2], DType::F64)).unwrap();
-    assert_close(&found.weights.to_vec::<f64>(), &LinearGaussian::fit(&x, &y).unwrap().weights().to_vec::<f64>(), 1e-8);
-    assert!(found.summary.converged);
+fn e15_map_is_maximum_likelihood_ridge_or_lasso() {
+    let (s, n) = (0.5, 30);
+    let (x, y) = linear(151, n, &[1.0, -2.0, 0.0, 0.3, 0.0], s);
+    let log = |w: &Tensor| LinearGaussian::new(w.clone(), s).unwrap().log_likelihood(&x, &y).unwrap();
+    let start = Tensor::zeros([5], DType::F64);
+    let map = |prior| {
+        let found = map_estimate(&log, &prior, &start).unwrap();
+        assert!(found.summary.converged, "{:?}", found.summary);
+        found.weights.to_vec::<f64>()
+    };
+    // A flat prior: maximum likelihood.
+    assert_close(&map(Prior::Flat), &LinearGaussian::fit(&x, &y).unwrap().weights().to_vec::<f64>(), 1e-8);
+    for width in [0.05, 0.4, 3.0] {
+        // N(0, t²): ridge with λ = s²/t² beside ½‖y − Xw‖².
+        let ridge = Ridge::default().alpha(s * s / (width * width)).fit_intercept(false).fit(&x, &y).unwrap();
+        assert_close(&map(Prior::Normal { std: width }), &ridge.coef().to_f64_vec(), 1e-6);
+        // Laplace(0, b): lasso with α = s²/(n b) beside ‖y − Xw‖²/(2n).
+        let lasso =
+            Lasso::default().alpha(s * s / (n as f64 * width)).fit_intercept(false).tol(1e-14).max_iter(100_000);
+        let lasso = lasso.fit(&x, &y).unwrap().coef().to_f64_vec();
+        let found = map(Prior::Laplace { scale: width });
+        assert_close(&found, &lasso, 1e-6);
+        assert!(found.iter().zip(&lasso).all(|(a, b)| (*a == 0.0) == (*b == 0.0)), "{found:?} {lasso:?}");
+    }
 }
