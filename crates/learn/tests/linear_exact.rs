@@ -69,6 +69,8 @@ fn ridge_like_scikit_learn_on_every_case() {
             // scikit-learn's own singular values lose digits on columns with a mean of 10⁶, or of lengths 10¹⁶ apart.
             let hard = ["shifted", "badly_scaled"].contains(&name.as_str());
             assert_close(&scaled(&x, &found), &scaled(&x, &wanted), if hard { 1e-7 } else { 1e-9 });
+            let svd = Ridge::default().alpha(alpha).solver(RidgeSolver::Svd).fit(&x, &y).unwrap();
+            assert_close(&scaled(&x, &svd.coef().to_f64_vec()), &scaled(&x, &wanted), if hard { 1e-6 } else { 1e-9 });
             let lsqr = Ridge::default().alpha(alpha).solver(RidgeSolver::Lsqr).fit(&x, &y).unwrap();
             if !["badly_scaled", "shifted", "diabetes"].contains(&name.as_str()) {
                 assert_close(&lsqr.coef().to_f64_vec(), &wanted, 1e-6);
