@@ -38,7 +38,7 @@ class Linear:
         else:
             # As LassoCV and lasso_path do it: centred, with the Gram matrix.
             mean, level = x.mean(0), y.mean()
-            _, coefs, _ = lm.lasso_path(x - mean, y - level, n_alphas=100, eps=1e-3)
+            _, coefs, _ = lm.lasso_path(x - mean, y - level, alphas=100, eps=1e-3)
             return coefs[:, -1], level - mean @ coefs[:, -1]
         return model.coef_, model.intercept_
 

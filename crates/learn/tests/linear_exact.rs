@@ -69,6 +69,8 @@ fn ridge_like_scikit_learn_on_every_case() {
             // scikit-learn's own singular values lose digits on columns with a mean of 10⁶, or of lengths 10¹⁶ apart.
             let hard = ["shifted", "badly_scaled"].contains(&name.as_str());
             assert_close(&scaled(&x, &found), &scaled(&x, &wanted), if hard { 1e-7 } else { 1e-9 });
+            let svd = Ridge::default().alpha(alpha).solver(RidgeSolver::Svd).fit(&x, &y).unwrap();
+            assert_close(&scaled(&x, &svd.coef().to_f64_vec()), &scaled(&x, &wanted), if hard { 1e-6 } else { 1e-9 });
             let lsqr = Ridge::default().alpha(alpha).solver(RidgeSolver::Lsqr).fit(&x, &y).unwrap();
             if !["badly_scaled", "shifted", "diabetes"].contains(&name.as_str()) {
                 assert_close(&lsqr.coef().to_f64_vec(), &wanted, 1e-6);
@@ -114,8 +116,8 @@ fn leave_one_out_errors_are_those_of_fits_without_the_sample() {
             let rows: Vec<i64> = (0..25).filter(|&row| row != left as i64).collect();
             let rows = Tensor::from_slice(&rows);
             let part = Ridge::default().alpha(0.5).fit_intercept(intercept);
-            let part = part.fit(&x.index_select(0, &rows), &y.index_select(0, &rows)).unwrap();
-            let guess = part.predict(&x.narrow(0, left, 1)).unwrap().at::<f64>(&[0]);
+            let part = part.fit(x.index_select(0, &rows), &y.index_select(0, &rows)).unwrap();
+            let guess = part.predict(x.narrow(0, left, 1)).unwrap().at::<f64>(&[0]);
             sum += (y.at::<f64>(&[left]) - guess).powi(2) / 25.0;
         }
         assert_close(model.leave_one_out_errors(), &[sum], 1e-10);
@@ -201,7 +203,7 @@ fn dense_sparse_and_single_precision_agree_and_memory_of_threads_does_not_matter
     let lsqr = Ridge::default().solver(RidgeSolver::Lsqr).fit(&sparse, &y).unwrap();
     let ridge = Ridge::default().fit(&x, &y).unwrap();
     assert_close(&lsqr.coef().to_f64_vec(), &ridge.coef().to_f64_vec(), 1e-9);
-    let single = LinearRegression::default().fit(&x.to_dtype(DType::F32), &y).unwrap();
+    let single = LinearRegression::default().fit(x.to_dtype(DType::F32), &y).unwrap();
     assert_eq!(single.coef().dtype(), DType::F32);
     assert_close(&single.coef().to_f64_vec(), &dense.coef().to_f64_vec(), 1e-6);
 }
@@ -223,7 +225,7 @@ fn wide_sparse_rows_are_solved_by_iterations() {
     let x = Csr::new(indptr, indices, Tensor::ones([count], DType::F64), d).unwrap();
     let y = Key::new(42).normal([n], DType::F64);
     let sparse = Ridge::default().alpha(0.5).fit(&x, &y).unwrap();
-    let dense = Ridge::default().alpha(0.5).fit(&x.to_dense().unwrap(), &y).unwrap();
+    let dense = Ridge::default().alpha(0.5).fit(x.to_dense().unwrap(), &y).unwrap();
     assert_close(&sparse.coef().to_f64_vec(), &dense.coef().to_f64_vec(), 1e-8);
     assert_close(&sparse.intercept().to_f64_vec(), &dense.intercept().to_f64_vec(), 1e-8);
 }

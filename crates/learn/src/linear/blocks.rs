@@ -58,16 +58,21 @@ impl<const R: usize> Kernel for Gram<'_, R> {
     }
 }
 
+/// N numbers from a place on. Nothing in the inner loops may panic, or the sums are kept in memory instead of registers.
+#[inline(always)]
+fn at<const N: usize>(row: &[f64], start: usize) -> Option<&[f64; N]> {
+    row.get(start..)?.first_chunk::<N>()
+}
+
 /// Σ over rows of the outer products of columns top … top + R with columns left … left + LANES.
 #[inline(always)]
 fn gram_tile<const R: usize>(block: &[f64], stride: usize, top: usize, left: usize) -> [[f64; LANES]; R] {
     let mut sums = [[0.0; LANES]; R];
     for row in block.chunks_exact(stride) {
-        if let (Some(a), Some(b)) = (row[top..].first_chunk::<R>(), row[left..].first_chunk::<LANES>()) {
-            for r in 0..R {
-                for lane in 0..LANES {
-                    sums[r][lane] = a[r].mul_add(b[lane], sums[r][lane]);
-                }
+        let (Some(a), Some(b)) = (at::<R>(row, top), at::<LANES>(row, left)) else { break };
+        for r in 0..R {
+            for lane in 0..LANES {
+                sums[r][lane] = a[r].mul_add(b[lane], sums[r][lane]);
             }
         }
     }
@@ -112,12 +117,11 @@ fn project_rows<const R: usize>(rows: &[f64], stride: usize, basis: &[f64], out:
     for left in (0..stride).step_by(LANES) {
         let mut sums = [[0.0; LANES]; R];
         for (i, line) in basis.chunks_exact(stride).enumerate() {
-            if let Some(b) = line[left..].first_chunk::<LANES>() {
-                for r in 0..R {
-                    let a = rows[r * stride + i];
-                    for lane in 0..LANES {
-                        sums[r][lane] = a.mul_add(b[lane], sums[r][lane]);
-                    }
+            let Some(b) = at::<LANES>(line, left) else { break };
+            for r in 0..R {
+                let a = rows.get(r * stride + i).copied().unwrap_or(0.0);
+                for lane in 0..LANES {
+                    sums[r][lane] = a.mul_add(b[lane], sums[r][lane]);
                 }
             }
         }

@@ -76,9 +76,9 @@ impl Columns {
                 let (mut next, mut rows) = (starts.clone(), vec![0u32; stored.len()]);
                 let mut values = vec![0.0; stored.len()];
                 for row in 0..n {
-                    for place in x.indptr()[row]..x.indptr()[row + 1] {
-                        let j = x.indices()[place] as usize;
-                        let value = stored[place].f64();
+                    let range = x.indptr()[row]..x.indptr()[row + 1];
+                    for (&j, value) in x.indices()[range.clone()].iter().zip(&stored[range]) {
+                        let (j, value) = (j as usize, value.f64());
                         (rows[next[j]], values[next[j]]) = (row as u32, value * roots[row]);
                         if centred {
                             mean_x[j] += weights[row] * value / total;

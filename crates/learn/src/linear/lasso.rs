@@ -150,7 +150,7 @@ impl Lasso {
     /// let (x, y) = (Key::new(1).normal([30, 4], DType::F64), Key::new(2).normal([30], DType::F64));
     /// let path = Lasso::default().path(&x, &y, 100, 1e-3)?;
     /// assert_eq!((path.coefs.dims(), path.gaps.len()), (&[100, 4][..], 100));
-    /// assert!(path.coefs.select(0, 0).to_vec::<f64>().iter().all(|w| w.abs() < 1e-12));
+    /// assert!(path.coefs.narrow(0, 0, 1).to_vec::<f64>().iter().all(|w| w.abs() < 1e-12));
     /// # Ok::<(), tove_learn::LearnError>(())
     /// ```
     pub fn path(&self, x: impl Into<Rows>, y: &Tensor, count: usize, eps: f64) -> Result<NetPath> {

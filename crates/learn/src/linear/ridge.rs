@@ -31,6 +31,8 @@ pub enum RidgeSolver {
     Auto,
     /// The normal equations (XᵀX + αI) w = Xᵀy.
     Cholesky,
+    /// Singular values of a centred copy of X.
+    Svd,
     /// Iterations with products only.
     Lsqr,
 }
@@ -61,16 +63,12 @@ impl Fit for Ridge {
 
     fn fit_samples(&self, samples: &Samples) -> Result<FittedRidge> {
         let data = Data::several(samples);
-        let iterate = match self.solver {
-            RidgeSolver::Auto => prefers_iterations(data.x),
-            RidgeSolver::Cholesky => false,
-            RidgeSolver::Lsqr => true,
-        };
-        let solution = if iterate {
-            lsqr(&data, self.alpha, self.fit_intercept)?
-        } else {
-            let problem = Problem { alpha: self.alpha, centred: self.fit_intercept, tol: None, covariance: false };
-            problem.solve(&data)?
+        let problem = Problem { alpha: self.alpha, centred: self.fit_intercept, tol: None, covariance: false };
+        let solution = match self.solver {
+            RidgeSolver::Svd => problem.by_singular_values(&data)?,
+            RidgeSolver::Lsqr => lsqr(&data, self.alpha, self.fit_intercept)?,
+            RidgeSolver::Auto if prefers_iterations(data.x) => lsqr(&data, self.alpha, self.fit_intercept)?,
+            RidgeSolver::Auto | RidgeSolver::Cholesky => problem.solve(&data)?,
         };
         let several = samples.y().rank() == 2;
         FittedLinear::new(self.clone(), &solution, several, samples.x().dtype(), Summary::exact(), ())

@@ -14,6 +14,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use tove_optim::settings::Hyperparameters;
@@ -159,7 +160,9 @@ impl Fit for RidgeCv {
         let data = Data::several(samples);
         let spectrum = Spectrum::of(&data, self.fit_intercept)?;
         let coefficients = alphas.iter().map(|&alpha| spectrum.coefficients(alpha)).collect::<Result<Vec<_>>>()?;
-        let errors = leave_one_out(&data, &spectrum, &alphas, &coefficients, self.fit_intercept)?;
+        let (all, intercept) = (&coefficients, self.fit_intercept);
+        let left = LeaveOneOut { data: &data, spectrum: &spectrum, alphas: &alphas, coefficients: all, intercept };
+        let errors = left.errors()?;
         let best = (1..alphas.len()).fold(0, |best, place| if errors[place] < errors[best] { place } else { best });
         let solution = Solution {
             intercepts: spectrum.intercepts(&coefficients[best]),
@@ -174,55 +177,62 @@ impl Fit for RidgeCv {
     }
 }
 
-/// The mean over samples and outputs of w (y − ŷ)²/(1 − h)² for each penalty.
-fn leave_one_out(
-    data: &Data,
-    spectrum: &Spectrum,
-    alphas: &[f64],
-    coefficients: &[Vec<f64>],
+/// What the leave-one-out errors are made of.
+struct LeaveOneOut<'a> {
+    data: &'a Data<'a>,
+    spectrum: &'a Spectrum,
+    alphas: &'a [f64],
+    /// Coefficients (d, m) of each penalty.
+    coefficients: &'a [Vec<f64>],
     intercept: bool,
-) -> Result<Vec<f64>> {
-    let (n, d, m) = (data.len(), data.width(), data.outputs);
-    let tasks = n.div_ceil(ROWS);
-    let parts: Vec<Mutex<Result<Vec<f64>>>> = (0..tasks).map(|_| Mutex::new(Ok(Vec::new()))).collect();
-    parallel_for(tasks, &|task| {
-        let rows = task * ROWS..((task + 1) * ROWS).min(n);
-        let block = || -> Result<Vec<f64>> {
-            let mut centred = vec![0.0; rows.len() * d];
-            for (row, out) in rows.clone().zip(centred.chunks_exact_mut(d)) {
-                read_row(data.x, row, out)?;
-                out.iter_mut().zip(&spectrum.mean_x).for_each(|(x, mean)| *x -= mean);
-            }
-            let centred = Tensor::try_from_vec(centred, [rows.len(), d])?;
-            let squares = centred.try_matmul(&spectrum.vectors)?.to_f64_vec();
-            let squares: Vec<f64> = squares.iter().map(|z| z * z).collect();
-            let k = spectrum.values.len();
-            let mut sums = vec![0.0; alphas.len()];
-            for (place, &alpha) in alphas.iter().enumerate() {
-                let w = Tensor::try_from_vec(coefficients[place].clone(), [d, m])?;
-                let predicted = centred.try_matmul(&w)?.to_f64_vec();
-                let filter: Vec<f64> = spectrum.values.iter().map(|value| 1.0 / (value + alpha)).collect();
-                for (offset, row) in rows.clone().enumerate() {
-                    let weight = data.weights.as_ref().map_or(1.0, |weights| weights[row]);
-                    let spread: f64 =
-                        squares[offset * k..(offset + 1) * k].iter().zip(&filter).map(|(z, f)| z * f).sum();
-                    let base = if intercept { 1.0 / spectrum.weight } else { 0.0 };
-                    let rest = 1.0 - weight * (spread + base);
-                    for output in 0..m {
-                        let y = data.y[row * m + output] - spectrum.mean_y[output];
-                        let error = (y - predicted[offset * m + output]) / rest;
-                        sums[place] += weight * error * error;
-                    }
+}
+
+impl LeaveOneOut<'_> {
+    /// The mean over samples and outputs of w (y − ŷ)²/(1 − h)² for each penalty.
+    fn errors(&self) -> Result<Vec<f64>> {
+        let (n, m) = (self.data.len(), self.data.outputs);
+        let tasks = n.div_ceil(ROWS);
+        let parts: Vec<Mutex<Result<Vec<f64>>>> = (0..tasks).map(|_| Mutex::new(Ok(Vec::new()))).collect();
+        parallel_for(tasks, &|task| {
+            let sums = self.sums(task * ROWS..((task + 1) * ROWS).min(n));
+            *parts[task].lock().unwrap_or_else(PoisonError::into_inner) = sums;
+        });
+        let mut errors = vec![0.0; self.alphas.len()];
+        for part in parts {
+            let part = part.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+            errors.iter_mut().zip(&part).for_each(|(error, part)| *error += part / (n * m) as f64);
+        }
+        Ok(errors)
+    }
+
+    /// The squared errors of some rows, added up for each penalty.
+    fn sums(&self, rows: Range<usize>) -> Result<Vec<f64>> {
+        let (d, m, k) = (self.data.width(), self.data.outputs, self.spectrum.values.len());
+        let mut centred = vec![0.0; rows.len() * d];
+        for (row, out) in rows.clone().zip(centred.chunks_exact_mut(d)) {
+            read_row(self.data.x, row, out)?;
+            out.iter_mut().zip(&self.spectrum.mean_x).for_each(|(x, mean)| *x -= mean);
+        }
+        let centred = Tensor::try_from_vec(centred, [rows.len(), d])?;
+        let turned = centred.try_matmul(&self.spectrum.vectors)?.to_f64_vec();
+        let base = if self.intercept { 1.0 / self.spectrum.weight } else { 0.0 };
+        let mut sums = vec![0.0; self.alphas.len()];
+        for (place, &alpha) in self.alphas.iter().enumerate() {
+            let w = Tensor::try_from_vec(self.coefficients[place].clone(), [d, m])?;
+            let predicted = centred.try_matmul(&w)?.to_f64_vec();
+            let filter: Vec<f64> = self.spectrum.values.iter().map(|value| 1.0 / (value + alpha)).collect();
+            for (offset, row) in rows.clone().enumerate() {
+                let weight = self.data.weights.as_ref().map_or(1.0, |weights| weights[row]);
+                let z = &turned[offset * k..(offset + 1) * k];
+                let spread: f64 = z.iter().zip(&filter).map(|(z, f)| z * z * f).sum();
+                let rest = 1.0 - weight * (spread + base);
+                for output in 0..m {
+                    let y = self.data.y[row * m + output] - self.spectrum.mean_y[output];
+                    let error = (y - predicted[offset * m + output]) / rest;
+                    sums[place] += weight * error * error;
                 }
             }
-            Ok(sums)
-        };
-        *parts[task].lock().unwrap_or_else(PoisonError::into_inner) = block();
-    });
-    let mut errors = vec![0.0; alphas.len()];
-    for part in parts {
-        let part = part.into_inner().unwrap_or_else(PoisonError::into_inner)?;
-        errors.iter_mut().zip(&part).for_each(|(error, part)| *error += part / (n * m) as f64);
+        }
+        Ok(sums)
     }
-    Ok(errors)
 }

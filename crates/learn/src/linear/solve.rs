@@ -48,7 +48,7 @@ impl Problem {
     /// Solves for the samples.
     pub(super) fn solve(&self, data: &Data) -> Result<Solution> {
         if data.len() < data.width() {
-            return self.wide(data);
+            return self.by_singular_values(data);
         }
         let moments = Moments::of(data, self.centred)?;
         self.tall(data, &moments)
@@ -134,8 +134,8 @@ impl Problem {
         self.tol.unwrap_or(if single { 4.0 * f64::from(f32::EPSILON) } else { size * f64::EPSILON })
     }
 
-    /// By singular values of the centred matrix, for fewer samples than features.
-    fn wide(&self, data: &Data) -> Result<Solution> {
+    /// By singular values of a centred copy: for fewer samples than features, or on request.
+    pub(super) fn by_singular_values(&self, data: &Data) -> Result<Solution> {
         let centred = Centred::of(data, self.centred)?;
         let parts = svd(&centred.x)?;
         let values = parts.s.to_f64_vec();
