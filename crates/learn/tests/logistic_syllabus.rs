@@ -40,7 +40,7 @@ fn f11_one_hot_codes_go_round_and_lie_sqrt_two_apart() {
         assert_eq!((a.iter().sum::<f64>(), a.iter().filter(|&&v| v == 1.0).count()), (1.0, 1));
         for (b, &yb) in rows.iter().zip(&y.to_vec::<i64>()) {
             let distance = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-            assert!((distance - if ya == yb { 0.0 } else { 1.41421356 }).abs() < 1e-8);
+            assert!((distance - if ya == yb { 0.0 } else { std::f64::consts::SQRT_2 }).abs() < 1e-8);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The Hessian of the mean loss: blocks Xᵀ diag(s) X / n with s = p_a (1{a = b} − p_b), or σ(1 − σ) for two classes.
 
-use super::kernels::Wide;
 use tove_tensor::kernels::math::Float;
 use tove_tensor::{Element, Tensor, TryOps};
 
+use super::kernels::Wide;
 use super::problem::{Data, Problem};
 use crate::Result;
 

@@ -55,7 +55,7 @@ impl<T: Float> Block<'_, T> {
     #[inline(always)]
     fn some<const L: usize, const R: usize, const K: usize>(self, first: usize, z: &mut [T], at: Layout) {
         let d = self.d;
-        let n = if d == 0 { 0 } else { self.x.len() / d };
+        let n = self.x.len().checked_div(d).unwrap_or(0);
         let w: [&[T]; K] = std::array::from_fn(|k| &self.w[(first + k) * d..][..d]);
         let mut row = 0;
         while row + R <= n {

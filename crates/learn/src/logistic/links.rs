@@ -1,7 +1,11 @@
 //! From scores to losses, residuals and curvature, for a block of samples stored output after output.
 
-use super::kernels::Wide;
+// Loops over samples and outputs index several arrays with one counter; iterators would hide which.
+#![allow(clippy::needless_range_loop)]
+
 use tove_tensor::kernels::math::Float;
+
+use super::kernels::Wide;
 
 /// The targets and weights of a block.
 #[derive(Clone, Copy)]
@@ -91,7 +95,7 @@ pub(super) fn normalise<T: Float>(z: &mut [T], stride: usize, outputs: usize, ro
     }
     for output in z.chunks_mut(stride).take(outputs) {
         for (z, &total) in output.iter_mut().zip(&total[..rows]) {
-            *z = *z / total;
+            *z /= total;
         }
     }
     for (most, &total) in most[..rows].iter_mut().zip(&total[..rows]) {

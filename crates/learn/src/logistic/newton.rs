@@ -5,10 +5,10 @@
 //! change when all outputs are shifted alike, and constant or doubled columns are not told apart. A ridge far below the
 //! curvature picks the smallest step.
 
-use super::kernels::Wide;
 use tove_tensor::kernels::math::Float;
 use tove_tensor::{Element, Tensor, TryLinalg};
 
+use super::kernels::Wide;
 use super::objective::{Limits, Objective, Outcome, dot, largest};
 use super::precondition::Preconditioner;
 use crate::Result;
@@ -66,6 +66,7 @@ pub(super) fn minimise<T: Float + Element>(
 }
 
 /// H⁻¹ g by Cholesky with the smallest ridge that works, after scaling to a diagonal of ones.
+#[allow(clippy::needless_range_loop)] // rows and columns by their places
 fn solve(mut hessian: Vec<f64>, gradient: &[f64]) -> Result<Vec<f64>> {
     let size = gradient.len();
     let most = (0..size).fold(f64::MIN_POSITIVE, |most: f64, i| most.max(hessian[i * size + i]));
@@ -93,6 +94,7 @@ fn solve(mut hessian: Vec<f64>, gradient: &[f64]) -> Result<Vec<f64>> {
 }
 
 /// The minimiser of g·(v − w) + (v − w)ᵀH(v − w)/2 + λ₁‖v‖₁, to `tolerance` in the subgradient.
+#[allow(clippy::needless_range_loop)] // coordinates by their places
 fn proximal<T: Float + Element>(
     objective: &Objective<'_, '_, T>,
     hessian: &[f64],
@@ -174,6 +176,7 @@ pub(super) fn minimise_by_products<T: Float + Element>(
 }
 
 /// An approximate −H⁻¹ g.
+#[allow(clippy::needless_range_loop)] // parameters by their places
 fn conjugate<T: Float + Element>(
     objective: &Objective<'_, '_, T>,
     model: &Preconditioner,

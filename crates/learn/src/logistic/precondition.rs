@@ -5,10 +5,10 @@
 //! inverted once. Some thousand rows, evenly spaced, describe it well enough; wide or sparse rows have their columns' squares
 //! only.
 
-use super::kernels::Wide;
 use tove_tensor::kernels::math::Float;
 use tove_tensor::{Element, Tensor, TryLinalg, TryOps};
 
+use super::kernels::Wide;
 use super::problem::{Data, Problem};
 use crate::Result;
 
@@ -74,6 +74,7 @@ impl Preconditioner {
 }
 
 /// The inverse of c·G with its diagonal replaced, scaled to a diagonal of ones in between; none if it is singular.
+#[allow(clippy::needless_range_loop)] // rows and columns by their places
 fn inverse(mut gram: Vec<f64>, curvature: f64, diagonal: &[f64]) -> Result<Option<Tensor>> {
     let p = diagonal.len();
     let scale: Vec<f64> = diagonal.iter().map(|value| 1.0 / value.sqrt()).collect();

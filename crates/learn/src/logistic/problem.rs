@@ -4,6 +4,9 @@
 //! columns and one more for the intercept, which stands last. The loss is the weighted mean of the samples' losses. X is read
 //! where it lies: each block of rows goes through the cache once, scores, residuals and gradient together.
 
+// Loops over samples and outputs index several arrays with one counter; iterators would hide which.
+#![allow(clippy::needless_range_loop)]
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tove_tensor::Element;

@@ -6,10 +6,10 @@
 
 use std::collections::VecDeque;
 
-use super::kernels::Wide;
 use tove_tensor::Element;
 use tove_tensor::kernels::math::Float;
 
+use super::kernels::Wide;
 use super::objective::{Limits, Objective, Outcome, dot, largest};
 use super::precondition::Preconditioner;
 use crate::Result;
@@ -139,7 +139,8 @@ fn search<T: Float + Element>(
             if smooth { t * start } else { w.iter().zip(&point.w).zip(slope).map(|((a, b), g)| (a - b) * g).sum() };
         let now = dot(&gradient, direction);
         let trial = Point { w, gradient, value };
-        if !(value <= point.value + DECREASE * promised + slack) {
+        let lower = value <= point.value + DECREASE * promised + slack; // false for NaN too
+        if !lower {
             high = t;
             // The minimiser of the parabola through value and slope at 0 and the value at t, kept away from the ends.
             let parabola = -0.5 * start * t * t / (value - point.value - start * t);

@@ -187,6 +187,9 @@ pub(super) fn linear(states: &mut [State], classes: &[i64], dtype: DType) -> Res
     Linear::from_parameters(&parameters, width, classes, dtype)
 }
 
+/// A state with what became of it.
+type Slot<'a, R> = Mutex<(&'a mut State, Option<Result<R>>)>;
+
 /// Problems of one class against the rest.
 pub(super) struct Job<'a> {
     pub(super) plan: &'a Plan,
@@ -202,8 +205,7 @@ impl Job<'_> {
         states: &mut [State],
         body: impl Fn(&Plan, &mut State, &[f64], usize) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
-        let slots: Vec<Mutex<(&mut State, Option<Result<R>>)>> =
-            states.iter_mut().map(|state| Mutex::new((state, None))).collect();
+        let slots: Vec<Slot<'_, R>> = states.iter_mut().map(|state| Mutex::new((state, None))).collect();
         parallel_for(slots.len(), &|output| {
             let positive = if self.classes == 2 { 1 } else { output };
             let y: Vec<f64> = self.codes.iter().map(|&code| if code == positive { 1.0 } else { -1.0 }).collect();

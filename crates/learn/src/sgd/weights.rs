@@ -38,6 +38,7 @@ impl Weights {
     }
 
     #[inline(always)]
+    #[allow(clippy::needless_range_loop)] // lanes by their places
     pub(super) fn dot<T: Float>(&self, row: Row<'_, T>) -> f64 {
         let sum = match row {
             Row::Dense(x) => {
