@@ -48,9 +48,10 @@ fn g4_reports_label_over_and_underfitting_and_width_helps_or_hurts() {
         let (stiff, wild) = (label(1), label(15));
         assert_eq!(stiff.fitness, Fitness::Underfitted, "{stiff}");
         assert_eq!(wild.fitness, Fitness::Overfitted, "{wild}");
-        assert_eq!(label(3).fitness, Fitness::Fitted);
+        let right = label(3);
+        assert_eq!(right.fitness, Fitness::Fitted, "{right}");
         assert!(wild.train < 0.5 * stiff.train && wild.left_out > 2.0 * wild.train); // low, then high
-        assert!(stiff.train > 0.25 && stiff.left_out > 0.25); // both high; the noise alone is 0.09
+        assert!(stiff.train > 2.0 * right.train && stiff.left_out > 2.0 * right.left_out); // both high
     }
     // More data shrinks the gap of the overfit.
     let train = Train::new(&cubic(1250, 15, 7));

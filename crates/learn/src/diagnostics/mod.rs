@@ -4,10 +4,10 @@
 //! |---|---|
 //! | [`check_iid`] | do the samples come from one distribution, independently? |
 //! | [`sampling_bias`] | do they come from the distribution that is meant? |
-//! | [`duplicates`] | are there equal rows within or across sets? |
+//! | [`duplicates()`] | are there equal rows within or across sets? |
 //! | [`diagnose_fit`] | too simple, too flexible, or right? |
-//! | [`risk`], [`generalisation_gap`] | how large is the error, and how optimistic is the training error? |
-//! | [`bias_variance`] | what is the error made of? |
+//! | [`risk()`], [`generalisation_gap`] | how large is the error, and how optimistic is the training error? |
+//! | [`bias_variance()`] | what is the error made of? |
 
 mod bias_variance;
 mod duplicates;

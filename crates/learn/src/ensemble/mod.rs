@@ -3,7 +3,7 @@
 //! The mean squared error of the average of k models with errors eᵢ is (1/k) E e² + ((k − 1)/k) E eᵢeⱼ: a k-th of one model's
 //! for independent errors, all of it for equal ones, and in between for errors of positive correlation. So models are made to
 //! differ: by bootstrap samples ([`BaggingRegressor`], [`BaggingClassifier`]), or by being of different kinds
-//! ([`VotingRegressor`], [`VotingClassifier`]). [`average`], [`average_probabilities`] and [`vote`] join models of any kind.
+//! ([`VotingRegressor`], [`VotingClassifier`]). [`average()`], [`average_probabilities`] and [`vote`] join models of any kind.
 //!
 //! ```
 //! use tove_learn::ensemble::BaggingRegressor;
