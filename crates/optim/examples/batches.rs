@@ -1,4 +1,4 @@
-//! Prints how samples are shuffled and cut into batches: `cargo run --example batches -- SAMPLES SIZE EPOCHS SEED`.
+//! Prints how samples are shuffled and cut into batches: `cargo run -p tove-optim --example batches -- SAMPLES SIZE EPOCHS SEED`.
 
 use tove_optim::Batches;
 

@@ -1,7 +1,7 @@
 //! Prints a function's program beside its reverse program, then its graph in DOT.
 //!
 //! ```text
-//! cargo run --example computation_graph | sed -n '/^digraph/,$p' | dot -Tsvg > graph.svg
+//! cargo run -p tove --example computation_graph | sed -n '/^digraph/,$p' | dot -Tsvg > graph.svg
 //! ```
 
 use tove::prelude::*;

@@ -1,6 +1,6 @@
 //! The engine at work: derivatives of a small function in both modes with the recorded program, then a small net fitted.
 //!
-//! `cargo run --release --example engine` takes about a second. It asserts what it shows.
+//! `cargo run --release -p tove --example engine` takes about a second. It asserts what it shows.
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! Checks a derivative against differences, and shows what differences cost.
 //!
 //! ```text
-//! cargo run --example gradient_check
+//! cargo run -p tove --example gradient_check
 //! ```
 //!
 //! A gradient of P parameters takes P + 1 evaluations by forward differences and 2P by central ones, against one forward
