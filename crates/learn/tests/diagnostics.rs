@@ -54,7 +54,7 @@ fn independent(n: usize, seed: u64) -> (Vec<f64>, Vec<i64>) {
 }
 
 fn samples(x: Vec<f64>, y: &[i64]) -> Samples {
-    Samples::new(&Tensor::from_vec(x, [y.len(), 3]), &Tensor::from_slice(y)).unwrap()
+    Samples::new(Tensor::from_vec(x, [y.len(), 3]), &Tensor::from_slice(y)).unwrap()
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn g2_drift_and_dependence_are_flagged_and_independent_samples_are_not() {
         (0..n).for_each(|row| x[3 * row] += 0.6);
         let (reference, _) = independent(n, 9000 + seed);
         let biased = samples(x, &y);
-        let report = sampling_bias(biased.x(), &Tensor::from_vec(reference, [n, 3]), alpha).unwrap();
+        let report = sampling_bias(biased.x(), Tensor::from_vec(reference, [n, 3]), alpha).unwrap();
         let only = report.columns.len() == 1 && report.columns[0].column == Some(0);
         found[3] += usize::from(only && check_iid(&biased, alpha).unwrap().drift.is_empty());
     }
@@ -98,7 +98,7 @@ fn g2_drift_and_dependence_are_flagged_and_independent_samples_are_not() {
     let biased = (0..300).filter(|&seed| {
         let (a, b) = (independent(n, 2 * seed).0, independent(n, 2 * seed + 1).0);
         let table = |numbers: Vec<f64>| Tensor::from_vec(numbers, [n, 3]);
-        !sampling_bias(&table(a), &table(b), alpha).unwrap().columns.is_empty()
+        !sampling_bias(table(a), table(b), alpha).unwrap().columns.is_empty()
     });
     assert!(biased.count() as f64 / 300.0 <= 0.05 + 3.0 * (0.05f64 * 0.95 / 300.0).sqrt());
     let (x, y) = independent(n, 0);
@@ -327,7 +327,7 @@ fn g13_noise_bias_and_variance_sum_to_the_error() {
     let draw = |key: Key| {
         let noise = key.normal([40], DType::F64).to_f64_vec();
         let y: Vec<f64> = places.iter().zip(&noise).map(|(x, e)| (2.5 * x).sin() + 0.3 * e).collect();
-        Samples::new(&Tensor::from_vec(places.clone(), [40, 1]), &Tensor::from_slice(&y))
+        Samples::new(Tensor::from_vec(places.clone(), [40, 1]), &Tensor::from_slice(&y))
     };
     let noise = |key: Key| key.normal([21], DType::F64).to_f64_vec().iter().map(|e| 0.3 * e).collect();
     let experiment = Experiment { points: &table, truth: &truth, noise_variance: 0.09, draw: &draw, noise: &noise };

@@ -48,7 +48,7 @@ fn lasso_and_elastic_net_like_scikit_learn_in_both_modes_dense_and_sparse() {
                 let net = net.tol(1e-14).max_iter(1_000_000);
                 for sparse in [false, true] {
                     let model =
-                        if sparse { net.fit(&Csr::from_dense(&x).unwrap(), &y) } else { net.fit(&x, &y) }.unwrap();
+                        if sparse { net.fit(Csr::from_dense(&x).unwrap(), &y) } else { net.fit(&x, &y) }.unwrap();
                     let found = model.coef().to_f64_vec();
                     let value = objective(&x, &y, &found, model.intercept().item::<f64>(), alpha, ratio);
                     println!(
@@ -209,7 +209,7 @@ fn bayesian_ridge_like_scikit_learn() {
         assert_close(&model.coef().to_f64_vec(), &numbers(&wanted["coef"]), 1e-7);
         assert_close(&model.sigma().to_f64_vec(), &numbers(&wanted["sigma"]), 1e-6);
         assert_close(&[model.log_evidence()], &[value("score")], 1e-6);
-        let (mean, std) = model.predict_with_std(&x.narrow(0, 0, 5)).unwrap();
+        let (mean, std) = model.predict_with_std(x.narrow(0, 0, 5)).unwrap();
         assert_close(&mean.to_f64_vec(), &numbers(&wanted["mean"]), 1e-7);
         assert_close(&std.to_f64_vec(), &numbers(&wanted["std"]), 1e-7);
         let default = BayesianRidge::default().fit(&x, &y).unwrap();
@@ -248,7 +248,7 @@ fn wide_sparse_lasso_is_not_centred_in_memory_and_agrees_with_dense() {
     let y = &(&x.narrow(1, 0, 1).reshape([n]) * 2.0) + &(&Key::new(8).normal([n], DType::F64) * 0.1);
     let lasso = Lasso::default().alpha(0.02).tol(1e-12).max_iter(100_000);
     let dense = lasso.fit(&x, &y).unwrap();
-    let sparse = lasso.fit(&Csr::from_dense(&x).unwrap(), &y).unwrap();
+    let sparse = lasso.fit(Csr::from_dense(&x).unwrap(), &y).unwrap();
     assert_close(&sparse.coef().to_f64_vec(), &dense.coef().to_f64_vec(), 1e-6);
     let zeros = dense.coef().to_f64_vec().iter().filter(|&&w| w == 0.0).count();
     assert!(zeros > d / 2, "{zeros}");

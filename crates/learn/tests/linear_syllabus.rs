@@ -251,7 +251,7 @@ fn f9_polynomial_regression_like_polyfit() {
         assert_close(&found, &numbers(&case["polyfit"][degree.to_string()]), 1e-8);
         let mean_square = |a: &Tensor, b: &Tensor| (a - b).square().mean().item::<f64>();
         training.push(mean_square(&model.predict(&features).unwrap(), &y));
-        let guess = model.predict(&powers.transform(&between).unwrap()).unwrap();
+        let guess = model.predict(powers.transform(&between).unwrap()).unwrap();
         testing.push(mean_square(&guess, &Tensor::from_slice(&truth)));
     }
     assert!(training.windows(2).all(|two| two[1] <= two[0] * (1.0 + 1e-12)), "{training:?}");
@@ -281,7 +281,7 @@ fn polynomial_features_like_scikit_learn() {
         assert_eq!(again.len(), wanted.len());
     }
     assert!(PolynomialFeatures::default().degree(0).include_bias(false).fit(&x).is_err());
-    assert!(PolynomialFeatures::default().degree(30).fit(&normal(1, &[2, 40])).is_err());
+    assert!(PolynomialFeatures::default().degree(30).fit(normal(1, &[2, 40])).is_err());
 }
 
 /// Softmax regression by L-BFGS on the mean cross-entropy; its accuracy on the data.
@@ -368,7 +368,7 @@ fn f29_a_linear_score_cannot_express_an_interaction() {
     for j in 0..5 {
         let mut doubled = x.to_f64_vec();
         doubled.iter_mut().skip(j).step_by(5).for_each(|x| *x *= 2.0);
-        let after = model.predict(&Tensor::from_vec(doubled, [25, 5])).unwrap().to_f64_vec();
+        let after = model.predict(Tensor::from_vec(doubled, [25, 5])).unwrap().to_f64_vec();
         let shifts: Vec<f64> = after.iter().zip(&before).map(|(after, before)| after - before).collect();
         let w = model.coef().at::<f64>(&[j]);
         let wanted: Vec<f64> = x.narrow(1, j, 1).to_f64_vec().iter().map(|x| w * x).collect();
@@ -435,7 +435,7 @@ fn a_fit_to_hilbert_like_columns_warns_and_ridge_calms_it() {
     assert!(plain > 100.0 * calm, "{plain:e} against {calm:e}");
     let report = tove_tensor::linalg::Conditioning::of(&x).unwrap();
     assert!(plain / change.norm(2.0).item::<f64>() <= report.sensitivity(0.0) * 1.01);
-    let quiet = least.fit(&normal(42, &[20, 8]), &y).unwrap();
+    let quiet = least.fit(normal(42, &[20, 8]), &y).unwrap();
     assert!(quiet.summary().warnings.is_empty());
 }
 

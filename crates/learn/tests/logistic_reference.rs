@@ -123,7 +123,7 @@ fn wide_sparse_rows_agree() {
     );
     let first = csr.take(&(0..20).collect::<Vec<_>>()).unwrap();
     assert_close(&model.predict_proba(&first).unwrap().to_f64_vec(), &list("proba"), 1e-6);
-    let dense = exact().tol(1e-9).fit(&csr.to_dense().unwrap(), &y).unwrap();
+    let dense = exact().tol(1e-9).fit(csr.to_dense().unwrap(), &y).unwrap();
     assert_close(&dense.coef().to_f64_vec(), &model.coef().to_f64_vec(), 1e-6);
     let lasso = LogisticRegression::default().penalty(Penalty::L1).max_iter(1000).fit(&csr, &y).unwrap();
     assert!(lasso.summary().converged);

@@ -128,8 +128,8 @@ fn f16_softmax_regression_is_scikit_learn_s_and_the_augmented_form_is_the_same()
     let labels = y.index_select(0, &Tensor::arange(50, 150));
     let settings = SoftmaxRegression::default().penalty(Penalty::None).tol(1e-11);
     let (bias, ones) =
-        (settings.fit(&two, &labels), settings.clone().fit_intercept(false).fit(&with_ones(&two), &labels));
-    let (a, b) = (bias.unwrap().predict_proba(&two).unwrap(), ones.unwrap().predict_proba(&with_ones(&two)).unwrap());
+        (settings.fit(&two, &labels), settings.clone().fit_intercept(false).fit(with_ones(&two), &labels));
+    let (a, b) = (bias.unwrap().predict_proba(&two).unwrap(), ones.unwrap().predict_proba(with_ones(&two)).unwrap());
     assert!(error(&a.to_f64_vec(), &b.to_f64_vec()) < 1e-8);
 }
 
@@ -227,7 +227,7 @@ fn f21_the_gradient_is_the_mean_of_residuals_times_inputs() {
     let (x, y, _) = overlapping();
     let w = Tensor::from([0.3, -0.8, 0.1]);
     let mean = |w: &Tensor| logistic_nll(w, &x, &y).unwrap() / 400.0;
-    gradcheck(|inputs: &[Tensor]| mean(&inputs[0]), &[w.clone()]).unwrap();
+    gradcheck(|inputs: &[Tensor]| mean(&inputs[0]), std::slice::from_ref(&w)).unwrap();
     let (_, automatic) = value_and_grad(mean)(&w);
     let formula = logistic_gradient(&w, &x, &y).unwrap();
     assert!(error(&formula.to_f64_vec(), &automatic.to_f64_vec()) < 1e-12);
@@ -329,7 +329,7 @@ fn f24_separable_classes_diverge_without_a_penalty_and_are_told() {
     assert_close(&newton.coef().to_f64_vec(), &lbfgs.coef().to_f64_vec(), 1e-8);
     // Three classes as well.
     let (x, y) = data("wine");
-    let model = LogisticRegression::default().penalty(Penalty::None).fit(&standardised(&x), &y).unwrap();
+    let model = LogisticRegression::default().penalty(Penalty::None).fit(standardised(&x), &y).unwrap();
     assert!(model.summary().warnings.iter().any(|text| text.contains("separates the classes perfectly")));
 }
 

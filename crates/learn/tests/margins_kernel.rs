@@ -158,7 +158,7 @@ fn f28_kernels_and_kernel_ridge() {
         let kind = [KernelKind::Linear, KernelKind::Poly, KernelKind::Rbf, KernelKind::Sigmoid][kind];
         let settings = KernelRidge::default().alpha(2.0).degree(2).kernel(kind).gamma(case["gamma"].as_f64());
         let model = settings.coef0(case["coef0"].as_f64().unwrap()).fit(&x, &y).unwrap();
-        let predicted = model.predict(&x.narrow(0, 0, 40)).unwrap();
+        let predicted = model.predict(x.narrow(0, 0, 40)).unwrap();
         assert_close(&predicted.to_f64_vec(), &numbers(&case["predict"]), 1e-6);
     }
     // Positive semidefinite, where they must be; tanh need not be.

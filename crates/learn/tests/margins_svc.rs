@@ -89,7 +89,7 @@ fn classification_is_that_of_scikit_learn() {
         let model = fit(&svc);
         let what = format!("{} {} {} {}", case["set"], case["kernel"], case["parameters"], case["tol"]);
         let tight = svc.tol < 1e-6;
-        let decision = model.decision_function(&some(&x)).unwrap().to_f64_vec();
+        let decision = model.decision_function(some(&x)).unwrap().to_f64_vec();
         // At the default tolerance both sides stop within tol of the optimum, on different paths.
         let expected = numbers(&case["decision"]);
         if case["kernel"] == "sigmoid" {
@@ -102,7 +102,7 @@ fn classification_is_that_of_scikit_learn() {
         let gap = if tight { largest_gap(&decision, &expected) } else { error(&decision, &expected) };
         assert!(gap < if tight { 1e-6 } else { 2e-3 }, "{what}: decision values differ by {gap:e}");
         let ovr = fit(&svc.clone().decision_function_shape(DecisionShape::Ovr));
-        let scores = ovr.decision_function(&some(&x)).unwrap().to_f64_vec();
+        let scores = ovr.decision_function(some(&x)).unwrap().to_f64_vec();
         assert!(error(&scores, &numbers(&case["ovr"])) < 2e-3, "{what}: scores of classes");
         assert!(model.summary().converged, "{what}");
         if tight {
@@ -165,7 +165,7 @@ fn regression_is_that_of_scikit_learn() {
             true => svr.fit_weighted(&x, &y, &weights(442)).unwrap(),
             false => svr.fit(&x, &y).unwrap(),
         };
-        let predicted = model.predict(&x.narrow(0, 0, 60)).unwrap().to_f64_vec();
+        let predicted = model.predict(x.narrow(0, 0, 60)).unwrap().to_f64_vec();
         let gap = largest_gap(&predicted, &numbers(&case["predict"]));
         assert!(gap < 1e-6, "{} {}: {gap:e}", case["kernel"], p);
         let support: Vec<f64> = model.support().iter().map(|&place| place as f64).collect();

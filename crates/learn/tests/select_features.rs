@@ -50,14 +50,14 @@ fn scalers_give_the_numbers_of_sklearn() {
             let there = fitted.transform(&x).unwrap();
             same(&there, &f[wanted][scaler.name()], 1e-12);
             same(&fitted.inverse_transform(&there).unwrap(), &f[input], 1e-12);
-            let single = fitted.transform(&x.to_dtype(DType::F32)).unwrap();
+            let single = fitted.transform(x.to_dtype(DType::F32)).unwrap();
             assert_eq!(single.dtype(), DType::F32);
             same(&single, &f[wanted][scaler.name()], 1e-5);
         }
     }
     let ranged = MinMaxScaler::default().low(-1.0).high(2.0).clip(true);
     let x = table(&f["x"]);
-    same(&ranged.fit(&x.narrow(0, 0, 6)).unwrap().transform(&x).unwrap(), &f["range"], 1e-12);
+    same(&ranged.fit(x.narrow(0, 0, 6)).unwrap().transform(&x).unwrap(), &f["range"], 1e-12);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn weights_of_the_standard_scaler_are_those_of_sklearn_and_copies() {
     assert_close(fitted.scale(), &common::numbers(&f["weighted"]["scale"]), 1e-12);
     let copies: Vec<usize> =
         weights.to_f64_vec().iter().enumerate().flat_map(|(i, &w)| std::iter::repeat_n(i, w as usize)).collect();
-    let repeated = StandardScaler::default().fit(&Rows::from(&x).take(&copies).unwrap()).unwrap();
+    let repeated = StandardScaler::default().fit(Rows::from(&x).take(&copies).unwrap()).unwrap();
     assert_close(fitted.scale(), repeated.scale(), 1e-12);
 }
 
@@ -206,7 +206,7 @@ fn every_transformer_comes_back_with_the_same_bits() {
             "{}",
             entry.name
         );
-        let error = fitted.transform(&x.narrow(1, 0, 3)).unwrap_err().to_string();
+        let error = fitted.transform(x.narrow(1, 0, 3)).unwrap_err().to_string();
         assert!(error.contains("was fitted on 4 features, and these rows have 3"), "{error}");
         let whole = fitted.record().into_container();
         for name in whole.tensors.keys() {

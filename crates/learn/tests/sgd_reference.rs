@@ -37,14 +37,14 @@ fn steps_in_a_given_order_are_scikit_learn_s() {
             assert_close(&found[..proba.len()], &proba, 1e-8);
         }
         // Rounding to single precision changes the path of such large steps, not how good it is.
-        let single = settings.fit(&x.to_dtype(DType::F32), &y).unwrap();
+        let single = settings.fit(x.to_dtype(DType::F32), &y).unwrap();
         assert_eq!(single.coef().dtype(), DType::F32);
         assert!(single.score(&x, &y).unwrap().value > model.score(&x, &y).unwrap().value - 0.05);
     }
     for name in ["iris", "breast_cancer"] {
         let (x, y) = data(name);
         let settings = Perceptron::default().shuffle(false).tol(None).max_iter(5);
-        let model = settings.fit(&standardised(&x), &y).unwrap();
+        let model = settings.fit(standardised(&x), &y).unwrap();
         let wanted = &expected[format!("perceptron_{name}")];
         assert_close(&model.coef().to_f64_vec(), &numbers(&wanted["coef"]), 1e-8);
         assert_close(&model.intercept().to_f64_vec(), &numbers(&wanted["intercept"]), 1e-8);
@@ -95,7 +95,7 @@ fn pieces_in_order_are_one_epoch_and_unknown_classes_are_refused() {
     assert_eq!(pieces.classes(), [0, 1, 2]);
     let strange = Samples::new(&x, &(&y + 5.0).to_dtype(DType::I64)).unwrap();
     assert!(learner.learn(&strange).unwrap_err().to_string().contains("class 5"));
-    let narrow = Samples::new(&x.narrow(1, 0, 2), &y).unwrap();
+    let narrow = Samples::new(x.narrow(1, 0, 2), &y).unwrap();
     assert!(learner.learn(&narrow).is_err());
     assert!(settings.learner(&[1]).is_err());
 
@@ -104,8 +104,8 @@ fn pieces_in_order_are_one_epoch_and_unknown_classes_are_refused() {
     let settings = SgdRegressor::default().loss(RegressionLoss::Huber);
     let mut learner = settings.learner(&[]).unwrap();
     assert!(learner.model().is_err());
-    (0..20).for_each(|_| learner.learn(&Samples::new(&standardised(&x), &y).unwrap()).unwrap());
-    assert!(learner.model().unwrap().score(&standardised(&x), &y).unwrap().value > 0.4);
+    (0..20).for_each(|_| learner.learn(&Samples::new(standardised(&x), &y).unwrap()).unwrap());
+    assert!(learner.model().unwrap().score(standardised(&x), &y).unwrap().value > 0.4);
 }
 
 #[test]
@@ -121,12 +121,12 @@ fn early_stopping_schedules_and_sparse_rows_work() {
     let holes = x.relu();
     let settings = SgdClassifier::default().penalty(Penalty::Elasticnet).average(true);
     let (dense, sparse) =
-        (settings.fit(&holes, &y).unwrap(), settings.fit(&Csr::from_dense(&holes).unwrap(), &y).unwrap());
+        (settings.fit(&holes, &y).unwrap(), settings.fit(Csr::from_dense(&holes).unwrap(), &y).unwrap());
     assert_close(&sparse.coef().to_f64_vec(), &dense.coef().to_f64_vec(), 0.3); // l1 is charged where a row has entries
     let rest = OneVsRest::new(Perceptron::default());
     let (x, y) = data("wine");
-    let model = rest.fit(&standardised(&x), &y).unwrap();
-    assert!(model.score(&standardised(&x), &y).unwrap().value > 0.97);
+    let model = rest.fit(standardised(&x), &y).unwrap();
+    assert!(model.score(standardised(&x), &y).unwrap().value > 0.97);
     assert!(OneVsRest::new(SgdRegressor::default()).fit(&x, &y).is_err());
 }
 

@@ -34,7 +34,7 @@ fn cubic(n: usize, degree: usize, seed: u64) -> Samples {
     let noise = key.fold(1).normal([n], DType::F64).to_f64_vec();
     let y: Vec<f64> = x.iter().zip(&noise).map(|(x, e)| 4.0 * x * x * x - 2.0 * x + 0.5 + 0.3 * e).collect();
     let rows = x.iter().flat_map(|x| (1..=degree).map(move |k| (k as f64 * x.acos()).cos())).collect();
-    Samples::new(&Tensor::from_vec(rows, [n, degree]), &Tensor::from_slice(&y)).unwrap()
+    Samples::new(Tensor::from_vec(rows, [n, degree]), &Tensor::from_slice(&y)).unwrap()
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn regularised(name: &str, train: &TensorDataset, valid: &TensorDataset, seed: u
             let mut loss = Task::loss(&Classification::new(), net, batch, pass)?;
             for layer in net.layers.iter().filter(|_| pass.is_training()) {
                 let size = if power == 2 { &layer.weight * &layer.weight } else { layer.weight.abs() };
-                loss = loss + size.sum() * strength;
+                loss += size.sum() * strength;
             }
             Ok(loss)
         }

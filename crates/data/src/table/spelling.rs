@@ -5,7 +5,9 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>)
     // Hostile files may have names of any length; nobody misspells a page.
     let measured = candidates.filter(|candidate| candidate.len() <= 200);
     let best = measured.map(|candidate| (edits(&name.to_lowercase(), &candidate.to_lowercase()), candidate)).min()?;
-    let allowed = (name.chars().count() / 3).max(1);
+    // Two neighbours in the wrong order are two replacements.
+    let length = name.chars().count();
+    let allowed = (length / 3).max(if length < 4 { 1 } else { 2 });
     (best.0 <= allowed && name.len() <= 200).then(|| best.1.to_owned())
 }
 
@@ -35,6 +37,7 @@ mod tests {
         let found = |name| nearest(name, names.into_iter());
         assert_eq!(found("Age").as_deref(), Some("age"));
         assert_eq!(found("embraked").as_deref(), Some("embarked"));
+        assert_eq!(found("fear").as_deref(), Some("fare"));
         assert_eq!(found("price"), None);
     }
 }

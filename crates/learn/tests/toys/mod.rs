@@ -196,5 +196,5 @@ pub fn cubic(n: usize, seed: u64) -> Samples {
     let x: Vec<f64> = key.fold(0).uniform([n], DType::F64).to_f64_vec().iter().map(|u| 2.0 * u - 1.0).collect();
     let noise = key.fold(1).normal([n], DType::F64).to_f64_vec();
     let y: Vec<f64> = x.iter().zip(&noise).map(|(x, e)| 4.0 * x * x * x - 2.0 * x + 0.5 + 0.3 * e).collect();
-    Samples::new(&Tensor::from_vec(x, [n, 1]), &Tensor::from_slice(&y)).unwrap()
+    Samples::new(Tensor::from_vec(x, [n, 1]), &Tensor::from_slice(&y)).unwrap()
 }

@@ -27,6 +27,6 @@ mod scores;
 
 pub use candidates::{Candidate, usual_candidates};
 pub use error::{Result, TabularError};
-pub use model::{Predictions, TabularModel};
+pub use model::{ColumnCounts, Predictions, TabularModel};
 pub use plan::{Event, Outcome, Plan, Tried};
 pub use scores::{NamedScore, scores_of};

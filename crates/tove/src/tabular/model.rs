@@ -14,6 +14,9 @@ use crate::estimators;
 
 const KIND: &str = "TabularModel";
 
+/// Columns with a number of rows each.
+pub type ColumnCounts = Vec<(String, usize)>;
+
 /// A model of a table's rows: schema, encoder, fitted estimator.
 pub struct TabularModel {
     pub(super) schema: Schema,
@@ -34,23 +37,19 @@ pub struct Predictions {
     /// What had to be done to make the table fit: columns left out, kinds converted, categories never seen.
     pub conformed: Conformed,
     /// Columns in which missing values were filled, and how many.
-    pub imputed: Vec<(String, usize)>,
+    pub imputed: ColumnCounts,
 }
 
 /// Rows of an encoded table: sparse where that is the better way and the model takes it.
-pub(super) fn encoded(
-    encoder: &TableEncoder,
-    table: &Table,
-    sparse: bool,
-) -> Result<(Rows, Vec<(String, usize)>, Vec<(String, usize)>)> {
+pub(super) fn encoded(encoder: &TableEncoder, table: &Table, sparse: bool) -> Result<(Rows, ColumnCounts)> {
     if sparse && encoder.prefers_sparse() {
         let rows = encoder.encode_sparse(table)?;
         let values = rows.x.values_tensor(DType::F64)?;
         let csr = Csr::new(rows.x.indptr, rows.x.indices, values, rows.x.n_cols)?;
-        return Ok((csr.into(), rows.unseen, rows.imputed));
+        return Ok((csr.into(), rows.imputed));
     }
     let rows = encoder.encode(table)?;
-    Ok((rows.x.into(), rows.unseen, rows.imputed))
+    Ok((rows.x.into(), rows.imputed))
 }
 
 impl TabularModel {
@@ -95,10 +94,10 @@ impl TabularModel {
     }
 
     /// The features of a table as the model's rows, with what had to be done.
-    pub fn rows(&self, table: &Table) -> Result<(Rows, Conformed, Vec<(String, usize)>)> {
+    pub fn rows(&self, table: &Table) -> Result<(Rows, Conformed, ColumnCounts)> {
         let (table, conformed) = self.schema.conform(table)?;
         let sparse = tove_learn::registry::find(self.model.name()).is_ok_and(|entry| entry.abilities.sparse);
-        let (rows, _, imputed) = encoded(&self.encoder, &table, sparse)?;
+        let (rows, imputed) = encoded(&self.encoder, &table, sparse)?;
         Ok((rows, conformed, imputed))
     }
 
