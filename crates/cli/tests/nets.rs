@@ -1,0 +1,223 @@
+//! The program on images and texts, and its demonstrations.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::Path;
+
+use common::{Place, Ran};
+use serde_json::Value;
+use tove::data::images::write_idx;
+use tove::data::sets::digits;
+use tove::tensor::io::{Container, WriteOptions};
+use tove::tensor::{DType, Tensor};
+
+#[track_caller]
+fn test_accuracy(ran: &Ran) -> f64 {
+    ran.json()["test"]["accuracy"]["value"].as_f64().unwrap()
+}
+
+#[track_caller]
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+/// A grey PNG without compression: the parts of the format are written out here, so that the reader is checked against
+/// something else than itself.
+fn write_png(path: &Path, width: usize, height: usize, grey: &[u8]) {
+    let crc = |bytes: &[u8]| {
+        !bytes.iter().fold(!0u32, |crc, &byte| {
+            (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ (0xEDB8_8320 & (crc & 1).wrapping_neg()))
+        })
+    };
+    let chunk = |kind: &[u8], content: &[u8]| {
+        let body = [kind, content].concat();
+        [&(content.len() as u32).to_be_bytes()[..], &body, &crc(&body).to_be_bytes()].concat()
+    };
+    let rows: Vec<u8> = grey.chunks(width).flat_map(|row| [&[0u8][..], row].concat()).collect();
+    let (a, b) = rows.iter().fold((1u32, 0u32), |(a, b), &byte| {
+        let a = (a + u32::from(byte)) % 65521;
+        (a, (b + a) % 65521)
+    });
+    let length = rows.len() as u16;
+    let stored = [&[0x78, 0x01, 1][..], &length.to_le_bytes(), &(!length).to_le_bytes(), &rows];
+    let packed = [&stored.concat()[..], &((b << 16) | a).to_be_bytes()].concat();
+    let size = [(width as u32).to_be_bytes(), (height as u32).to_be_bytes()].concat();
+    let head = [&size[..], &[8, 0, 0, 0, 0]].concat();
+    let parts = [b"\x89PNG\r\n\x1a\n".to_vec(), chunk(b"IHDR", &head), chunk(b"IDAT", &packed), chunk(b"IEND", &[])];
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, parts.concat()).unwrap();
+}
+
+/// Some digits as files, a folder per class.
+fn write_digits(place: &Place, folder: &str, classes: &[i64], per_class: usize) -> Vec<(String, i64)> {
+    let digits = digits().unwrap();
+    let labels = digits.y().to_vec::<i64>();
+    let mut files = Vec::new();
+    for &class in classes {
+        for i in (0..labels.len()).filter(|&i| labels[i] == class).take(per_class) {
+            let pixels = digits.x().narrow(0, i, 1).to_f64_vec();
+            let grey: Vec<u8> = pixels.iter().map(|value| (value * 255.0).round() as u8).collect();
+            let name = format!("{folder}/{class}/{i}.png");
+            write_png(&place.path(&name), 8, 8, &grey);
+            files.push((name, class));
+        }
+    }
+    files
+}
+
+#[test]
+fn h11_one_command_trains_digits_above_95_percent() {
+    let place = Place::new("h11");
+    let first = place.run(&["images", "fit", "digits", "--seed", "1", "--json", "-q"]).ok();
+    assert!(first.err.is_empty(), "{}", first.err);
+    assert!(test_accuracy(&first) > 0.95, "{}", first.out);
+    let accuracy = &first.json()["test"]["accuracy"];
+    let epsilon = ((2.0f64 / 0.05).ln() / (2.0 * number(&accuracy["n"]))).sqrt();
+    assert!((number(&accuracy["interval"][0]) - (number(&accuracy["value"]) - epsilon)).abs() < 1e-12);
+    assert_eq!(
+        place.files(),
+        ["tove-runs/1/losses.jsonl", "tove-runs/1/model.tove", "tove-runs/1/report.html", "tove-runs/runs.jsonl"]
+    );
+
+    // The loss of every step is there, and it fell.
+    let log = std::fs::read_to_string(place.path("tove-runs/1/losses.jsonl")).unwrap();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let losses: Vec<f64> = lines.iter().filter(|line| line["event"] == "step").map(|line| number(&line["loss"])).collect();
+    assert_eq!(losses.len() as f64, number(&first.json()["steps"]));
+    assert!(losses[0] > 2.0 && losses[losses.len() - 1] < 0.2, "{} to {}", losses[0], losses[losses.len() - 1]);
+
+    // The same seed gives the same bytes, for any number of threads; another gives others.
+    let model = |run: u32| std::fs::read(place.path(&format!("tove-runs/{run}/model.tove"))).unwrap();
+    let second = place.run(&["images", "fit", "digits", "--seed", "1", "--threads", "1"]).ok();
+    assert!(second.out.contains("accuracy") && second.out.contains('[') && second.err.contains("epoch"), "{second:?}");
+    place.run(&["images", "fit", "digits", "--seed", "2", "--epochs", "1", "-q"]).ok();
+    assert!(model(1) == model(2) && model(1) != model(3));
+
+    let page = std::fs::read_to_string(place.path("tove-runs/1/report.html")).unwrap();
+    assert!(page.contains("Confusion matrix") && page.contains("Loss") && page.contains("data:image/png"));
+    let runs = place.run(&["runs", "--json"]).ok().json();
+    assert_eq!((runs[0]["model"].as_str(), runs[2]["run"].as_u64()), (Some("mlp"), Some(3)));
+    assert!(place.run(&["runs"]).ok().out.contains("digits"));
+    let inside = place.run(&["inspect", "tove-runs/1/model.tove", "--json"]).ok().json();
+    assert_eq!((inside["kind"].as_str(), inside["version"].as_u64()), (Some("ImageModel"), Some(1)));
+}
+
+#[test]
+fn i10_a_small_cnn_beats_an_mlp_of_equal_size_on_shifted_digits() {
+    let place = Place::new("i10");
+    let fit = |arguments: &[&str]| {
+        let common = ["images", "fit", "digits", "--shift", "4", "--epochs", "12", "--json", "-q"];
+        place.run(&[&common[..], arguments].concat()).ok()
+    };
+    let mut wins = Vec::new();
+    for seed in ["0", "1"] {
+        let cnn = fit(&["--model", "cnn", "--filters", "16,32", "--hidden", "32", "--seed", seed]);
+        let mlp = fit(&["--model", "mlp", "--hidden", "81", "--seed", seed]);
+        let size = |ran: &Ran| number(&ran.json()["parameters"]);
+        let ratio = size(&mlp) / size(&cnn);
+        assert!((1.0..1.01).contains(&ratio), "the MLP has {ratio} times the parameters");
+        wins.push(test_accuracy(&cnn) - test_accuracy(&mlp));
+    }
+    assert!(wins.iter().all(|&win| win > 0.05), "{wins:?}");
+}
+
+#[test]
+fn h32_frozen_layers_serve_for_other_classes() {
+    let place = Place::new("h32");
+    let pretrain = ["images", "fit", "digits", "--model", "cnn", "--classes", "0,1,2,3,4,5,6", "--augment"];
+    place.run(&[&pretrain[..], &["--epochs", "30", "-o", "seven.tove", "-q"]].concat()).ok();
+    let mut wins = Vec::new();
+    for seed in ["0", "1", "2", "3", "4"] {
+        let arguments = ["images", "transfer", "seven.tove", "digits", "--classes", "7,8,9", "--labels", "10"];
+        let ran = place.run(&[&arguments[..], &["--seed", seed, "-o", "three.tove", "--overwrite", "--json"]].concat());
+        let result = ran.ok().json();
+        wins.push(number(&result["features"]["value"]) - number(&result["raw_pixels"]["value"]));
+        assert!(number(&result["trained_on"]["value"]) > number(&result["raw_pixels"]["value"]), "{result}");
+    }
+    assert!(wins.iter().all(|&win| win > 0.0), "{wins:?}");
+
+    // Frozen layers are the same bits in the new file; the last layer is another one.
+    let load = |name: &str| Container::load(place.path(name)).unwrap();
+    let (old, new) = (load("seven.tove"), load("three.tove"));
+    let bits = |x: &Tensor| x.to_vec::<f32>().into_iter().map(f32::to_bits).collect::<Vec<_>>();
+    let frozen: Vec<&String> = old.tensors.keys().filter(|name| !name.starts_with("fc2.")).collect();
+    assert_eq!(frozen.len(), 6);
+    for name in frozen {
+        assert_eq!(bits(&old.tensors[name]), bits(&new.tensors[name]), "{name}");
+    }
+    assert_eq!(new.tensors["fc2.weight"].dims(), [3, 64]);
+    let seven = write_digits(&place, "some", &[7], 3);
+    let told = place.run(&["images", "predict", "three.tove", &seven[0].0, &seven[1].0]).ok();
+    assert!(told.out.contains("class") && told.out.lines().count() == 4, "{}", told.out);
+}
+
+#[test]
+fn pictures_come_from_folders_and_idx_files() {
+    let place = Place::new("sources");
+    let files = write_digits(&place, "set", &[0, 1], 40);
+    let fitted = place.run(&["images", "fit", "set", "--model", "cnn", "--epochs", "15", "-o", "m.tove", "--json", "-q"]);
+    assert!(test_accuracy(&fitted.ok()) > 0.9);
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    let told = place.run(&[&["images", "predict", "m.tove", "--json"][..], &names].concat()).ok().json();
+    let right = files.iter().zip(told.as_array().unwrap()).filter(|((_, class), told)| told["class"] == class.to_string());
+    assert!(right.count() >= 76);
+    let sum: f64 = told[0]["probabilities"].as_object().unwrap().values().map(number).sum();
+    assert!((sum - 1.0).abs() < 1e-9);
+
+    // The same pixels as IDX files; 60 to learn from, 20 to judge by.
+    let set = digits().unwrap();
+    let bytes = (set.x() * 255.0).to_dtype(DType::U8).reshape([1797, 8, 8]);
+    std::fs::create_dir(place.path("idx")).unwrap();
+    for (name, start, count) in [("train", 0, 600), ("t10k", 600, 200)] {
+        let images = bytes.narrow(0, start, count).contiguous();
+        let labels = set.y().narrow(0, start, count).to_dtype(DType::U8);
+        let path = |kind: &str| place.path(&format!("idx/{name}-{kind}"));
+        write_idx(path("images-idx3-ubyte.gz"), &images, WriteOptions::default()).unwrap();
+        write_idx(path("labels-idx1-ubyte"), &labels, WriteOptions::default()).unwrap();
+    }
+    let fitted = place.run(&["images", "fit", "idx", "--json", "-q"]).ok().json();
+    assert_eq!((number(&fitted["train_rows"]), number(&fitted["test_rows"])), (600.0, 200.0));
+    assert!(number(&fitted["test"]["accuracy"]["value"]) > 0.85, "{fitted}");
+    let vit = place.run(&["images", "fit", "idx", "--model", "vit", "--epochs", "6", "--json", "-q"]).ok();
+    assert!(test_accuracy(&vit) > 0.5, "{}", vit.out);
+}
+
+#[test]
+fn wrong_images_are_explained() {
+    let place = Place::new("wrong-images");
+    place.run(&["images", "fit", "nowhere"]).fails(1, &["nowhere", "folder"]);
+    std::fs::create_dir(place.path("bare")).unwrap();
+    place.run(&["images", "fit", "bare"]).fails(1, &["bare", "class"]);
+    write_digits(&place, "set", &[0, 1], 8);
+    std::fs::create_dir(place.path("set/2")).unwrap();
+    place.run(&["images", "fit", "set"]).fails(1, &["set/2", ".png"]);
+    place.write("set/2/broken.png", "this is no picture");
+    place.run(&["images", "fit", "set"]).fails(1, &["broken.png"]);
+    write_png(&place.path("set/2/broken.png"), 4, 6, &[7; 24]);
+    place.run(&["images", "fit", "set"]).fails(1, &["6 × 4", "8 × 8", "one size"]);
+    assert!(!place.path("tove-runs").exists(), "failed before a run began");
+
+    place.run(&["images", "fit", "set", "--classes", "0,1", "--epochs", "1", "-o", "m.tove", "-q"]).ok();
+    let wrong_size = place.run(&["images", "predict", "m.tove", "set/2/broken.png"]);
+    wrong_size.fails(1, &["broken.png", "6 × 4", "8 × 8"]);
+    place.run(&["images", "predict", "m.tove", "none.png"]).fails(1, &["none.png"]);
+    place.run(&["images", "transfer", "m.tove", "set", "--classes", "0,1", "--labels", "9"]).fails(1, &["--labels 9"]);
+    place.run(&["images", "fit", "digits", "--classes", "0,11"]).fails(2, &["11"]);
+    place.run(&["images", "fit", "digits", "--test-size", "1"]).fails(2, &["--test-size"]);
+    place.run(&["images", "fit", "digits", "--epochs", "0"]).fails(2, &["--epochs"]);
+    place.run(&["images", "fit", "digits", "--learning-rate", "0"]).fails(2, &["--learning-rate"]);
+    place.run(&["images", "fit", "digits", "--filters", "3"]).fails(2, &["--filters", "cnn"]);
+    place.run(&["images", "fit", "digits", "--model", "cnn", "--filters", "3,3,3,3"]).fails(2, &["fewer blocks"]);
+    place.run(&["images", "fit", "digits", "-o", "m.tove"]).fails(2, &["m.tove exists already"]);
+    assert_eq!(place.files().iter().filter(|name| name.starts_with("tove-runs/")).count(), 3);
+
+    // Files that lie about what they hold are refused before memory is taken.
+    let mut container = Container::load(place.path("m.tove")).unwrap();
+    container.header["net"]["hidden"] = serde_json::json!([4_000_000_000_000u64]);
+    container.save(place.path("vast.tove"), WriteOptions::default()).unwrap();
+    place.run(&["images", "predict", "vast.tove", "set/0/0.png"]).fails(1, &["vast.tove", "damaged"]);
+    container.kind = "TextModel".into();
+    container.save(place.path("other.tove"), WriteOptions::default()).unwrap();
+    place.run(&["images", "predict", "other.tove", "set/0/0.png"]).fails(1, &["other.tove", "TextModel"]);
+}
