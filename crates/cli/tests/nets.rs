@@ -125,7 +125,7 @@ fn i10_a_small_cnn_beats_an_mlp_of_equal_size_on_shifted_digits() {
 #[test]
 fn h32_frozen_layers_serve_for_other_classes() {
     let place = Place::new("h32");
-    let pretrain = ["images", "fit", "digits", "--model", "cnn", "--classes", "0,1,2,3,4,5,6", "--augment"];
+    let pretrain = ["images", "fit", "digits", "--model", "cnn", "--shift", "4", "--classes", "0,1,2,3,4,5,6"];
     place.run(&[&pretrain[..], &["--epochs", "30", "-o", "seven.tove", "-q"]].concat()).ok();
     let mut wins = Vec::new();
     for seed in ["0", "1", "2", "3", "4"] {
@@ -220,4 +220,122 @@ fn wrong_images_are_explained() {
     container.kind = "TextModel".into();
     container.save(place.path("other.tove"), WriteOptions::default()).unwrap();
     place.run(&["images", "predict", "other.tove", "set/0/0.png"]).fails(1, &["other.tove", "TextModel"]);
+}
+
+#[test]
+fn a_repeated_sentence_is_learnt_and_written_on() {
+    let place = Place::new("text");
+    let sentence = "the quick brown fox jumps over the lazy dog. ";
+    place.write("fox.txt", &sentence.repeat(120));
+    let small = ["--layers", "1", "--heads", "2", "--width", "32", "--context", "32"];
+    let train = ["--steps", "300", "--batch", "8", "--learning-rate", "0.003", "--seed", "3"];
+    let fit = |more: &[&str]| {
+        let arguments = [&["text", "fit", "fox.txt", "-q"][..], &small, &train, more].concat();
+        place.run(&arguments).ok()
+    };
+    let fitted = fit(&["-o", "fox.tove", "--json"]).json();
+    assert!(number(&fitted["test"]["loss"]["value"]) < 0.3, "{fitted}");
+    assert_eq!(number(&fitted["steps"]), 300.0);
+    let log = std::fs::read_to_string(place.path("tove-runs/1/losses.jsonl")).unwrap();
+    assert_eq!(log.lines().filter(|line| line.contains("\"step\"") && line.contains("\"loss\"")).count(), 300 + 10);
+    assert!(std::fs::read_to_string(place.path("tove-runs/1/report.html")).unwrap().contains("<svg"));
+
+    let write = |more: &[&str]| place.run(&[&["text", "generate"][..], more].concat());
+    let prompt = ["fox.tove", "--prompt", "the quick brown ", "--length", "30"];
+    let written = write(&[&prompt[..], &["--temperature", "0"]].concat()).ok().out;
+    assert_eq!(written, "the quick brown fox jumps over the lazy dog. t\n");
+    let drawn = |seed: &str| write(&[&prompt[..], &["--temperature", "3", "--seed", seed]].concat()).ok().out;
+    assert_eq!(drawn("1"), drawn("1"));
+    assert_ne!(drawn("1"), drawn("2"));
+    write(&[&prompt[..], &["--top-k", "3", "--top-p", "0.9"]].concat()).ok();
+    // Without a prompt it begins with something it knows.
+    assert_eq!(write(&["fox.tove", "--length", "5"]).ok().out.trim_end_matches('\n').chars().count(), 6);
+
+    // The same seed, the same bytes.
+    fit(&["-o", "again.tove"]);
+    assert!(std::fs::read(place.path("fox.tove")).unwrap() == std::fs::read(place.path("again.tove")).unwrap());
+    let inside = place.run(&["inspect", "fox.tove", "--json"]).ok().json();
+    assert_eq!((inside["kind"].as_str(), inside["version"].as_u64()), (Some("TextModel"), Some(1)));
+
+    // Byte pairs take any prompt.
+    let pairs = fit(&["--tokens", "bpe", "--vocabulary", "300", "--context", "12", "-o", "pairs.tove"]);
+    assert!(pairs.out.contains("Validation loss") && pairs.out.contains("per character"), "{}", pairs.out);
+    let written = write(&["pairs.tove", "--prompt", "the quick", "--length", "20", "--temperature", "0"]).ok().out;
+    assert!(written.contains("brown fox jumps over"), "{written}");
+    write(&["pairs.tove", "--prompt", "Žluťoučký", "--length", "3"]).ok();
+
+    write(&["fox.tove", "--prompt", "the Quick"]).fails(1, &["'Q'"]);
+    write(&["fox.tove", "--prompt", ""]).fails(2, &["--prompt"]);
+    write(&["fox.tove", "--temperature", "-1"]).fails(2, &["-1"]);
+    write(&["fox.tove", "--top-p", "1.5"]).fails(2, &["--top-p"]);
+    write(&["fox.txt"]).fails(1, &["fox.txt"]);
+    let mut container = Container::load(place.path("fox.tove")).unwrap();
+    container.header["net"]["context"] = serde_json::json!(1u64 << 50);
+    container.save(place.path("vast.tove"), WriteOptions::default()).unwrap();
+    write(&["vast.tove"]).fails(1, &["vast.tove", "damaged"]);
+}
+
+#[test]
+fn wrong_texts_are_explained() {
+    let place = Place::new("wrong-texts");
+    place.write("empty.txt", "");
+    place.write("short.txt", "too short");
+    place.run(&["text", "fit", "empty.txt"]).fails(1, &["empty.txt", "empty"]);
+    place.run(&["text", "fit", "short.txt"]).fails(1, &["short.txt", "--context"]);
+    place.run(&["text", "fit", "none.txt"]).fails(1, &["none.txt"]);
+    place.run(&["text", "fit", "short.txt", "--width", "30"]).fails(2, &["--width 30"]);
+    place.run(&["text", "fit", "short.txt", "--steps", "0"]).fails(2, &["--steps"]);
+    place.run(&["text", "fit", "short.txt", "--tokens", "bpe", "--vocabulary", "9"]).fails(2, &["256"]);
+    std::fs::write(place.path("bytes.txt"), [0xff, 0xfe, 0x00]).unwrap();
+    place.run(&["text", "fit", "bytes.txt"]).fails(1, &["bytes.txt"]);
+    assert!(!place.path("tove-runs").exists());
+}
+
+#[test]
+fn every_demonstration_runs() {
+    let place = Place::new("demo");
+    let listed = place.run(&["demo"]).ok().out;
+    for name in ["batches", "softmax", "descent", "hoeffding", "xor"] {
+        assert!(listed.contains(name), "{listed}");
+        assert!(place.run(&["demo", name]).ok().out.lines().count() > 3);
+        place.run(&["demo", name, "--json"]).ok().json();
+    }
+    for name in ["softmax", "descent", "hoeffding", "xor"] {
+        let svg = format!("{name}.svg");
+        place.run(&["demo", name, "--svg", &svg]).ok();
+        assert!(std::fs::read_to_string(place.path(&svg)).unwrap().starts_with("<svg"));
+        place.run(&["demo", name, "--svg", &svg]).fails(2, &["exists already"]);
+    }
+    place.run(&["demo", "batches", "--svg", "b.svg"]).fails(2, &["no picture"]);
+    place.run(&["demo", "cooking"]).fails(2, &["cooking", "softmax"]);
+    place.run(&["demo", "6"]).fails(2, &["6"]);
+
+    // Every sample once per epoch; the last batch may be smaller, or left out.
+    let batches = |more: &[&str]| place.run(&[&["demo", "batches", "--json", "--samples", "10"][..], more].concat());
+    let kept = batches(&[]).ok().json();
+    assert_eq!(kept["steps_per_epoch"], 3);
+    for epoch in kept["epochs"].as_array().unwrap() {
+        let mut seen: Vec<i64> = serde_json::from_value::<Vec<Vec<i64>>>(epoch.clone()).unwrap().concat();
+        seen.sort();
+        assert_eq!(seen, (0..10).collect::<Vec<_>>());
+    }
+    assert_ne!(kept["epochs"][0], kept["epochs"][1]);
+    assert_eq!(batches(&["--drop-last"]).ok().json()["steps_per_epoch"], 2);
+    assert_eq!(place.run(&["demo", "1", "--seed", "5"]).ok().out, place.run(&["demo", "1", "--seed", "5"]).ok().out);
+    batches(&["--batch", "0"]).fails(2, &["batch"]);
+
+    let bars = place.run(&["demo", "softmax"]).ok().out;
+    for number in ["0.3006", "0.3322", "0.3672", "0.3300", "0.3333", "0.3367"] {
+        assert!(bars.contains(number), "no {number} in {bars}");
+    }
+    place.run(&["demo", "softmax", "--temperature", "0"]).fails(2, &["0"]);
+    let hoeffding = place.run(&["demo", "hoeffding"]).ok().out;
+    assert!(hoeffding.contains("0.042947"), "{hoeffding}");
+    let path = place.run(&["demo", "descent", "--json"]).ok().json();
+    assert!(number(&path["values"][40]) < 1e-4);
+    let away = place.run(&["demo", "descent", "--step", "0.11"]).ok().out;
+    assert!(away.contains("too long"), "{away}");
+    let xor = place.run(&["demo", "xor", "--json"]).ok().json();
+    assert_eq!(number(&xor[1]["right"]), 4.0);
+    assert!((number(&xor[0]["loss"]) - 2f64.ln()).abs() < 0.01);
 }

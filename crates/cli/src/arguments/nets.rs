@@ -108,10 +108,11 @@ pub struct ImagesPredict {
 #[derive(Args)]
 #[command(after_help = "\
 The net's layers but the last are frozen. Their output for a few labelled images is what a logistic regression learns
-from; another learns from the pixels themselves. The new model is the net with the regression as its last layer.
+from; another learns from the pixels themselves. The new model is the net with the regression as its last layer,
+trained on for a few epochs. A net that was trained with --shift gets images that are shifted likewise.
 
 Examples:
-  tove images fit digits --model cnn --classes 0,1,2,3,4,5,6 --augment -o seven.tove
+  tove images fit digits --model cnn --shift 4 --classes 0,1,2,3,4,5,6 -o seven.tove
   tove images transfer seven.tove digits --classes 7,8,9 --labels 10 -o three.tove")]
 pub struct ImagesTransfer {
     /// The model file

@@ -63,12 +63,14 @@ impl Plan {
         widths
     }
 
-    /// The patch that cuts the image into about 49 pieces.
+    /// The smallest patch of at least 2 × 2 that leaves no more than 64 pieces, or as few as can be had.
     fn patch(&self) -> usize {
         let [_, height, width] = self.input;
         let fits = |patch: &usize| height.is_multiple_of(*patch) && width.is_multiple_of(*patch);
         let pieces = |patch: usize| (height / patch) * (width / patch);
-        (1..=height.min(width)).filter(fits).min_by_key(|&patch| pieces(patch).abs_diff(49)).unwrap_or(1)
+        let possible: Vec<usize> = (1..=height.min(width) / 2).filter(fits).collect();
+        let small = possible.iter().copied().find(|&patch| patch > 1 && pieces(patch) <= 64);
+        small.or(possible.last().copied()).unwrap_or(1)
     }
 
     /// The number of parameters, unless it is more than a number can hold. What a file says is checked with it before

@@ -12,7 +12,7 @@ use tove::tensor::{DType, Key, Tensor};
 
 use super::fit::{judge, with_interval};
 use super::model::ImageModel;
-use super::source::{Pictures, pixels};
+use super::source::{Pictures, pixels, shifted};
 use crate::arguments::ImagesTransfer;
 use crate::commands::training::{count, may_write, score};
 use crate::failure::Failure;
@@ -37,8 +37,9 @@ pub fn run(transfer: &ImagesTransfer, output: &Output) -> Result<(), Failure> {
             wanted[0]
         )));
     }
-    let few = TensorDataset::new(model.framed(few.x()), few.y().clone())?;
-    let rest = TensorDataset::new(model.framed(rest.x()), rest.y().clone())?;
+    // Images are treated as those were that the net learned from.
+    let key = Key::new(transfer.seed).fold(2);
+    let (few, rest) = (shifted(&few, model.border, key.fold(0))?, shifted(&rest, model.border, key.fold(1))?);
     let features = |set: &TensorDataset| model.net.all_features(set.x());
     let (from_pixels, _) = regression(&few.x().flatten(1), &rest.x().flatten(1), few.y(), rest.y())?;
     let (from_features, head) = regression(&features(&few)?, &features(&rest)?, few.y(), rest.y())?;

@@ -138,7 +138,7 @@ fn work(
     let start = Instant::now();
     let report = train_net(fit, &mut net, &parts, files, output)?;
     let scores = evaluate(&net, &Classification::new(), &parts.test, 64)?;
-    let find = |name: &str| scores.iter().find(|(other, _)| other == name).map_or(f64::NAN, |&(_, value)| value);
+    let find = |name: &str| scores.iter().find(|score| score.name == name).map_or(f64::NAN, |score| score.value);
     let (loss, right) = (find("loss"), find("accuracy"));
     let nats = loss / parts.characters;
     let seconds = start.elapsed().as_secs_f64();
