@@ -112,7 +112,7 @@ from; another learns from the pixels themselves. The new model is the net with t
 trained on for a few epochs. A net that was trained with --shift gets images that are shifted likewise.
 
 Examples:
-  tove images fit digits --model cnn --shift 4 --classes 0,1,2,3,4,5,6 -o seven.tove
+  tove images fit digits --model cnn --shift 2 --classes 0,1,2,3,4,5,6 -o seven.tove
   tove images transfer seven.tove digits --classes 7,8,9 --labels 10 -o three.tove")]
 pub struct ImagesTransfer {
     /// The model file
@@ -219,13 +219,13 @@ pub struct TextGenerate {
     #[arg(long, default_value_t = 200, value_name = "N")]
     pub length: usize,
     /// Below 1 the likely becomes likelier; 0 always takes the likeliest
-    #[arg(long, default_value_t = 0.8, value_name = "T")]
+    #[arg(long, default_value_t = 0.8, value_name = "T", allow_negative_numbers = true)]
     pub temperature: f64,
     /// Draw among the K likeliest tokens only
     #[arg(long, value_name = "K")]
     pub top_k: Option<usize>,
     /// Draw among the fewest tokens whose probabilities reach P
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
     pub top_p: Option<f64>,
     /// Seed of the draw
     #[arg(long, default_value_t = 0, value_name = "N")]
@@ -233,7 +233,9 @@ pub struct TextGenerate {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  tove demo\n  tove demo batches\n  tove demo softmax --svg softmax.svg\n  tove demo 3")]
+#[command(
+    after_help = "Examples:\n  tove demo\n  tove demo batches\n  tove demo softmax --svg softmax.svg\n  tove demo 3"
+)]
 pub struct Demo {
     /// Name or number of a demonstration; all are listed without it
     pub topic: Option<String>,
@@ -262,7 +264,7 @@ pub struct Demo {
     #[arg(long, default_value = "1,10,100", value_delimiter = ',', value_name = "T,T", allow_hyphen_values = true)]
     pub temperature: Vec<f64>,
     /// The step size (descent)
-    #[arg(long, default_value_t = 0.07, value_name = "X")]
+    #[arg(long, default_value_t = 0.07, value_name = "X", allow_negative_numbers = true)]
     pub step: f64,
     /// Seed (batches, xor)
     #[arg(long, default_value_t = 0, value_name = "N")]

@@ -44,7 +44,11 @@ pub fn run(demo: &Demo, output: &Output) -> Result<(), Failure> {
     };
     let names: Vec<&str> = ALL.iter().map(|(name, ..)| *name).collect();
     let (name, _, show) = chosen.ok_or_else(|| {
-        Failure::usage(format!("there is no demonstration {topic}; there are {} (1 to {})", names.join(", "), ALL.len()))
+        Failure::usage(format!(
+            "there is no demonstration {topic}; there are {} (1 to {})",
+            names.join(", "),
+            ALL.len()
+        ))
     })?;
     if let Some(path) = &demo.svg {
         may_write(path, demo.overwrite)?;
@@ -62,9 +66,10 @@ pub fn run(demo: &Demo, output: &Output) -> Result<(), Failure> {
 }
 
 fn list(output: &Output) -> Result<(), Failure> {
-    let rows = ALL.iter().enumerate().map(|(place, (name, about, _))| {
-        vec![(place + 1).to_string(), (*name).to_owned(), (*about).to_owned()]
-    });
+    let rows = ALL
+        .iter()
+        .enumerate()
+        .map(|(place, (name, about, _))| vec![(place + 1).to_string(), (*name).to_owned(), (*about).to_owned()]);
     let mut cells = vec![["", "name", "what it shows"].map(str::to_owned).to_vec()];
     cells.extend(rows);
     let document = || ALL.iter().map(|(name, about, _)| json!({"name": name, "about": about})).collect();

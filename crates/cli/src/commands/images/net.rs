@@ -132,7 +132,8 @@ impl Plan {
                         config.patches()
                     ));
                 }
-                Ok(Net::Vit(VisionTransformer::new(&config, rng).map_err(|error| error.to_string())?))
+                let net = VisionTransformer::new(&config, rng).map_err(|error| error.to_string())?;
+                Ok(Net::Vit(Box::new(net)))
             }
         }
     }
@@ -143,7 +144,7 @@ impl Plan {
 pub enum Net {
     Mlp(Mlp),
     Cnn(Cnn),
-    Vit(VisionTransformer),
+    Vit(Box<VisionTransformer>),
 }
 
 impl Net {

@@ -40,7 +40,8 @@ pub fn of(judged: &Judged<'_>) -> Result<Report, Failure> {
         page = page.text(note);
     }
     page = page.section("Errors on the test images").picture(&confusion(judged))?;
-    page = page.section("Test images with the net's answers").text("Wrong answers come first.").picture(&grid(judged))?;
+    page =
+        page.section("Test images with the net's answers").text("Wrong answers come first.").picture(&grid(judged))?;
     let settings = format!("{:#}", model.facts);
     page = page.section("How it was made").text(format!("Seed {}. {:.1} seconds.", fit.seed, judged.seconds));
     Ok(page.details("Settings", |body| Ok(body.preformatted(&settings)))?)

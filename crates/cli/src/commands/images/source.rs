@@ -80,7 +80,9 @@ impl Pictures {
         let (train, test) = (whole(&train)?, whole(&test)?);
         if train.is_empty() || test.is_empty() {
             let count = self.all.len();
-            return Err(Failure::work(format!("{count} images are too few to set some aside; give more of each class")));
+            return Err(Failure::work(format!(
+                "{count} images are too few to set some aside; give more of each class"
+            )));
         }
         Ok((train, test))
     }
@@ -108,9 +110,8 @@ fn from_idx(folder: &Path) -> Result<Option<Pictures>, Failure> {
     let part = |name: &str| -> Result<Option<TensorDataset>, Failure> {
         let Some(images) = find(&format!("{name}-images-idx3-ubyte")) else { return Ok(None) };
         let labels = format!("{name}-labels-idx1-ubyte");
-        let labels = find(&labels).ok_or_else(|| {
-            Failure::work(format!("{}: there is no {labels} beside the images", folder.display()))
-        })?;
+        let labels = find(&labels)
+            .ok_or_else(|| Failure::work(format!("{}: there is no {labels} beside the images", folder.display())))?;
         let x = read_idx(&images)?;
         let &[count, height, width] = x.dims() else {
             return Err(Failure::work(format!("{}: shape {}, not (n, height, width)", images.display(), x.shape())));

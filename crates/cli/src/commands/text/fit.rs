@@ -87,7 +87,7 @@ fn parts(fit: &TextFit) -> Result<Parts, Failure> {
         return Err(short(if start.is_empty() { "beginning" } else { "end" }, 0));
     }
     let tokens = match fit.tokens {
-        TokenKind::Characters => Tokens::Characters(CharVocabulary::from_text(&text)?),
+        TokenKind::Characters => Tokens::Characters(Box::new(CharVocabulary::from_text(&text)?)),
         TokenKind::Bpe => Tokens::Bpe(Box::new(Bpe::train(start, fit.vocabulary).map_err(Failure::usage)?)),
     };
     let (train, test) = (tokens.encode(start)?, tokens.encode(end)?);
@@ -128,13 +128,7 @@ fn train_net(fit: &TextFit, net: &mut Gpt, parts: &Parts, files: &Files, output:
     Ok(trainer.fit(net, &Classification::new(), &parts.train, Some(&parts.test))?)
 }
 
-fn work(
-    fit: &TextFit,
-    mut net: Gpt,
-    parts: Parts,
-    files: &Files,
-    output: &Output,
-) -> Result<(String, Value), Failure> {
+fn work(fit: &TextFit, mut net: Gpt, parts: Parts, files: &Files, output: &Output) -> Result<(String, Value), Failure> {
     let start = Instant::now();
     let report = train_net(fit, &mut net, &parts, files, output)?;
     let scores = evaluate(&net, &Classification::new(), &parts.test, 64)?;

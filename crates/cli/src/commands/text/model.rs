@@ -17,7 +17,7 @@ const KIND: &str = "TextModel";
 
 /// What turns texts into tokens and back.
 pub enum Tokens {
-    Characters(CharVocabulary),
+    Characters(Box<CharVocabulary>),
     Bpe(Box<Bpe>),
 }
 
@@ -60,8 +60,9 @@ impl Tokens {
         let text = |name: &str| header[name].as_str();
         Ok(match text("kind") {
             Some("characters") => {
-                let characters = text("characters").map(|characters| CharVocabulary::from_characters(characters.chars()));
-                characters.transpose()?.map(Tokens::Characters)
+                let characters =
+                    text("characters").map(|characters| CharVocabulary::from_characters(characters.chars()));
+                characters.transpose()?.map(|vocabulary| Tokens::Characters(Box::new(vocabulary)))
             }
             Some("bpe") => {
                 let Some(tokenizer) = text("tokenizer") else { return Ok(None) };
@@ -159,7 +160,8 @@ mod tests {
 
     #[test]
     fn the_number_of_parameters_is_known_before_the_net_is_built() {
-        let config = GptConfig { vocabulary: 11, context: 7, layers: 3, heads: 2, width: 8, hidden: 32, ..GptConfig::default() };
+        let config =
+            GptConfig { vocabulary: 11, context: 7, layers: 3, heads: 2, width: 8, hidden: 32, ..GptConfig::default() };
         let net = Gpt::new(&config, &mut Rng::new(0)).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(parameters(&config), Some(net.count_parameters()));
         assert_eq!(parameters(&GptConfig { width: usize::MAX / 3, ..config }), None);
