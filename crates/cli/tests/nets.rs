@@ -367,3 +367,35 @@ fn f15_temperature_as_bars() {
     place.run(&["demo", "softmax", "--temperature", "0"]).fails(2, &["0"]);
     place.run(&["demo", "softmax", "--temperature=-1"]).fails(2, &["-1"]);
 }
+
+/// Ctrl-C ends the training, not the program: what was learnt so far is judged and saved.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_is_kept() {
+    use std::process::{Command, Stdio};
+    let place = Place::new("interrupted");
+    place.write("fox.txt", &"the quick brown fox jumps over the lazy dog. ".repeat(40));
+    let small = ["--layers", "1", "--heads", "2", "--width", "16", "--context", "16", "--steps", "10000000", "-q"];
+    let child = Command::new(env!("CARGO_BIN_EXE_tove"))
+        .args(["text", "fit", "fox.txt", "-o", "fox.tove"])
+        .args(small)
+        .current_dir(place.path("."))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The record of losses is opened after Ctrl-C is listened for.
+    let begun = std::time::Instant::now();
+    while !place.path("tove-runs/1/losses.jsonl").exists() {
+        assert!(begun.elapsed().as_secs() < 60, "it does not begin");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    let text = String::from_utf8(ended.stdout).unwrap();
+    assert!(ended.status.success() && text.contains("Interrupted after"), "{text}");
+    place.run(&["text", "generate", "fox.tove", "--length", "5"]).ok();
+    assert_eq!(place.run(&["runs", "--json"]).ok().json()[0]["ending"], "Interrupted");
+    assert!(std::fs::read_to_string(place.path("tove-runs/1/report.html")).unwrap().contains("Interrupted"));
+}

@@ -41,8 +41,11 @@ impl Files {
         })
     }
 
-    /// Removes what a run that came to nothing left in its folder.
+    /// Removes what a run that came to nothing left in its folder. A trained net stays, whatever failed after it.
     pub fn abandon(self) {
+        if self.model.exists() {
+            return;
+        }
         let _ = std::fs::remove_file(&self.losses); // there may be none yet
         self.run.abandon();
     }
@@ -93,12 +96,18 @@ pub fn count(name: &str, value: usize, most: usize) -> Result<usize, Failure> {
     fine.then_some(value).ok_or_else(|| Failure::usage(format!("--{name} {value}: give a number from 1 to {most}")))
 }
 
-/// Training and test loss over the evaluations.
-pub fn curve(report: &Report) -> LineChart {
+/// Training and test loss over the evaluations; over the steps, if the run ended before the first evaluation; nothing, if
+/// it ended before the first step.
+pub fn curve(report: &Report) -> Option<LineChart> {
+    if report.history.is_empty() {
+        let steps: Vec<f64> = (1..=report.losses.len()).map(|step| step as f64).collect();
+        let chart = LineChart::new().series("train", &steps, &report.losses).x_label("step").y_label("loss");
+        return (!steps.is_empty()).then(|| chart.title("Loss"));
+    }
     let train: Vec<f64> = report.history.iter().map(|evaluation| evaluation.train_loss).collect();
     let loss = |scores: &[(String, f64)]| scores.iter().find(|(name, _)| name == "loss").map(|&(_, value)| value);
     let test: Vec<f64> = report.history.iter().filter_map(|evaluation| loss(&evaluation.validation)).collect();
-    LineChart::losses(&train, (test.len() == train.len()).then_some(&test[..]))
+    Some(LineChart::losses(&train, (test.len() == train.len()).then_some(&test[..])).title("Loss"))
 }
 
 /// A note for runs that did not end as planned.

@@ -167,9 +167,8 @@ fn work(
         seconds: start.elapsed().as_secs_f64(),
         train_images: train.len(),
     };
-    let page = page::of(&judged)?;
     model.save(&files.model, files.options)?;
-    page.save(&files.page, files.options)?;
+    page::of(&judged)?.save(&files.page, files.options)?;
     Ok((text(&judged, files), document(&judged, files)))
 }
 

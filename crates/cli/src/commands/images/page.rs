@@ -32,7 +32,10 @@ pub fn of(judged: &Judged<'_>) -> Result<Report, Failure> {
         "Test images were set aside before training. The interval holds with probability 95 % whatever the distribution \
          (Hoeffding's inequality).",
     );
-    page = page.section("Training").picture(&curve(report).title("Loss"))?;
+    page = page.section("Training");
+    if let Some(chart) = curve(report) {
+        page = page.picture(&chart)?;
+    }
     page = page.text(
         "The curve called validation is the loss of the test images; it is drawn only, nothing was chosen by it.",
     );

@@ -96,7 +96,8 @@ fn parts(fit: &TextFit) -> Result<Parts, Failure> {
             return Err(short(part, tokens.numel()));
         }
     }
-    let windows = usize::try_from(fit.steps).unwrap_or(usize::MAX).saturating_mul(fit.batch);
+    // Windows lie at random places, others in every epoch, so its length decides nothing but the memory its order takes.
+    let windows = fit.steps.min(1000) as usize * fit.batch;
     Ok(Parts {
         train: TextWindows::random(&train, fit.context, windows)?,
         test: TextWindows::consecutive(&test, fit.context)?,
@@ -151,9 +152,8 @@ fn work(fit: &TextFit, mut net: Gpt, parts: Parts, files: &Files, output: &Outpu
          guess has {uniform:.4}.",
         parts.test_count
     );
-    let page = page(fit, &model, &report, &verdict, seconds)?;
     model.save(&files.model, files.options)?;
-    page.save(&files.page, files.options)?;
+    page(fit, &model, &report, &verdict, seconds)?.save(&files.page, files.options)?;
     let mut document = json!({
         "file": fit.file.display().to_string(), "target": "next token", "task": "language model", "model": "gpt",
         "tokens": tokens, "vocabulary": model.tokens.len(), "parameters": model.net.count_parameters(),
@@ -173,8 +173,12 @@ fn page(fit: &TextFit, model: &TextModel, report: &Report, verdict: &str, second
         .card("Parameters", model.net.count_parameters().to_string())
         .card("Tokens", model.tokens.len().to_string())
         .section("Training")
-        .text(verdict)
-        .picture(&curve(report).x_label(format!("steps / {}", (fit.steps / 10).max(1))).title("Loss"))?;
+        .text(verdict);
+    if let Some(chart) = curve(report) {
+        let every = (fit.steps / 10).max(1);
+        let chart = if report.history.is_empty() { chart } else { chart.x_label(format!("steps / {every}")) };
+        page = page.picture(&chart)?;
+    }
     if let Some(note) = ending(report) {
         page = page.text(note);
     }
