@@ -99,8 +99,14 @@ fn classes(report: Report, outcome: &Outcome) -> Result<Report, Failure> {
     let met: Vec<&str> =
         matrix.labels().iter().map(|&label| names.get(label as usize).map_or("", String::as_str)).collect();
     let mut report = report.picture(&ConfusionChart::new(&met, &counts).title("Confusion matrix"))?;
-    let Ok(probabilities) = model.predict_proba(test.x()) else { return Ok(report) };
-    let (m, all) = (model.classes().len(), probabilities.to_f64_vec());
+    let m = model.classes().len();
+    // Without probabilities the scores behind the decision rank the rows as well.
+    let (all, calibrated) = match (model.predict_proba(test.x()), model.decision_function(test.x())) {
+        (Ok(probabilities), _) => (probabilities.to_f64_vec(), true),
+        (_, Ok(scores)) if m == 2 => (scores.to_f64_vec().iter().flat_map(|&score| [-score, score]).collect(), false),
+        (_, Ok(scores)) if scores.dims().last() == Some(&m) => (scores.to_f64_vec(), false),
+        _ => return Ok(report),
+    };
     let truth = test.y().to_dtype(DType::I64).to_vec::<i64>();
     let of = |class: usize| -> (Vec<f64>, Vec<i64>) {
         let scores = all.chunks(m).map(|row| row[class]).collect();
@@ -133,6 +139,9 @@ fn classes(report: Report, outcome: &Outcome) -> Result<Report, Failure> {
             chart = chart.curve(*name, &curve.recall, &curve.precision, *area);
         }
         report = report.picture(&chart)?;
+    }
+    if !calibrated {
+        return Ok(report);
     }
     let (scores, labels) = of(if m == 2 { 1 } else { 0 });
     let happened: Vec<bool> = labels.iter().map(|&label| label == 1).collect();

@@ -172,8 +172,9 @@ impl Csr {
                 let mut part = parts[task].lock().unwrap_or_else(PoisonError::into_inner);
                 for (offset, out) in part.chunks_mut(k).enumerate() {
                     let row = task * ROWS + offset;
-                    for place in self.indptr[row]..self.indptr[row + 1] {
-                        let (value, start) = (values[place], self.indices[place] as usize * k);
+                    let places = self.indptr[row]..self.indptr[row + 1];
+                    for (&value, &column) in values[places.clone()].iter().zip(&self.indices[places]) {
+                        let start = column as usize * k;
                         for (out, &w) in out.iter_mut().zip(&w[start..start + k]) {
                             *out += value * w;
                         }
@@ -195,8 +196,9 @@ impl Csr {
             let (values, r) = (self.values.as_slice::<T>()?, r.as_slice::<T>()?);
             let mut out = vec![<T as Real>::ZERO; self.columns * k];
             for (row, r) in r.chunks(k.max(1)).enumerate() {
-                for place in self.indptr[row]..self.indptr[row + 1] {
-                    let (value, start) = (values[place], self.indices[place] as usize * k);
+                let places = self.indptr[row]..self.indptr[row + 1];
+                for (&value, &column) in values[places.clone()].iter().zip(&self.indices[places]) {
+                    let start = column as usize * k;
                     for (out, &r) in out[start..start + k].iter_mut().zip(r) {
                         *out += value * r;
                     }

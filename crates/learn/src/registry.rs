@@ -80,15 +80,6 @@ pub fn estimators() -> &'static [Entry] {
         entry::<crate::Perceptron>(),
         entry::<crate::SgdClassifier>(),
         entry::<crate::SgdRegressor>(),
-        // Holds another estimator, so it is listed by hand; its hyperparameters are those of its default.
-        Entry {
-            name: crate::OneVsRest::NAME,
-            task: Task::Classification,
-            abilities: crate::LogisticRegression::ABILITIES,
-            estimator: || Box::new(crate::OneVsRest::default()),
-            restore: |record| Ok(Box::new(crate::FittedOneVsRest::restore(record)?)),
-            schema: || tove_optim::settings::Hyperparameters::schema(&crate::LogisticRegression::default()),
-        },
         // -- margins and kernels --
         entry::<crate::KernelRidge>(),
         entry::<crate::Svc>(),
@@ -140,6 +131,7 @@ pub type TransformRestorer = fn(&Record) -> Result<Box<dyn Transform>>;
 
 /// Models made of other models: they have no hyperparameters until their parts are chosen, so they are no entries.
 const COMPOSED: &[(&str, Restorer)] = &[
+    ("OneVsRest", |record| Ok(Box::new(crate::FittedOneVsRest::restore(record)?))),
     // -- pipelines --
     ("Pipeline", |record| Ok(Box::new(crate::pipeline::FittedPipeline::restore(record)?))),
     // -- ensembles --

@@ -14,3 +14,9 @@ fn every_estimator_fulfils_the_contract() {
     }
     assert!(failed.is_empty(), "{failed}");
 }
+
+#[test]
+fn one_against_the_rest_fulfils_the_contract() {
+    let report = contract::check(&tove_learn::OneVsRest::default());
+    assert!(report.passed(), "{report}");
+}

@@ -165,7 +165,7 @@ fn hyper(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("hyper"))
 }
 
-/// The doc comment in one line.
+/// The first paragraph of the doc comment in one line, links as plain text: it is shown outside of rustdoc.
 fn doc(attributes: &[Attribute]) -> String {
     let line = |attribute: &Attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
@@ -174,7 +174,36 @@ fn doc(attributes: &[Attribute]) -> String {
         },
         _ => None,
     };
-    attributes.iter().filter_map(line).collect::<Vec<_>>().join(" ").trim().to_owned()
+    let lines = attributes.iter().filter_map(line);
+    let paragraph = lines.skip_while(String::is_empty).take_while(|line| !line.is_empty());
+    unlinked(&paragraph.collect::<Vec<_>>().join(" "))
+}
+
+/// The text with ``[`Name`]``, ``[`Name`](target)`` and `[words](target)` replaced by what they show. Intervals such as
+/// `[0, 1)` stay.
+fn unlinked(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(open) = rest.find('[') {
+        plain.push_str(&rest[..open]);
+        let inside = &rest[open + 1..];
+        let Some(close) = inside.find(']') else { break };
+        let (shown, after) = (&inside[..close], &inside[close + 1..]);
+        let name = shown.len() > 2 && shown.starts_with('`') && shown.ends_with('`');
+        let target = after.strip_prefix('(').and_then(|target| target.split_once(')')).map(|(_, after)| after);
+        rest = match target {
+            _ if target.is_none() && !name => {
+                plain.push('[');
+                inside
+            }
+            target => {
+                plain.push_str(shown.trim_matches('`'));
+                target.unwrap_or(after)
+            }
+        };
+    }
+    plain.push_str(rest);
+    plain
 }
 
 fn refuse_double_names(fields: &[Field<'_>]) -> Result<()> {

@@ -19,7 +19,7 @@ struct Derivative {
 
 pub fn run(diff: &Diff, output: &Output) -> Result<(), Failure> {
     let expression: Expr =
-        diff.expression.parse().map_err(|error| Failure::usage(pointed(&diff.expression, &error)))?;
+        diff.expression.parse().map_err(|error: tove::tensor::symbolic::ParseError| Failure::usage(error))?;
     let known = expression.free_variables();
     let wrt = if diff.wrt.is_empty() { known.clone() } else { diff.wrt.clone() };
     if wrt.is_empty() {
@@ -53,11 +53,6 @@ pub fn run(diff: &Diff, output: &Output) -> Result<(), Failure> {
         || text(&expression, value, &derivatives, check.as_deref(), trace.as_deref()),
         || document(&expression, value, &derivatives, check.as_deref(), trace.as_deref()),
     )
-}
-
-/// The message with a caret under the place.
-fn pointed(text: &str, error: &tove::tensor::symbolic::ParseError) -> String {
-    format!("{error}\n  {text}\n  {}^", " ".repeat(error.column().saturating_sub(1)))
 }
 
 /// An expression as a function of a vector, and a point.

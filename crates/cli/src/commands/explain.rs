@@ -4,7 +4,7 @@
 //! shuffled among the rows; dependence is the mean prediction when a column is set to one value in all rows.
 
 use serde_json::{Value, json};
-use tove::data::table::{Column, Role, Table};
+use tove::data::table::{Column, Kind, Role, Table};
 use tove::learn::selection::Scorer;
 use tove::learn::{Predict, Samples, Task};
 use tove::plot::{BarChart, DependenceChart, Report};
@@ -205,11 +205,22 @@ fn dependence(model: &TabularModel, data: &Table, name: &str) -> Result<Option<D
     if known.len() < 10 || at(0.05) == at(0.95) {
         return Ok(None);
     }
-    let grid: Vec<f64> = (0..20).map(|i| at(0.05) + (at(0.95) - at(0.05)) * f64::from(i) / 19.0).collect();
+    let mut grid: Vec<f64> = (0..20).map(|i| at(0.05) + (at(0.95) - at(0.05)) * f64::from(i) / 19.0).collect();
+    // Whole numbers stay whole.
+    let whole = column.kind() != Kind::Float;
+    if whole {
+        grid.iter_mut().for_each(|value| *value = value.round());
+        grid.dedup();
+    }
     let sample = data.head(500);
     let mut means = Vec::new();
     for &value in &grid {
-        let changed = sample.with_column(name, Column::floats(vec![value; sample.n_rows()]))?;
+        let same = match column.kind() {
+            Kind::Boolean => Column::booleans(vec![value != 0.0; sample.n_rows()]),
+            _ if whole => Column::integers(vec![value as i64; sample.n_rows()]),
+            _ => Column::floats(vec![value; sample.n_rows()]),
+        };
+        let changed = sample.with_column(name, same)?;
         let (rows, _, _) = model.rows(&changed)?;
         let values = match (model.model().task(), model.model().predict_proba(&rows)) {
             (Task::Classification, Ok(probabilities)) => {

@@ -73,7 +73,8 @@ fn plan(fit: &Fit) -> Result<Plan, Failure> {
 fn candidates(fit: &Fit, data: &Table) -> Result<Vec<Candidate>, Failure> {
     let kind = fit.task.as_deref().map(str::parse::<TaskKind>).transpose().map_err(Failure::usage)?;
     let (kept, _) = data.drop_missing(&[&fit.target])?;
-    let target = Target::encode(kept.column(&fit.target)?, kind)?;
+    let place = |error| Failure::work(format!("{}, column {}: {error}", fit.file.display(), fit.target));
+    let target = Target::encode(kept.column(&fit.target)?, kind).map_err(place)?;
     let task = match target.task().kind() {
         TaskKind::Regression => Task::Regression,
         TaskKind::Classification => Task::Classification,

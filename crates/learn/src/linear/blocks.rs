@@ -118,10 +118,10 @@ fn project_rows<const R: usize>(rows: &[f64], stride: usize, basis: &[f64], out:
         let mut sums = [[0.0; LANES]; R];
         for (i, line) in basis.chunks_exact(stride).enumerate() {
             let Some(b) = at::<LANES>(line, left) else { break };
-            for r in 0..R {
+            for (r, sums) in sums.iter_mut().enumerate() {
                 let a = rows.get(r * stride + i).copied().unwrap_or(0.0);
-                for lane in 0..LANES {
-                    sums[r][lane] = a.mul_add(b[lane], sums[r][lane]);
+                for (sum, &b) in sums.iter_mut().zip(b) {
+                    *sum = a.mul_add(b, *sum);
                 }
             }
         }

@@ -90,7 +90,7 @@ pub enum ClassWeight {
     Balanced,
 }
 
-/// Logistic regression for two classes, softmax regression for more; see the [module](self).
+/// Logistic regression for two classes, softmax regression for more.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "LogisticRegression")]
 pub struct LogisticRegression {

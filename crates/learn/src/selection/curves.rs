@@ -48,11 +48,10 @@ impl CurvePoint {
     }
 }
 
-fn curve(
-    train: &Train,
-    scorer: Scorer,
-    points: Vec<(Option<String>, Box<dyn Estimator>, Vec<Fold>)>,
-) -> Result<Vec<CurvePoint>> {
+/// A value of a setting, if one is varied, the estimator with it, and the folds to judge it on.
+type Point = (Option<String>, Box<dyn Estimator>, Vec<Fold>);
+
+fn curve(train: &Train, scorer: Scorer, points: Vec<Point>) -> Result<Vec<CurvePoint>> {
     let tasks: Vec<(usize, usize)> = points
         .iter()
         .enumerate()

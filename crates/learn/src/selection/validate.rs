@@ -177,14 +177,12 @@ pub fn cross_val_score(
 pub fn cross_val_predict(estimator: &dyn Estimator, samples: &Samples, splitter: &dyn Splitter) -> Result<Tensor> {
     let folds = splitter.split(samples.y())?;
     let mut home = vec![usize::MAX; samples.len()];
-    let mut next = 0;
-    for &place in folds.iter().flat_map(|fold| &fold.test) {
+    for (next, &place) in folds.iter().flat_map(|fold| &fold.test).enumerate() {
         if home[place] != usize::MAX {
             let problem = format!("sample {place} is judged several times; use folds such as KFold");
             return Err(LearnError::parameter("cross_val_predict", problem));
         }
         home[place] = next;
-        next += 1;
     }
     if let Some(place) = home.iter().position(|&home| home == usize::MAX) {
         let problem = format!("sample {place} is never judged; use folds such as KFold");

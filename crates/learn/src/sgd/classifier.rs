@@ -16,7 +16,7 @@ use crate::{
     Task, with_real,
 };
 
-/// A linear classifier by stochastic gradient descent; see the [module](super).
+/// A linear classifier by stochastic gradient descent.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "SGDClassifier")]
 pub struct SgdClassifier {

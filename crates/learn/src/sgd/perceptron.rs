@@ -18,7 +18,7 @@ use super::classifier::{self, Stepwise};
 use super::{ClassLoss, FittedLinearClassifier, OnlineClassifier, Schedule, SgdClassifier};
 use crate::{Abilities, ClassWeight, Fit, PartialFit, Penalty, Result, Samples, Task};
 
-/// The perceptron; see the [module](super).
+/// The perceptron.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "Perceptron")]
 pub struct Perceptron {

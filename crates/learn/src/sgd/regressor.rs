@@ -22,7 +22,7 @@ use crate::{
     Task, with_real,
 };
 
-/// A linear regression by stochastic gradient descent; see the [module](super).
+/// A linear regression by stochastic gradient descent.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "SGDRegressor")]
 pub struct SgdRegressor {

@@ -70,7 +70,7 @@ struct Signed {
 
 impl Signed {
     fn new(x: &Tensor, y: &Tensor) -> Result<Signed> {
-        let samples = Samples::new(&x.to_dtype(DType::F64), y)?;
+        let samples = Samples::new(x.to_dtype(DType::F64), y)?;
         let y = samples.y().to_f64_vec();
         if y.len() != samples.len() || y.iter().any(|y| y.abs() != 1.0) {
             return Err(LearnError::parameter(WHO, "labels are −1 and 1 here, one per row"));
@@ -163,7 +163,9 @@ pub fn hard(x: &Tensor, y: &Tensor) -> Result<Vec<f64>> {
         let problem = "no plane through the origin separates the classes";
         return Err(LearnError::data(WHO, problem, "use a soft margin, or append a constant feature"));
     }
-    Ok(settled.w)
+    let mut w = settled.w;
+    w.truncate(signed.d); // behind it is the weight of the constant, which is 0 here
+    Ok(w)
 }
 
 /// The hinge form by stochastic subgradients: step t goes along one random sample's with length 1/(λt); the answer is the mean
@@ -245,10 +247,10 @@ impl Interior {
             h[i] = mu / a - s - shift[i] - primal;
         }
         let mut matrix = vec![0.0; d * d];
-        for i in 0..n {
+        for (i, weight) in weight.iter().enumerate() {
             let row = signed.row(i);
             for (x, out) in row.iter().zip(matrix.chunks_exact_mut(d)) {
-                out.iter_mut().zip(row).for_each(|(out, z)| *out += weight[i] * x * z);
+                out.iter_mut().zip(row).for_each(|(out, z)| *out += weight * x * z);
             }
         }
         (0..d).for_each(|k| matrix[k * d + k] += lambda);

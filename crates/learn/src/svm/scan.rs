@@ -169,10 +169,10 @@ impl Kernel for Gain<'_> {
                     best[lane] = if gain > best[lane] { gain } else { best[lane] };
                 }
             }
-            for lane in 0..rest.len() {
+            for (lane, best) in best.iter_mut().enumerate().take(rest.len()) {
                 let place = start + residuals.len() * LANES + lane;
                 let gain = Gain::of(row[place], own, diagonal[place], residual[place], lower[place], top);
-                best[lane] = if gain > best[lane] { gain } else { best[lane] };
+                *best = if gain > *best { gain } else { *best };
             }
             let block = best.into_iter().fold(-1.0f32, |a, b| if b > a { b } else { a });
             if block > most {

@@ -173,7 +173,6 @@ impl Solver<'_, '_> {
         self.beta[b] = if step >= way_b { end_b } else { old_b - step };
         let (up, down) = (self.beta[a] - old_a, self.beta[b] - old_b);
         let ((upper_a, lower_a), (upper_b, lower_b)) = (self.scores(a), self.scores(b));
-        let (row, other) = (&row[..], &other[..]);
         let active = &mut self.active;
         (active.upper[i], active.lower[i]) = (upper_a, lower_a);
         (active.upper[j], active.lower[j]) = (upper_b, lower_b);
