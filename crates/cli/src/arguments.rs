@@ -1,8 +1,12 @@
 //! The command line.
 
+mod nets;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+
+pub use nets::*;
 
 /// tove trains, checks and ships models with one native engine.
 #[derive(Parser)]
@@ -47,8 +51,14 @@ pub enum Command {
     Serve(Serve),
     /// List past fits, show one, or compare several
     Runs(Runs),
+    /// Train a net on images, use it, or carry it over to other classes
+    Images(Images),
+    /// Train a small language model on a text, and let it write
+    Text(Text),
     /// Differentiate an expression in four ways, side by side
     Diff(Diff),
+    /// Show one of the ideas behind it all at work
+    Demo(Demo),
     /// Print completions for a shell
     Completions(Completions),
 }

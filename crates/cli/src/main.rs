@@ -47,6 +47,9 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Runs(runs) => commands::runs::run(&runs, &output),
         Command::Models(models) => commands::models::run(&models, &output),
         Command::Inspect(inspect) => commands::inspect::run(&inspect, &output),
+        Command::Images(images) => commands::images::run(&images, &output),
+        Command::Text(text) => commands::text::run(&text, &output),
+        Command::Demo(demo) => commands::demo::run(&demo, &output),
         Command::Diff(diff) => commands::diff::run(&diff, &output),
         Command::Completions(completions) => commands::completions::run(&completions),
     }

@@ -1,11 +1,15 @@
 //! One file per command.
 
 pub mod completions;
+pub mod demo;
 pub mod diff;
 pub mod evaluate;
 pub mod explain;
 pub mod fit;
+pub mod images;
 pub mod inspect;
 pub mod models;
 pub mod predict;
 pub mod runs;
+pub mod text;
+pub mod training;

@@ -1,0 +1,205 @@
+//! `tove images fit`.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tove::data::{Augment, Dataset, TensorDataset};
+use tove::metrics::{ConfusionMatrix, Score, accuracy};
+use tove::nn::{Classification, Progress, Report, Rng, Trainer};
+use tove::optim::{Adam, AdamW, Schedule};
+use tove::tensor::{Key, Tensor};
+
+use super::model::ImageModel;
+use super::net::{Net, Plan};
+use super::page;
+use super::source::{Pictures, pixels, shifted};
+use crate::arguments::{ImagesFit, NetKind};
+use crate::commands::training::{Files, count, ending, positive, score, share};
+use crate::failure::Failure;
+use crate::output::{Output, table};
+
+/// A judged net, for the report.
+pub struct Judged<'a> {
+    pub fit: &'a ImagesFit,
+    pub model: &'a ImageModel,
+    pub report: &'a Report,
+    pub test: &'a TensorDataset,
+    pub probabilities: Tensor,
+    pub confusion: ConfusionMatrix,
+    pub train_score: Score,
+    pub test_score: Score,
+    pub seconds: f64,
+    pub train_images: usize,
+}
+
+pub fn run(fit: &ImagesFit, output: &Output) -> Result<(), Failure> {
+    check(fit)?;
+    let pictures = Pictures::read(&fit.path, &fit.classes)?;
+    let (train, test) = pictures.split(fit.test_size, fit.seed)?;
+    let key = Key::new(fit.seed).fold(2);
+    let (train, test) = (shifted(&train, fit.shift, key.fold(0))?, shifted(&test, fit.shift, key.fold(1))?);
+    let plan = plan(fit, &train, pictures.classes.len())?;
+    let net = plan.build(&mut Rng::new(fit.seed)).map_err(Failure::usage)?;
+    let parameters = plan.parameters().unwrap_or(0);
+    output.remark(format!(
+        "{}: {} images to learn from and {} to judge by, {} pixels, {} classes; {} with {parameters} parameters",
+        fit.path.display(),
+        train.len(),
+        test.len(),
+        pixels(&plan.input),
+        plan.classes,
+        plan.name()
+    ));
+    let files = Files::begin(&fit.keeping)?;
+    match work(fit, pictures.classes, plan, net, &train, &test, &files, output) {
+        Ok((text, document)) => {
+            files.run.finish(document.clone())?;
+            output.result(|| text, || document)
+        }
+        Err(failure) => {
+            files.abandon();
+            Err(failure)
+        }
+    }
+}
+
+fn check(fit: &ImagesFit) -> Result<(), Failure> {
+    share("test-size", fit.test_size)?;
+    count("epochs", fit.epochs, 100_000)?;
+    count("batch", fit.batch, 1 << 20)?;
+    for (name, sizes) in [("hidden", &fit.hidden), ("filters", &fit.filters)] {
+        sizes.iter().try_for_each(|&size| count(name, size, 1 << 16).map(|_| ()))?;
+    }
+    if fit.shift > 1000 {
+        return Err(Failure::usage(format!("--shift {}: give a number of pixels up to 1000", fit.shift)));
+    }
+    if fit.model != NetKind::Cnn && !fit.filters.is_empty() {
+        return Err(Failure::usage("--filters: only a CNN has filters; add --model cnn"));
+    }
+    match (fit.model, fit.hidden.len()) {
+        (NetKind::Vit, 1..) => Err(Failure::usage("--hidden: a transformer's layers are not set this way")),
+        (NetKind::Cnn, 2..) => Err(Failure::usage("--hidden: a CNN has one hidden layer; give one number")),
+        _ => positive("learning-rate", fit.learning_rate.unwrap_or(1.0)).map(|_| ()),
+    }
+}
+
+fn plan(fit: &ImagesFit, train: &TensorDataset, classes: usize) -> Result<Plan, Failure> {
+    let shape = &train.x().dims()[1..];
+    let input = <[usize; 3]>::try_from(shape).map_err(|_| Failure::work(format!("images of shape {shape:?}")))?;
+    let or = |given: &[usize], usual: &[usize]| if given.is_empty() { usual.to_vec() } else { given.to_vec() };
+    let (hidden, filters) = match fit.model {
+        NetKind::Mlp => (or(&fit.hidden, &[128]), Vec::new()),
+        NetKind::Cnn => (or(&fit.hidden, &[64]), or(&fit.filters, &[16, 32])),
+        NetKind::Vit => (Vec::new(), Vec::new()),
+    };
+    Ok(Plan { kind: fit.model, input, hidden, filters, classes })
+}
+
+fn train_net(
+    fit: &ImagesFit,
+    net: &mut Net,
+    train: &TensorDataset,
+    test: &TensorDataset,
+    files: &Files,
+    output: &Output,
+) -> Result<Report, Failure> {
+    let steps = (train.len().div_ceil(fit.batch) * fit.epochs) as u64;
+    let trainer = match fit.model {
+        NetKind::Vit => Trainer::new(AdamW::new(fit.learning_rate.unwrap_or(1e-3)))
+            .schedule(Schedule::cosine(steps).after_warm_up((steps / 20).clamp(1, 100))),
+        _ => Trainer::new(Adam::new(fit.learning_rate.unwrap_or(2e-3))),
+    };
+    let progress = if output.is_quiet() { Progress::Silent } else { Progress::Auto };
+    let mut trainer = trainer
+        .epochs(fit.epochs)
+        .batch_size(fit.batch)
+        .seed(fit.seed)
+        .log(&files.losses)
+        .progress(progress)
+        .interruptible()?;
+    let task = Classification::new();
+    if !fit.augment {
+        return Ok(trainer.fit(net, &task, train, Some(test))?);
+    }
+    let side = train.x().dims()[2].min(train.x().dims()[3]);
+    let by = (side / 14).max(1);
+    let moved = train.clone().augmented(Augment::new().shift(by, by).rotate(10.0));
+    Ok(trainer.fit(net, &task, &moved, Some(test))?)
+}
+
+/// The share of right answers, with the probabilities they come from.
+pub fn judge(net: &Net, set: &TensorDataset) -> Result<(Score, Tensor), Failure> {
+    let probabilities = net.probabilities(set.x())?;
+    Ok((accuracy(set.y(), &probabilities.argmax(-1), None)?, probabilities))
+}
+
+#[allow(clippy::too_many_arguments)] // the parts of one run, each used once
+fn work(
+    fit: &ImagesFit,
+    classes: Vec<String>,
+    plan: Plan,
+    mut net: Net,
+    train: &TensorDataset,
+    test: &TensorDataset,
+    files: &Files,
+    output: &Output,
+) -> Result<(String, Value), Failure> {
+    let start = Instant::now();
+    let report = train_net(fit, &mut net, train, test, files, output)?;
+    let (train_score, _) = judge(&net, train)?;
+    let (test_score, probabilities) = judge(&net, test)?;
+    let confusion = ConfusionMatrix::new(test.y(), &probabilities.argmax(-1), None)?;
+    let facts = json!({
+        "data": fit.path.display().to_string(), "seed": fit.seed, "epochs": fit.epochs, "batch": fit.batch,
+        "augment": fit.augment, "shift": fit.shift, "steps": report.steps,
+        "scores": {"train": {"accuracy": score(&train_score)}, "test": {"accuracy": score(&test_score)}},
+    });
+    let model = ImageModel { net, plan, classes, border: fit.shift, facts };
+    let judged = Judged {
+        fit,
+        model: &model,
+        report: &report,
+        test,
+        probabilities,
+        confusion,
+        train_score,
+        test_score,
+        seconds: start.elapsed().as_secs_f64(),
+        train_images: train.len(),
+    };
+    model.save(&files.model, files.options)?;
+    page::of(&judged)?.save(&files.page, files.options)?;
+    Ok((text(&judged, files), document(&judged, files)))
+}
+
+/// A score with its interval.
+pub fn with_interval(score: &Score) -> String {
+    let (low, high) = score.interval().unwrap_or((score.low, score.high));
+    format!("{:.4} [{low:.4}, {high:.4}]", score.value)
+}
+
+fn text(judged: &Judged<'_>, files: &Files) -> String {
+    let rows = [
+        vec!["score".to_owned(), "training images".to_owned(), "test images".to_owned()],
+        vec!["accuracy".to_owned(), format!("{:.4}", judged.train_score.value), with_interval(&judged.test_score)],
+        vec!["images".to_owned(), judged.train_images.to_string(), judged.test.len().to_string()],
+    ];
+    let mut text = table(&rows);
+    text.push_str("\nThe interval holds with probability 95 %, whatever the distribution (Hoeffding).\n");
+    text.extend(ending(judged.report).map(|note| format!("{note}\n")));
+    text.push_str(&files.line(judged.seconds));
+    text
+}
+
+fn document(judged: &Judged<'_>, files: &Files) -> Value {
+    let Judged { fit, model, report, .. } = judged;
+    let mut document = json!({
+        "file": fit.path.display().to_string(), "target": "class", "task": "classification of images",
+        "classes": model.classes, "model": model.plan.name(), "net": model.plan.header(),
+        "parameters": model.plan.parameters(), "seed": fit.seed, "steps": report.steps, "ending": report.ending,
+        "train": {"accuracy": score(&judged.train_score)}, "test": {"accuracy": score(&judged.test_score)},
+        "train_rows": judged.train_images, "test_rows": judged.test.len(), "seconds": judged.seconds,
+    });
+    files.note(&mut document);
+    document
+}

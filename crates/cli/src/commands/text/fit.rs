@@ -1,0 +1,188 @@
+//! `tove text fit`.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tove::data::text::{Bpe, read_text};
+use tove::data::{CharVocabulary, TextWindows};
+use tove::nn::{Classification, Gpt, GptConfig, ModuleExt, Progress, Report, Rng, Trainer, evaluate};
+use tove::optim::{AdamW, Group, Schedule, bias_or_norm};
+use tove::plot::Report as Page;
+
+use super::model::{TextModel, Tokens};
+use crate::arguments::{TextFit, TokenKind};
+use crate::commands::training::{Files, count, curve, ending, positive, share};
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// A text cut in two, as tokens.
+struct Parts {
+    tokens: Tokens,
+    train: TextWindows,
+    test: TextWindows,
+    train_count: usize,
+    test_count: usize,
+    /// Characters per token in the part that judges.
+    characters: f64,
+}
+
+pub fn run(fit: &TextFit, output: &Output) -> Result<(), Failure> {
+    let config = check(fit)?;
+    let parts = parts(fit)?;
+    let config = GptConfig { vocabulary: parts.tokens.len(), ..config };
+    let net = Gpt::new(&config, &mut Rng::new(fit.seed)).map_err(Failure::usage)?;
+    output.remark(format!(
+        "{}: {} tokens to learn from and {} to judge by, {} different ones; a GPT with {} parameters",
+        fit.file.display(),
+        parts.train_count,
+        parts.test_count,
+        config.vocabulary,
+        net.count_parameters()
+    ));
+    let files = Files::begin(&fit.keeping)?;
+    match work(fit, net, parts, &files, output) {
+        Ok((text, document)) => {
+            files.run.finish(document.clone())?;
+            output.result(|| text, || document)
+        }
+        Err(failure) => {
+            files.abandon();
+            Err(failure)
+        }
+    }
+}
+
+fn check(fit: &TextFit) -> Result<GptConfig, Failure> {
+    share("test-size", fit.test_size)?;
+    positive("learning-rate", fit.learning_rate)?;
+    count("steps", usize::try_from(fit.steps).unwrap_or(usize::MAX), 1 << 30)?;
+    count("batch", fit.batch, 1 << 16)?;
+    let (layers, heads) = (count("layers", fit.layers, 1000)?, count("heads", fit.heads, 1000)?);
+    let (width, context) = (count("width", fit.width, 1 << 14)?, count("context", fit.context, 1 << 16)?);
+    if !width.is_multiple_of(heads) {
+        return Err(Failure::usage(format!("--width {width}: give a multiple of the {heads} heads")));
+    }
+    Ok(GptConfig { layers, heads, width, hidden: 4 * width, context, ..GptConfig::default() })
+}
+
+/// Reads the text; its end judges. Tokens are learned from the beginning only, characters are those of the whole text.
+fn parts(fit: &TextFit) -> Result<Parts, Failure> {
+    let text = read_text(&fit.file)?;
+    if text.is_empty() {
+        return Err(Failure::work(format!("{}: the text is empty; give one to learn from", fit.file.display())));
+    }
+    let characters = text.chars().count();
+    let kept = ((characters as f64) * (1.0 - fit.test_size)).round() as usize;
+    let cut = text.char_indices().nth(kept).map_or(text.len(), |(place, _)| place);
+    let (start, end) = text.split_at(cut);
+    let short = |part: &str, count: usize| {
+        Failure::work(format!(
+            "{}: the {part} of the text is {count} tokens long, and a window takes {}; give a longer text or a smaller \
+             --context",
+            fit.file.display(),
+            fit.context + 1
+        ))
+    };
+    if start.is_empty() || end.is_empty() {
+        return Err(short(if start.is_empty() { "beginning" } else { "end" }, 0));
+    }
+    let tokens = match fit.tokens {
+        TokenKind::Characters => Tokens::Characters(Box::new(CharVocabulary::from_text(&text)?)),
+        TokenKind::Bpe => Tokens::Bpe(Box::new(Bpe::train(start, fit.vocabulary).map_err(Failure::usage)?)),
+    };
+    let (train, test) = (tokens.encode(start)?, tokens.encode(end)?);
+    for (part, tokens) in [("beginning", &train), ("end", &test)] {
+        if tokens.numel() <= fit.context {
+            return Err(short(part, tokens.numel()));
+        }
+    }
+    // Windows lie at random places, others in every epoch, so its length decides nothing but the memory its order takes.
+    let windows = fit.steps.min(1000) as usize * fit.batch;
+    Ok(Parts {
+        train: TextWindows::random(&train, fit.context, windows)?,
+        test: TextWindows::consecutive(&test, fit.context)?,
+        train_count: train.numel(),
+        test_count: test.numel(),
+        characters: (characters - kept) as f64 / test.numel() as f64,
+        tokens,
+    })
+}
+
+fn train_net(fit: &TextFit, net: &mut Gpt, parts: &Parts, files: &Files, output: &Output) -> Result<Report, Failure> {
+    let names: Vec<String> = net.named_parameters().into_iter().map(|(name, _)| name).collect();
+    let no_decay = Group::matching(&names, bias_or_norm).weight_decay(0.0);
+    let adam = AdamW::new(fit.learning_rate).with(|settings| settings.beta2(0.99).weight_decay(0.1));
+    let adam = adam.groups(&[no_decay]).map_err(Failure::work)?;
+    let warm = (fit.steps / 20).clamp(1, 100);
+    let schedule = Schedule::Cosine { steps: fit.steps.saturating_sub(warm).max(1), floor: 0.1 }.after_warm_up(warm);
+    let progress = if output.is_quiet() { Progress::Silent } else { Progress::Auto };
+    let mut trainer = Trainer::new(adam)
+        .steps(fit.steps)
+        .batch_size(fit.batch)
+        .clip_norm(1.0)
+        .schedule(schedule)
+        .evaluate_every((fit.steps / 10).max(1))
+        .seed(fit.seed)
+        .log(&files.losses)
+        .progress(progress)
+        .interruptible()?;
+    Ok(trainer.fit(net, &Classification::new(), &parts.train, Some(&parts.test))?)
+}
+
+fn work(fit: &TextFit, mut net: Gpt, parts: Parts, files: &Files, output: &Output) -> Result<(String, Value), Failure> {
+    let start = Instant::now();
+    let report = train_net(fit, &mut net, &parts, files, output)?;
+    let scores = evaluate(&net, &Classification::new(), &parts.test, 64)?;
+    let find = |name: &str| scores.iter().find(|score| score.name == name).map_or(f64::NAN, |score| score.value);
+    let (loss, right) = (find("loss"), find("accuracy"));
+    let nats = loss / parts.characters;
+    let seconds = start.elapsed().as_secs_f64();
+    let tokens = if fit.tokens == TokenKind::Bpe { "bpe" } else { "characters" };
+    let test = json!({
+        "loss": {"value": loss}, "accuracy": {"value": right}, "nats per character": {"value": nats},
+    });
+    let facts = json!({
+        "data": fit.file.display().to_string(), "seed": fit.seed, "steps": report.steps, "batch": fit.batch,
+        "learning_rate": fit.learning_rate, "scores": {"test": test},
+    });
+    let model = TextModel { net, tokens: parts.tokens, facts };
+    let uniform = (model.tokens.len() as f64).ln();
+    let verdict = format!(
+        "Validation loss {loss:.4} nats per token ({nats:.4} per character) on {} tokens at the end of the text; a uniform \
+         guess has {uniform:.4}.",
+        parts.test_count
+    );
+    model.save(&files.model, files.options)?;
+    page(fit, &model, &report, &verdict, seconds)?.save(&files.page, files.options)?;
+    let mut document = json!({
+        "file": fit.file.display().to_string(), "target": "next token", "task": "language model", "model": "gpt",
+        "tokens": tokens, "vocabulary": model.tokens.len(), "parameters": model.net.count_parameters(),
+        "seed": fit.seed, "steps": report.steps, "ending": report.ending, "test": test,
+        "train_rows": parts.train_count, "test_rows": parts.test_count, "seconds": seconds,
+    });
+    files.note(&mut document);
+    let mut text = format!("{verdict}\n");
+    text.extend(ending(&report).map(|note| format!("{note}\n")));
+    text.push_str(&files.line(seconds));
+    Ok((text, document))
+}
+
+fn page(fit: &TextFit, model: &TextModel, report: &Report, verdict: &str, seconds: f64) -> Result<Page, Failure> {
+    let mut page = Page::new(format!("Language model of {}", fit.file.display()))
+        .subtitle(format!("GPT by tove {}", env!("CARGO_PKG_VERSION")))
+        .card("Parameters", model.net.count_parameters().to_string())
+        .card("Tokens", model.tokens.len().to_string())
+        .section("Training")
+        .text(verdict);
+    if let Some(chart) = curve(report) {
+        let every = (fit.steps / 10).max(1);
+        let chart = if report.history.is_empty() { chart } else { chart.x_label(format!("steps / {every}")) };
+        page = page.picture(&chart)?;
+    }
+    if let Some(note) = ending(report) {
+        page = page.text(note);
+    }
+    let settings = format!("{:#}", model.facts);
+    page = page.section("How it was made").text(format!("Seed {}. {seconds:.1} seconds.", fit.seed));
+    Ok(page.details("Settings", |body| Ok(body.preformatted(&settings)))?)
+}

@@ -1,0 +1,155 @@
+//! What training on images and on texts have in common: checks before, the run's folder, the loss curve.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tove::metrics::Score;
+use tove::nn::{Ending, Report};
+use tove::plot::LineChart;
+use tove::tensor::io::{Container, WriteOptions};
+
+use crate::arguments::Keeping;
+use crate::failure::Failure;
+use crate::runs::Run;
+
+/// The name of the record of losses in the folder of a run.
+pub const LOSSES: &str = "losses.jsonl";
+
+/// The files of a run.
+pub struct Files {
+    pub run: Run,
+    pub model: PathBuf,
+    pub page: PathBuf,
+    pub losses: PathBuf,
+    pub options: WriteOptions,
+}
+
+impl Files {
+    /// Takes a number and a folder for the run, when nothing would be written over.
+    pub fn begin(keeping: &Keeping) -> Result<Files, Failure> {
+        for path in [&keeping.output, &keeping.report].into_iter().flatten() {
+            may_write(path, keeping.overwrite)?;
+        }
+        let run = Run::begin(&keeping.runs)?;
+        let inside = |given: &Option<PathBuf>, name: &str| given.clone().unwrap_or_else(|| run.folder.join(name));
+        Ok(Files {
+            model: inside(&keeping.output, "model.tove"),
+            page: inside(&keeping.report, "report.html"),
+            losses: run.folder.join(LOSSES),
+            options: WriteOptions { overwrite: keeping.overwrite, ..WriteOptions::default() },
+            run,
+        })
+    }
+
+    /// Removes what a run that came to nothing left in its folder. A trained net stays, whatever failed after it.
+    pub fn abandon(self) {
+        if self.model.exists() {
+            return;
+        }
+        let _ = std::fs::remove_file(&self.losses); // there may be none yet
+        self.run.abandon();
+    }
+
+    /// Where everything went, in a line.
+    pub fn line(&self, seconds: f64) -> String {
+        format!(
+            "\nRun {}, {seconds:.1} s. Model: {}  Report: {}  Losses: {}\n",
+            self.run.number,
+            self.model.display(),
+            self.page.display(),
+            self.losses.display()
+        )
+    }
+
+    /// Adds where everything went to the document of the run.
+    pub fn note(&self, document: &mut Value) {
+        document["model_file"] = json!(self.model.display().to_string());
+        document["report"] = json!(self.page.display().to_string());
+        document["losses"] = json!(self.losses.display().to_string());
+    }
+}
+
+/// That a file is not there, or may be replaced.
+pub fn may_write(path: &Path, overwrite: bool) -> Result<(), Failure> {
+    if path.exists() && !overwrite {
+        let path = path.display();
+        return Err(Failure::usage(format!("{path} exists already; choose another name or add --overwrite")));
+    }
+    Ok(())
+}
+
+/// That a share lies between 0 and 1.
+pub fn share(name: &str, value: f64) -> Result<f64, Failure> {
+    let fine = value > 0.0 && value < 1.0;
+    fine.then_some(value).ok_or_else(|| Failure::usage(format!("--{name} {value}: give a share between 0 and 1")))
+}
+
+/// That a number is positive.
+pub fn positive(name: &str, value: f64) -> Result<f64, Failure> {
+    let fine = value > 0.0 && value.is_finite();
+    fine.then_some(value).ok_or_else(|| Failure::usage(format!("--{name} {value}: give a positive number")))
+}
+
+/// That a count lies between 1 and what can be meant.
+pub fn count(name: &str, value: usize, most: usize) -> Result<usize, Failure> {
+    let fine = (1..=most).contains(&value);
+    fine.then_some(value).ok_or_else(|| Failure::usage(format!("--{name} {value}: give a number from 1 to {most}")))
+}
+
+/// Training and test loss over the evaluations; over the steps, if the run ended before the first evaluation; nothing, if
+/// it ended before the first step.
+pub fn curve(report: &Report) -> Option<LineChart> {
+    if report.history.is_empty() {
+        let steps: Vec<f64> = (1..=report.losses.len()).map(|step| step as f64).collect();
+        let chart = LineChart::new().series("train", &steps, &report.losses).x_label("step").y_label("loss");
+        return (!steps.is_empty()).then(|| chart.title("Loss"));
+    }
+    let train: Vec<f64> = report.history.iter().map(|evaluation| evaluation.train_loss).collect();
+    let loss = |scores: &[(String, f64)]| scores.iter().find(|(name, _)| name == "loss").map(|&(_, value)| value);
+    let test: Vec<f64> = report.history.iter().filter_map(|evaluation| loss(&evaluation.validation)).collect();
+    Some(LineChart::losses(&train, (test.len() == train.len()).then_some(&test[..])).title("Loss"))
+}
+
+/// A note for runs that did not end as planned.
+pub fn ending(report: &Report) -> Option<String> {
+    (report.ending == Ending::Interrupted).then(|| format!("Interrupted after {} steps.", report.steps))
+}
+
+/// A score for machines.
+pub fn score(score: &Score) -> Value {
+    json!({"value": score.value, "interval": score.interval(), "n": score.n})
+}
+
+/// Reads a container that must be of this kind and no newer than version 1.
+pub fn open(path: &Path, kind: &str, maker: &str) -> Result<Container, Failure> {
+    let container = Container::load(path)?;
+    if container.kind != kind {
+        return Err(Failure::work(format!(
+            "{} holds a {}, not a {kind}; give a file that `{maker}` wrote",
+            path.display(),
+            container.kind
+        )));
+    }
+    if container.version > 1 {
+        let (path, version) = (path.display(), container.version);
+        return Err(Failure::work(format!("{path} was written in version {version}; read it with a newer tove")));
+    }
+    Ok(container)
+}
+
+/// A failure for a header that says what cannot be.
+#[cold]
+pub fn damaged(path: &Path, what: &str) -> Failure {
+    Failure::work(format!("{}: the file is damaged ({what}); fit the model again", path.display()))
+}
+
+/// A size in a header.
+pub fn size(header: &Value, name: &str) -> Option<usize> {
+    header[name].as_u64().and_then(|value| usize::try_from(value).ok())
+}
+
+/// Several sizes in a header.
+pub fn sizes(header: &Value, name: &str) -> Option<Vec<usize>> {
+    let list = header[name].as_array()?;
+    list.iter().map(|value| value.as_u64().and_then(|value| usize::try_from(value).ok())).collect()
+}
