@@ -86,7 +86,9 @@ fn h11_one_command_trains_digits_above_95_percent() {
     let losses: Vec<f64> =
         lines.iter().filter(|line| line["event"] == "step").map(|line| number(&line["loss"])).collect();
     assert_eq!(losses.len() as f64, number(&first.json()["steps"]));
-    assert!(losses[0] > 2.0 && losses[losses.len() - 1] < 0.2, "{} to {}", losses[0], losses[losses.len() - 1]);
+    // A single batch says little, the last one of four images least: the mean over the last epoch's 43 steps.
+    let last = losses[losses.len() - 43..].iter().sum::<f64>() / 43.0;
+    assert!(losses[0] > 2.0 && last < 0.1, "{} to {last}", losses[0]);
 
     // The same seed gives the same bytes, for any number of threads; another gives others.
     let model = |run: u32| std::fs::read(place.path(&format!("tove-runs/{run}/model.tove"))).unwrap();
