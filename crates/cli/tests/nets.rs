@@ -69,7 +69,7 @@ fn write_digits(place: &Place, folder: &str, classes: &[i64], per_class: usize) 
 #[test]
 fn h11_one_command_trains_digits_above_95_percent() {
     let place = Place::new("h11");
-    let first = place.run(&["images", "fit", "digits", "--seed", "1", "--json", "-q"]).ok();
+    let first = place.run(&["images", "fit", "digits", "--json", "-q"]).ok();
     assert!(first.err.is_empty(), "{}", first.err);
     assert!(test_accuracy(&first) > 0.95, "{}", first.out);
     let accuracy = &first.json()["test"]["accuracy"];
@@ -86,11 +86,13 @@ fn h11_one_command_trains_digits_above_95_percent() {
     let losses: Vec<f64> =
         lines.iter().filter(|line| line["event"] == "step").map(|line| number(&line["loss"])).collect();
     assert_eq!(losses.len() as f64, number(&first.json()["steps"]));
-    assert!(losses[0] > 2.0 && losses[losses.len() - 1] < 0.2, "{} to {}", losses[0], losses[losses.len() - 1]);
+    // A single batch says little, the last one of four images least: the mean over the last epoch's 43 steps.
+    let last = losses[losses.len() - 43..].iter().sum::<f64>() / 43.0;
+    assert!(losses[0] > 2.0 && last < 0.1, "{} to {last}", losses[0]);
 
     // The same seed gives the same bytes, for any number of threads; another gives others.
     let model = |run: u32| std::fs::read(place.path(&format!("tove-runs/{run}/model.tove"))).unwrap();
-    let second = place.run(&["images", "fit", "digits", "--seed", "1", "--threads", "1"]).ok();
+    let second = place.run(&["images", "fit", "digits", "--seed", "0", "--threads", "1"]).ok();
     assert!(second.out.contains("accuracy") && second.out.contains('[') && second.err.contains("epoch"), "{second:?}");
     place.run(&["images", "fit", "digits", "--seed", "2", "--epochs", "1", "-q"]).ok();
     assert!(model(1) == model(2) && model(1) != model(3));
