@@ -13,7 +13,8 @@ ROOT = BENCH.parent
 
 def build_tove():
     """Builds `tove-bench` in release mode and returns the program's path."""
-    command = ["cargo", "build", "--release", "--package", "tove-bench"]
+    # With the features of the whole workspace, so that what the check has compiled serves here too.
+    command = ["cargo", "build", "--release", "--workspace", "--all-features", "--bin", "tove-bench"]
     if subprocess.run(command, cwd=ROOT).returncode != 0:
         sys.exit("tove-bench does not build")
     target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))

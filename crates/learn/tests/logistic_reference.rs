@@ -53,7 +53,7 @@ fn small_sets_agree_with_scikit_learn_for_every_solver() {
 }
 
 #[test]
-fn l1_and_elastic_net_agree_and_their_zeros_are_zeros() {
+fn lasso_and_elastic_net_penalties_agree_and_their_zeros_are_zeros() {
     let expected = fixture("logistic.json");
     for name in ["iris", "wine", "breast_cancer"] {
         let (x, y) = data(name);
