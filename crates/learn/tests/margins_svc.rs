@@ -224,7 +224,7 @@ fn probabilities_are_calibrated_and_agree_with_votes_where_they_are_sure() {
     assert!((mean - share).abs() < 0.02, "{mean} {share}");
     let loss: f64 =
         p.chunks(2).zip(&labels).map(|(p, &y)| -if y == 1.0 { p[1] } else { p[0] }.ln()).sum::<f64>() / 569.0;
-    assert!(loss < 0.08, "{loss}"); // scikit-learn's, over seeds: 0.04 to 0.06
+    assert!(loss < 0.08, "{loss}");
     let iris = data("iris");
     let model = Svc::default().probability(true).fit(&iris.0, &iris.1).unwrap();
     let p = model.predict_proba(&iris.0).unwrap().to_f64_vec();

@@ -188,11 +188,9 @@ fn only_training_rows_are_learnt_from() {
         .step_by(encoder.feature_names().len())
         .sum::<f64>();
     assert!(mean.abs() < 1e-9);
+    // Other rows are scaled by the mean and spread of these, so a far value stays far.
     let changed = test.with_column("x", Column::floats(vec![1e6; 50])).unwrap();
-    assert_eq!(encoder.encode(&train).unwrap().x.to_vec::<f64>(), {
-        let _ = encoder.encode(&changed).unwrap();
-        encoder.encode(&train).unwrap().x.to_vec::<f64>()
-    });
+    assert!(encoder.encode(&changed).unwrap().x.at::<f64>(&[0, 0]) > 1e4);
     let few = train.filter(|row| train.column("c").unwrap().text(row).unwrap() != "c3");
     let encoder = TableEncoder::fit(&few, &Schema::of(&table), &Encoding::default()).unwrap();
     assert!(!encoder.feature_names().contains(&"c=c3".to_owned()), "a category of other rows is not learnt");
