@@ -9,6 +9,23 @@
 //! | [`Adam`] | m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g², θ ← θ − η m̂ / (√v̂ + ν) |
 //! | [`AdamW`] | θ ← (1 − η λ) θ, then Adam's step |
 
+/// The step size and the weight decay of a rule that keeps them in fields of these names.
+macro_rules! rates_of_fields {
+    () => {
+        fn learning_rate(&self) -> f64 {
+            self.learning_rate
+        }
+
+        fn learning_rate_mut(&mut self) -> &mut f64 {
+            &mut self.learning_rate
+        }
+
+        fn weight_decay(&self) -> f64 {
+            self.weight_decay
+        }
+    };
+}
+
 mod adagrad;
 mod adam;
 mod look_ahead;
