@@ -1,44 +1,15 @@
 //! Methods that rearrange tensors and read or write them at positions.
 
-use super::Sealed;
+use super::{Sealed, methods};
 use crate::error::OrPanic;
 use crate::ops::index::{self, IntoIndices};
 use crate::ops::shape;
 use crate::{DType, Result, Tensor};
 
-macro_rules! methods {
-    ($(
-        $(#[$doc:meta])*
-        $name:ident $try_name:ident ($($argument:ident: $type:ty),*) -> $result:ty = |$x:ident| $body:expr;
-    )*) => {
-        impl Tensor {$(
-            $(#[$doc])*
-            #[track_caller]
-            pub fn $name(&self $(, $argument: $type)*) -> $result {
-                let $x = self;
-                $body.or_panic()
-            }
-        )*}
-
-        /// Names of the methods declared here, for the registry of samples.
-        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
-
-        /// The `try_` twins of the methods that rearrange tensors and read or write them at positions.
-        pub trait TryIndex: Sealed {$(
-            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with the error returned.")]
-            fn $try_name(&self $(, $argument: $type)*) -> Result<$result>;
-        )*}
-
-        impl TryIndex for Tensor {$(
-            fn $try_name(&self $(, $argument: $type)*) -> Result<$result> {
-                let $x = self;
-                $body
-            }
-        )*}
-    };
-}
-
 methods! {
+    /// The `try_` twins of the methods that rearrange tensors and read or write them at positions.
+    trait TryIndex: Sealed;
+
     /// `x[…]` as in numpy: positions, ranges, new axes and the ellipsis give views, index tensors and masks copies. See
     /// [`Index`](crate::Index) for what may be asked.
     ///
