@@ -10,7 +10,7 @@ use super::simd::dispatch;
 use crate::dtype::match_any;
 use crate::tensor::Fresh;
 use crate::{Shape, Tensor};
-use plan::{Operand, Plan, Shared};
+use plan::{Operand, Plan, Shared, run1, run2, run3};
 use rows::{Rows1, Rows2, Rows3};
 
 pub(crate) use plan::GRAIN;
@@ -42,11 +42,10 @@ pub(crate) unsafe fn map1<A: Copy, U: Copy, F: Map1<A, U>>(f: F, a: &Tensor, out
         dispatch(Rows1 { rows: 1, columns: n, out: Operand { pointer: out, row: 0, column: 1 }, a, f });
         return;
     }
-    let plan = Plan::new(a.shape(), [&a.shape().row_major(), a.strides()]);
-    let (out, a) = (Shared(out), Shared::<A>::of(a));
-    plan.run(F::COST, |block| {
+    let (out, start) = (Shared(out), Shared::<A>::of(a));
+    run1(a, F::COST, &|block| {
         // SAFETY: the plan's offsets stay inside the operands, and tasks write disjoint parts.
-        let (out, a) = unsafe { (block.operand(0, out.get()), block.operand(1, a.get())) };
+        let (out, a) = unsafe { (block.operand(0, out.get()), block.operand(1, start.get())) };
         dispatch(Rows1 { rows: block.rows, columns: block.columns, out, a, f });
     });
 }
@@ -69,10 +68,9 @@ pub(crate) unsafe fn map2<A: Copy, B: Copy, U: Copy, F: Map2<A, B, U>>(
             return;
         }
     }
-    let strides = [shape.row_major(), a.broadcast_strides(shape), b.broadcast_strides(shape)];
-    let plan = Plan::new(shape, [&strides[0], &strides[1], &strides[2]]);
+    let operands = [a, b];
     let (out, a, b) = (Shared(out), Shared::<A>::of(a), Shared::<B>::of(b));
-    plan.run(F::COST, |block| {
+    run2(shape, operands, F::COST, &|block| {
         // SAFETY: as in `map1`.
         let (out, a, b) =
             unsafe { (block.operand(0, out.get()), block.operand(1, a.get()), block.operand(2, b.get())) };
@@ -89,11 +87,9 @@ pub(crate) unsafe fn map3<A: Copy, B: Copy, C: Copy, U: Copy, F: Map3<A, B, C, U
     shape: &Shape,
     out: *mut U,
 ) {
-    let strides =
-        [shape.row_major(), a.broadcast_strides(shape), b.broadcast_strides(shape), c.broadcast_strides(shape)];
-    let plan = Plan::new(shape, [&strides[0], &strides[1], &strides[2], &strides[3]]);
+    let operands = [a, b, c];
     let (out, a, b, c) = (Shared(out), Shared::<A>::of(a), Shared::<B>::of(b), Shared::<C>::of(c));
-    plan.run(1, |block| {
+    run3(shape, operands, 1, &|block| {
         // SAFETY: as in `map1`.
         unsafe {
             let (out, a, b) = (block.operand(0, out.get()), block.operand(1, a.get()), block.operand(2, b.get()));
@@ -130,7 +126,7 @@ pub(crate) fn copy(x: &Tensor, out: &mut Fresh) {
 pub(crate) unsafe fn copy_into<T: Copy>(x: &Tensor, start: *mut T, strides: &[isize]) {
     let plan = Plan::new(x.shape(), [strides, x.strides()]);
     let (out, a) = (Shared(start), Shared::<T>::of(x));
-    plan.run(1, |block| {
+    plan.run(1, &|block| {
         // SAFETY: as in `map1`, by the caller's promise.
         let (out, a) = unsafe { (block.operand(0, out.get()), block.operand(1, a.get())) };
         dispatch(Rows1 { rows: block.rows, columns: block.columns, out, a, f: Identity });

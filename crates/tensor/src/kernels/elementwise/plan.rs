@@ -75,8 +75,9 @@ impl<const N: usize> Plan<N> {
         Plan { dims, strides: merged }
     }
 
-    /// Calls `body` with blocks that cover the loop, on several threads when there is enough to do.
-    pub(super) fn run(&self, cost: usize, body: impl Fn(Block<N>) + Sync) {
+    /// Calls `body` with blocks that cover the loop, on several threads when there is enough to do. The body is a pointer, so
+    /// that this is compiled once and not for every function of elements.
+    pub(super) fn run(&self, cost: usize, body: &(dyn Fn(&Block<N>) + Sync)) {
         let columns = self.dims[0];
         let inner_rows = self.dims.get(1).copied().unwrap_or(1);
         let outer: usize = self.dims.iter().skip(2).product();
@@ -99,7 +100,7 @@ impl<const N: usize> Plan<N> {
                 let height = (inner_rows - within).min(end - row);
                 let mut block = self.block(row / inner_rows, within, first_column);
                 (block.rows, block.columns) = (height, width);
-                body(block);
+                body(&block);
                 row += height;
             }
         };
@@ -138,6 +139,27 @@ impl<const N: usize> Block<N> {
         let pointer = unsafe { start.offset(self.offsets[index]) };
         Operand { pointer, row: self.row_steps[index], column: self.column_steps[index] }
     }
+}
+
+/// The elements of `x` in the order of row-major memory of the same shape, which comes first.
+#[inline(never)]
+pub(super) fn run1(x: &Tensor, cost: usize, body: &(dyn Fn(&Block<2>) + Sync)) {
+    Plan::new(x.shape(), [&x.shape().row_major(), x.strides()]).run(cost, body);
+}
+
+/// The elements of two tensors stretched to `shape`, in the order of row-major memory of that shape, which comes first.
+#[inline(never)]
+pub(super) fn run2(shape: &Shape, [a, b]: [&Tensor; 2], cost: usize, body: &(dyn Fn(&Block<3>) + Sync)) {
+    let strides = [shape.row_major(), a.broadcast_strides(shape), b.broadcast_strides(shape)];
+    Plan::new(shape, [&strides[0], &strides[1], &strides[2]]).run(cost, body);
+}
+
+/// As [`run2`], with three tensors.
+#[inline(never)]
+pub(super) fn run3(shape: &Shape, [a, b, c]: [&Tensor; 3], cost: usize, body: &(dyn Fn(&Block<4>) + Sync)) {
+    let strides =
+        [shape.row_major(), a.broadcast_strides(shape), b.broadcast_strides(shape), c.broadcast_strides(shape)];
+    Plan::new(shape, [&strides[0], &strides[1], &strides[2], &strides[3]]).run(cost, body);
 }
 
 /// A pointer that tasks may share.
