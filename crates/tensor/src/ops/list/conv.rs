@@ -38,6 +38,15 @@ methods! {
     /// ```
     conv_transpose2d try_conv_transpose2d(weight: &Tensor, bias: Option<&Tensor>, options: &ConvOptions) -> Tensor =
         |x| conv::conv_transpose2d(x, weight, bias, options);
+    /// Transposed convolution of sequences (images, in, length) with filters (in, out / groups, columns).
+    ///
+    /// ```
+    /// use tove_tensor::{ConvOptions, Tensor};
+    /// let (x, w) = (Tensor::from([[[1.0, 2.0]]]), Tensor::from([[[1.0, 10.0]]]));
+    /// assert_eq!(x.conv_transpose1d(&w, None, &ConvOptions::new().stride(2)).to_vec::<f64>(), [1.0, 10.0, 2.0, 20.0]);
+    /// ```
+    conv_transpose1d try_conv_transpose1d(weight: &Tensor, bias: Option<&Tensor>, options: &ConvOptions) -> Tensor =
+        |x| conv::conv_transpose1d(x, weight, bias, options);
     /// Largest element of every window of (…, height, width); among equals the first takes the derivative.
     ///
     /// ```

@@ -52,10 +52,14 @@ methods! {
     /// assert!((p[0] - 0.12).abs() < 1e-15 && (p[1] - 0.16).abs() < 1e-15);
     /// ```
     pinv try_pinv(rcond: Option<f64>) -> Tensor = |x| linalg::pinv(x, rcond);
-    /// Determinant.
+    /// Determinant. It has a derivative at singular matrices too, the cofactors; beyond second order it needs invertible ones.
     ///
     /// ```
-    /// assert_eq!(tove_tensor::Tensor::from([[1.0, 2.0], [2.0, 4.0]]).det().item::<f64>(), 0.0);
+    /// use tove_tensor::{Tensor, grad};
+    /// let a = Tensor::from([[1.0, 2.0], [2.0, 4.0]]);
+    /// assert_eq!(a.det().item::<f64>(), 0.0);
+    /// let cofactors = Tensor::from([[4.0, -2.0], [-2.0, 1.0]]);
+    /// assert!((grad(|a: &Tensor| a.det())(&a) - cofactors).abs().max().item::<f64>() < 1e-14);
     /// ```
     det try_det() -> Tensor = |x| linalg::det(x);
     /// Logarithm of the determinant, which must not be negative; see also [`linalg::slogdet`].

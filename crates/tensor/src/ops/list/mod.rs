@@ -66,6 +66,14 @@ methods! {
     powf try_powf(exponent: f64) -> Tensor = |x| one::powf(x, exponent);
     /// Angle of the point (other, self).
     atan2 try_atan2(other: &Tensor) -> Tensor = |x| binary::atan2(x, other);
+    /// `ln(e^a + e^b)`, stable.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let y = Tensor::from([1000.0, f64::NEG_INFINITY]).logaddexp(&Tensor::from([1000.0, 3.0]));
+    /// assert_eq!(y.to_vec::<f64>(), [1000.0 + 2f64.ln(), 3.0]);
+    /// ```
+    logaddexp try_logaddexp(other: &Tensor) -> Tensor = |x| binary::logaddexp(x, other);
     /// Larger of two values, element by element; a NaN wins, and ties share the derivative by halves.
     maximum try_maximum(other: &Tensor) -> Tensor = |x| binary::maximum(x, other);
     /// Smaller of two values, element by element; a NaN wins, and ties share the derivative by halves.

@@ -202,4 +202,28 @@ methods! {
     /// ```
     mse_loss try_mse_loss(target: &Tensor, reduction: Reduction) -> Tensor =
         |x| composed::mse_loss(x, target, reduction);
+    /// Cross-entropy `−y ln p − (1 − y) ln(1 − p)` of probabilities against targets from 0 to 1 of the same shape. As in
+    /// PyTorch, logarithms are cut off at −100. From logits, use [`Tensor::binary_cross_entropy_with_logits`].
+    ///
+    /// ```
+    /// use tove_tensor::{Reduction, Tensor};
+    /// let (p, y) = (Tensor::from([0.5, 0.0]), Tensor::from([1.0, 1.0]));
+    /// assert_eq!(p.binary_cross_entropy(&y, Reduction::None).to_vec::<f64>(), [2f64.ln(), 100.0]);
+    /// ```
+    binary_cross_entropy try_binary_cross_entropy(target: &Tensor, reduction: Reduction) -> Tensor =
+        |x| composed::binary_cross_entropy(x, target, reduction);
+    /// Cross-entropy of the probabilities `σ(x)` against targets from 0 to 1 of the same shape, stable for any logit.
+    /// `positive_weight`, which may broadcast, multiplies the loss of positive targets.
+    ///
+    /// ```
+    /// use tove_tensor::{Reduction, Tensor};
+    /// let (x, y) = (Tensor::from([1000.0, -50.0]), Tensor::from([0.0, 0.0]));
+    /// let losses = x.binary_cross_entropy_with_logits(&y, None, Reduction::None).to_vec::<f64>();
+    /// assert_eq!(losses, [1000.0, (-50f64).exp()]);
+    /// ```
+    binary_cross_entropy_with_logits try_binary_cross_entropy_with_logits(
+        target: &Tensor,
+        positive_weight: Option<&Tensor>,
+        reduction: Reduction
+    ) -> Tensor = |x| composed::binary_cross_entropy_with_logits(x, target, positive_weight, reduction);
 }

@@ -51,6 +51,7 @@ functions! {
     acosh try_acosh "Inverse hyperbolic cosine" 2.0 => 1.3169578969248166;
     atanh try_atanh "Inverse hyperbolic tangent" 0.5 => 0.5493061443340548;
     sigmoid try_sigmoid "Logistic function `1 / (1 + e^-x)`" 0.0 => 0.5;
+    log_sigmoid try_log_sigmoid "`ln(1 / (1 + e^-x))`, stable" 0.0 => -0.6931471805599453;
     softplus try_softplus "`ln(1 + e^x)`, stable" 0.0 => 0.6931471805599453;
     erf try_erf "Error function" 0.5 => 0.5204998778130465;
     erfc try_erfc "Complementary error function" 0.5 => 0.4795001221869535;
