@@ -82,16 +82,8 @@ pub trait Fit: Hyperparameters + Default + Clone + Send + Sync + 'static {
     }
 }
 
-/// An estimator of any kind; every [`Fit`] is one.
-pub trait Estimator: Send + Sync {
-    /// Name in messages and files.
-    fn name(&self) -> &'static str;
-    /// What the fitted model predicts.
-    fn task(&self) -> Task;
-    /// What can be taken and given.
-    fn abilities(&self) -> Abilities;
-    /// Fits to samples, after checking what can be checked.
-    fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>>;
+/// Hyperparameters behind an object: of one estimator or transformer, or of all parts of a composed one under dotted names.
+pub trait Tunable {
     /// Sets a hyperparameter from text.
     fn set_any(&mut self, name: &str, text: &str) -> Result<()>;
     /// Names and present values of the hyperparameters.
@@ -100,6 +92,67 @@ pub trait Estimator: Send + Sync {
     fn describe_any(&self) -> Vec<(String, Hyperparameter)>;
     /// Whether the hyperparameters can be used.
     fn validate_any(&self) -> Result<()>;
+}
+
+impl<H: Hyperparameters> Tunable for H {
+    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
+        Ok(self.set(name, text)?)
+    }
+
+    fn values_any(&self) -> Vec<(String, Value)> {
+        self.values().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
+        self.schema().hyperparameters.iter().map(|entry| (entry.name.to_owned(), entry.clone())).collect()
+    }
+
+    fn validate_any(&self) -> Result<()> {
+        Ok(self.validate()?)
+    }
+}
+
+/// `Tunable` for a box, by what is inside.
+macro_rules! tunable_box {
+    ($inner:ty) => {
+        impl $crate::Tunable for Box<$inner> {
+            fn set_any(&mut self, name: &str, text: &str) -> $crate::Result<()> {
+                (**self).set_any(name, text)
+            }
+
+            fn values_any(&self) -> Vec<(String, tove_optim::settings::Value)> {
+                (**self).values_any()
+            }
+
+            fn describe_any(&self) -> Vec<(String, tove_optim::settings::Hyperparameter)> {
+                (**self).describe_any()
+            }
+
+            fn validate_any(&self) -> $crate::Result<()> {
+                (**self).validate_any()
+            }
+        }
+
+        impl Clone for Box<$inner> {
+            fn clone(&self) -> Box<$inner> {
+                (**self).duplicate()
+            }
+        }
+    };
+}
+pub(crate) use tunable_box;
+tunable_box!(dyn Estimator);
+
+/// An estimator of any kind; every [`Fit`] is one.
+pub trait Estimator: Tunable + Send + Sync {
+    /// Name in messages and files.
+    fn name(&self) -> &'static str;
+    /// What the fitted model predicts.
+    fn task(&self) -> Task;
+    /// What can be taken and given.
+    fn abilities(&self) -> Abilities;
+    /// Fits to samples, after checking what can be checked.
+    fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>>;
     /// A copy.
     fn duplicate(&self) -> Box<dyn Estimator>;
 }
@@ -121,30 +174,8 @@ impl<E: Fit> Estimator for E {
         Ok(Box::new(self.fit_checked(samples)?))
     }
 
-    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
-        Ok(self.set(name, text)?)
-    }
-
-    fn values_any(&self) -> Vec<(String, Value)> {
-        self.values().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-    }
-
-    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
-        self.schema().hyperparameters.iter().map(|entry| (entry.name.to_owned(), entry.clone())).collect()
-    }
-
-    fn validate_any(&self) -> Result<()> {
-        Ok(self.validate()?)
-    }
-
     fn duplicate(&self) -> Box<dyn Estimator> {
         Box::new(self.clone())
-    }
-}
-
-impl Clone for Box<dyn Estimator> {
-    fn clone(&self) -> Box<dyn Estimator> {
-        (**self).duplicate()
     }
 }
 
@@ -163,22 +194,6 @@ impl Estimator for Box<dyn Estimator> {
 
     fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
         (**self).fit_any(samples)
-    }
-
-    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
-        (**self).set_any(name, text)
-    }
-
-    fn values_any(&self) -> Vec<(String, Value)> {
-        (**self).values_any()
-    }
-
-    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
-        (**self).describe_any()
-    }
-
-    fn validate_any(&self) -> Result<()> {
-        (**self).validate_any()
     }
 
     fn duplicate(&self) -> Box<dyn Estimator> {

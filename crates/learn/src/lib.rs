@@ -28,6 +28,7 @@
 //! | [`selection`] | splits, folds, scores, searches, curves, bounds |
 //! | [`svm`] | support vector machines |
 
+mod about;
 pub mod baseline;
 pub mod contract;
 mod csr;
@@ -55,10 +56,11 @@ pub mod svm;
 mod transform;
 mod warning;
 
+pub use about::About;
 pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDummyClassifier, FittedDummyRegressor};
 pub use csr::Csr;
 pub use error::{LearnError, Result};
-pub use estimator::{Abilities, Estimator, Fit};
+pub use estimator::{Abilities, Estimator, Fit, Tunable};
 pub use features::{
     Imputer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, PolynomialFeatures, RobustScaler, SelectKBest, StandardScaler,
 };

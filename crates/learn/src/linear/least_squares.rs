@@ -92,7 +92,7 @@ impl Fit for LinearRegression {
             summary.warn(text);
         }
         let extras = Conditions { rank: solution.rank, condition: solution.condition };
-        FittedLinear::new(self.clone(), &solution, samples.y().rank() == 2, dtype, summary, extras)
+        FittedLinear::new(self, samples, &solution, summary, extras)
     }
 }
 

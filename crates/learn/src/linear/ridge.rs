@@ -70,7 +70,6 @@ impl Fit for Ridge {
             RidgeSolver::Auto if prefers_iterations(data.x) => lsqr(&data, self.alpha, self.fit_intercept)?,
             RidgeSolver::Auto | RidgeSolver::Cholesky => problem.solve(&data)?,
         };
-        let several = samples.y().rank() == 2;
-        FittedLinear::new(self.clone(), &solution, several, samples.x().dtype(), Summary::exact(), ())
+        FittedLinear::new(self, samples, &solution, Summary::exact(), ())
     }
 }

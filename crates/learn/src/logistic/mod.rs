@@ -42,7 +42,8 @@ mod precondition;
 pub(crate) mod problem;
 mod quasi_newton;
 
-pub use model::FittedLogisticRegression;
+pub use model::FittedLinearClassifier;
+pub(crate) use model::LinearClassifier;
 pub use one_vs_rest::{FittedOneVsRest, OneVsRest};
 
 use tove_optim::settings::{Choice, Hyperparameters};
@@ -50,7 +51,7 @@ use tove_tensor::Element;
 use tove_tensor::kernels::math::Float;
 
 use crate::{Abilities, Fit, Labels, Result, Samples, Summary, Task, with_real};
-use linear::{Linear, sample_weights};
+use linear::{Linear, Soft, sample_weights};
 use objective::{Limits, Objective, Outcome, Strength};
 use problem::Problem;
 
@@ -144,6 +145,15 @@ impl Fit for LogisticRegression {
     }
 }
 
+/// A fitted [`LogisticRegression`].
+pub type FittedLogisticRegression = FittedLinearClassifier<LogisticRegression>;
+
+impl LinearClassifier for LogisticRegression {
+    fn soft(&self) -> Option<Soft> {
+        Some(Soft::Softmax)
+    }
+}
+
 /// The softmax does not change when all classes' scores are shifted alike: of the equal optima, the one whose intercepts (and
 /// weights, where nothing penalises them) sum to 0.
 fn centre(parameters: &mut [f64], width: usize, d: usize, penalty: Penalty) {
@@ -170,9 +180,8 @@ impl LogisticRegression {
         let objective = Objective { problem: &problem, strength: self.strength(problem.total()) };
         let mut outcome = self.minimise(&objective)?;
         centre(&mut outcome.parameters, problem.width(), samples.width(), self.penalty);
-        let linear = Linear::from_parameters(&outcome.parameters, samples.width(), classes, T::DTYPE)?;
-        let summary = self.summary(&problem, &outcome);
-        Ok(FittedLogisticRegression::new(self.clone(), linear, summary))
+        let linear = Linear::from_parameters(&outcome.parameters, samples.width(), classes.len(), T::DTYPE)?;
+        Ok(FittedLinearClassifier::new(self, classes, linear, self.summary(&problem, &outcome)))
     }
 
     fn strength(&self, total: f64) -> Strength {

@@ -4,17 +4,15 @@ use std::sync::{Mutex, PoisonError};
 
 use tove_optim::settings::Hyperparameters;
 use tove_tensor::pool::parallel_for;
-use tove_tensor::{DType, Key, Tensor};
+use tove_tensor::{DType, Key};
 
 use super::loss::{ClassLoss, Loss};
 use super::run::{Ended, Plan, Set, State};
 use super::{Schedule, shares, split};
-use crate::logistic::linear::{Linear, Soft, sample_weights};
+use crate::logistic::linear::{Linear, Soft, outputs, sample_weights};
 use crate::logistic::problem::Data;
-use crate::{
-    Abilities, ClassWeight, Fit, Labels, LearnError, Model, Penalty, Record, Restore, Result, Rows, Samples, Summary,
-    Task, with_real,
-};
+use crate::logistic::{FittedLinearClassifier, LinearClassifier};
+use crate::{Abilities, ClassWeight, Fit, Labels, LearnError, Penalty, Result, Samples, Summary, Task, with_real};
 
 /// A linear classifier by stochastic gradient descent.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -82,6 +80,16 @@ pub trait Stepwise: Fit {
     fn as_sgd(&self) -> SgdClassifier;
 }
 
+impl<E: Stepwise> LinearClassifier for E {
+    fn soft(&self) -> Option<Soft> {
+        match self.as_sgd().loss {
+            ClassLoss::LogLoss => Some(Soft::Sigmoid),
+            ClassLoss::ModifiedHuber => Some(Soft::Clipped),
+            _ => None,
+        }
+    }
+}
+
 impl Stepwise for SgdClassifier {
     fn as_sgd(&self) -> SgdClassifier {
         self.clone()
@@ -106,15 +114,6 @@ impl SgdClassifier {
             shuffle: self.shuffle,
             patience: self.n_iter_no_change,
             average: self.average,
-        }
-    }
-
-    /// How scores become probabilities, if they do.
-    fn soft(&self) -> Option<Soft> {
-        match self.loss {
-            ClassLoss::LogLoss => Some(Soft::Sigmoid),
-            ClassLoss::ModifiedHuber => Some(Soft::Clipped),
-            _ => None,
         }
     }
 }
@@ -150,8 +149,7 @@ pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<Fitte
         return Err(LearnError::TooFew { who: E::NAME, found: samples.len(), needed: 2 * labels.classes().len(), fix });
     }
     let plan = settings.plan(E::NAME);
-    let outputs = outputs(labels.classes());
-    let mut states = vec![State::new(&plan, samples.width()); outputs];
+    let mut states = vec![State::new(&plan, samples.width()); outputs(labels.classes().len())];
     let job = Job { plan: &plan, classes: labels.classes().len(), codes: labels.codes(), weights: weights.as_deref() };
     let ended = with_real!(samples.x().dtype(), T => {
         let data = Data::<T>::of(samples.x())?;
@@ -161,21 +159,17 @@ pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<Fitte
             state.run(plan, set, key)
         })?
     });
-    let linear = linear(&mut states, labels.classes(), samples.x().dtype())?;
+    let linear = linear(&mut states, labels.classes().len(), samples.x().dtype())?;
     let most = |figure: fn(&Ended) -> f64| ended.iter().map(figure).fold(f64::NEG_INFINITY, f64::max);
     let epochs = ended.iter().map(|ended| ended.epochs).max().unwrap_or(0);
     let converged = ended.iter().all(|ended| ended.converged);
     let objective = ended.iter().map(|ended| ended.objective).sum();
     let summary = Summary::iterative(E::NAME, epochs, converged, most(|ended| ended.fall), objective);
-    Ok(FittedLinearClassifier { settings: estimator.clone(), linear, summary })
-}
-
-pub(super) fn outputs(classes: &[i64]) -> usize {
-    if classes.len() == 2 { 1 } else { classes.len() }
+    Ok(FittedLinearClassifier::new(estimator, labels.classes(), linear, summary))
 }
 
 /// The classifier that the states have come to.
-pub(super) fn linear(states: &mut [State], classes: &[i64], dtype: DType) -> Result<Linear> {
+pub(super) fn linear(states: &mut [State], classes: usize, dtype: DType) -> Result<Linear> {
     let mut parameters = Vec::new();
     let mut width = 0;
     for state in states {
@@ -215,99 +209,5 @@ impl Job<'_> {
         });
         let outcomes = slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).1);
         outcomes.collect()
-    }
-}
-
-/// A fitted linear classifier of the estimator `E`.
-#[derive(Clone, Debug)]
-pub struct FittedLinearClassifier<E> {
-    settings: E,
-    linear: Linear,
-    summary: Summary,
-}
-
-impl<E> FittedLinearClassifier<E> {
-    pub(super) fn new(settings: E, linear: Linear, summary: Summary) -> FittedLinearClassifier<E> {
-        FittedLinearClassifier { settings, linear, summary }
-    }
-
-    /// The weights: (1, d) for two classes, (m, d) for more.
-    pub fn coef(&self) -> &Tensor {
-        &self.linear.coef
-    }
-
-    /// The intercepts: one, or one per class.
-    pub fn intercept(&self) -> &Tensor {
-        &self.linear.intercept
-    }
-}
-
-impl<E: Stepwise> Model for FittedLinearClassifier<E> {
-    fn name(&self) -> &'static str {
-        E::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Classification
-    }
-
-    fn width(&self) -> usize {
-        self.linear.width()
-    }
-
-    fn dtype(&self) -> DType {
-        self.linear.dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
-    }
-
-    fn classes(&self) -> &[i64] {
-        &self.linear.classes
-    }
-
-    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        self.linear.predict(x)
-    }
-
-    fn decision_rows(&self, x: &Rows) -> Result<Tensor> {
-        self.linear.decision(x)
-    }
-
-    fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
-        match self.settings.as_sgd().soft() {
-            Some(rule) => self.linear.probabilities(x, rule),
-            None => {
-                let fix = "choose the loss log_loss or modified_huber, or use `decision_function`";
-                Err(LearnError::unsupported(E::NAME, "gives no probabilities: its loss is not a likelihood", fix))
-            }
-        }
-    }
-
-    fn coefficients(&self) -> Option<&Tensor> {
-        Some(&self.linear.coef)
-    }
-
-    fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
-        self.linear.write(&mut record);
-        self.summary.write(&mut record);
-        record
-    }
-}
-
-impl<E: Stepwise> Restore for FittedLinearClassifier<E> {
-    fn restore(record: &Record) -> Result<FittedLinearClassifier<E>> {
-        record.expect(E::NAME, 1)?;
-        let mut settings = E::default();
-        settings.load_json(record.get("settings")?)?;
-        let linear = Linear::read(record)?;
-        Ok(FittedLinearClassifier { settings, linear, summary: Summary::read(record)? })
     }
 }

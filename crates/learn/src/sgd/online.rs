@@ -3,8 +3,10 @@
 use tove_tensor::kernels::math::Float;
 use tove_tensor::{DType, Element, Key, Tensor};
 
-use super::classifier::{FittedLinearClassifier, Job, SgdClassifier, Stepwise, linear, outputs};
+use super::classifier::{Job, SgdClassifier, Stepwise, linear};
 use super::run::{Set, State};
+use crate::logistic::FittedLinearClassifier;
+use crate::logistic::linear::outputs;
 use crate::logistic::problem::Data;
 use crate::{ClassWeight, Labels, LearnError, Learner, PartialFit, Result, Samples, Summary, with_real};
 
@@ -63,7 +65,7 @@ impl<E: Stepwise> Learner for OnlineClassifier<E> {
         let codes = self.codes(samples)?;
         let plan = settings.plan(E::NAME);
         if self.states.is_empty() {
-            self.states = vec![State::new(&plan, samples.width()); outputs(&self.classes)];
+            self.states = vec![State::new(&plan, samples.width()); outputs(self.classes.len())];
             self.dtype = samples.x().dtype();
         } else {
             samples.x().check_width(E::NAME, self.states[0].width())?;
@@ -82,10 +84,10 @@ impl<E: Stepwise> Learner for OnlineClassifier<E> {
             let fix = "give at least one piece of data first".to_owned();
             return Err(LearnError::TooFew { who: E::NAME, found: 0, needed: 1, fix });
         }
-        let linear = linear(&mut self.states.clone(), &self.classes, self.dtype)?;
+        let linear = linear(&mut self.states.clone(), self.classes.len(), self.dtype)?;
         let mut summary = Summary::exact();
         (summary.iterations, summary.objective) = (self.pieces, Some(self.objective));
-        Ok(FittedLinearClassifier::new(self.settings.clone(), linear, summary))
+        Ok(FittedLinearClassifier::new(&self.settings, &self.classes, linear, summary))
     }
 }
 

@@ -24,7 +24,6 @@
 
 mod coordinate;
 mod design;
-mod linear_model;
 mod linear_svc;
 mod linear_svr;
 pub mod margin;

@@ -1,7 +1,7 @@
 //! Classification with kernels: a soft margin for each pair of classes.
 
 use tove_optim::settings::{Choice, Hyperparameters};
-use tove_tensor::{DType, Key, Tensor};
+use tove_tensor::{Key, Tensor};
 
 use super::pairs::{Training, pairs};
 use super::platt::{self, Sigmoid};
@@ -9,8 +9,8 @@ use super::smo::Solution;
 use super::weights::labelled;
 use crate::kernel::{Expansion, Features, Gamma, KernelFunction, KernelKind};
 use crate::{
-    Abilities, ClassWeight, Fit, Labels, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, Summary,
-    Task, with_real,
+    Abilities, About, ClassWeight, Fit, Labels, LearnError, Model, Real, Record, Restore, Result, Rows, Samples,
+    Summary, Task, with_real,
 };
 
 /// What the decision function of more than two classes gives.
@@ -84,14 +84,13 @@ pub struct Svc {
 /// A fitted [`Svc`].
 #[derive(Clone, Debug)]
 pub struct FittedSvc {
+    about: About,
     settings: Svc,
-    classes: Vec<i64>,
     expansion: Expansion, // coefficients (support vectors, pairs), positive for the first class of a pair
     bias: Vec<f64>,       // (pairs)
     support: Vec<i64>,
     n_support: Vec<i64>,
     sigmoids: Vec<Sigmoid>,
-    summary: Summary,
 }
 
 impl Svc {
@@ -123,14 +122,13 @@ impl Svc {
         let points = crate::rows::take(x, &support)?;
         let coefficients = Tensor::try_from_vec(coefficients, [support.len(), solutions.len()])?;
         Ok(FittedSvc {
+            about: About::of(self, samples).classes(labels.classes()).summary(summary(Self::NAME, &solutions)),
             settings: self.clone(),
-            classes: labels.classes().to_vec(),
             expansion: Expansion::new(features.function().clone(), &points, &coefficients)?,
             bias: solutions.iter().map(|solution| solution.bias).collect(),
             support: support.iter().map(|&place| place as i64).collect(),
             n_support,
             sigmoids,
-            summary: summary(Self::NAME, &solutions),
         })
     }
 
@@ -201,13 +199,13 @@ impl FittedSvc {
 
     /// Constants of the decision values: one, or one per pair of classes.
     pub fn intercept(&self) -> Vec<f64> {
-        if self.classes.len() == 2 { vec![-self.bias[0]] } else { self.bias.clone() }
+        if self.classes().len() == 2 { vec![-self.bias[0]] } else { self.bias.clone() }
     }
 
     /// Coefficients of the support vectors (classes − 1, s) in scikit-learn's order: for two classes positive for the second; for
     /// more, a support vector of class c has its coefficients against the other classes in ascending order.
     pub fn dual_coef(&self) -> Result<Tensor> {
-        let (k, s) = (self.classes.len(), self.support.len());
+        let (k, s) = (self.classes().len(), self.support.len());
         let values = self.expansion.coefficients().to_f64_vec();
         let mut out = vec![0.0; (k - 1) * s];
         let mut row = 0;
@@ -242,7 +240,7 @@ impl FittedSvc {
 
     /// Votes of the pairs, and a score below ½ that orders equal votes.
     fn scores(&self, values: &[f64]) -> (Vec<usize>, Vec<f64>) {
-        let k = self.classes.len();
+        let k = self.classes().len();
         let (mut votes, mut sums) = (vec![0; k], vec![0.0; k]);
         for (&(a, b), &value) in pairs(k).iter().zip(values) {
             votes[if value > 0.0 { a } else { b }] += 1;
@@ -261,11 +259,10 @@ impl FittedSvc {
 
     /// Reads a record of a model with a kernel of the user's own, which is given again.
     pub fn restore_with(record: &Record, kernel: Option<&KernelFunction>) -> Result<FittedSvc> {
-        record.expect(Svc::NAME, 1)?;
-        let mut settings = Svc::default();
-        settings.load_json(record.get("settings")?)?;
+        let settings: Svc = record.settings(Svc::NAME, 1)?;
         let expansion = Expansion::read(record, kernel)?;
-        let classes = record.integers("classes")?;
+        let about = About::read(&settings, record, expansion.width(), expansion.dtype())?;
+        let classes = &about.classes;
         let (support, n_support) = (record.integers("support")?, record.integers("n_support")?);
         let machines = classes.len() * classes.len().saturating_sub(1) / 2;
         let bias = record.shaped("bias", &[machines])?.to_f64_vec();
@@ -277,8 +274,7 @@ impl FittedSvc {
             return Err(record.wrong("coefficients", "a column per pair of classes and a row per support vector"));
         }
         let sigmoids = sigmoids.chunks_exact(2).map(|two| (two[0], two[1])).collect();
-        let summary = Summary::read(record)?;
-        Ok(FittedSvc { settings, classes, expansion, bias, support, n_support, sigmoids, summary })
+        Ok(FittedSvc { about, settings, expansion, bias, support, n_support, sigmoids })
     }
 }
 
@@ -296,47 +292,23 @@ impl Fit for Svc {
 }
 
 impl Model for FittedSvc {
-    fn name(&self) -> &'static str {
-        Svc::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Classification
-    }
-
-    fn width(&self) -> usize {
-        self.expansion.width()
-    }
-
-    fn dtype(&self) -> DType {
-        self.expansion.dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
-    }
-
-    fn classes(&self) -> &[i64] {
-        &self.classes
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let values = self.values(x)?;
         let first_largest = |row: &[f64]| {
             let (votes, scores) = self.scores(row);
-            let by_score = self.settings.break_ties && self.classes.len() > 2;
+            let by_score = self.settings.break_ties && self.classes().len() > 2;
             let score = |class: usize| if by_score { scores[class] } else { votes[class] as f64 };
             (1..votes.len()).fold(0, |best, class| if score(class) > score(best) { class } else { best })
         };
-        Ok(Labels::decode(&self.classes, values.chunks_exact(self.bias.len()).map(first_largest)))
+        Ok(Labels::decode(self.classes(), values.chunks_exact(self.bias.len()).map(first_largest)))
     }
 
     fn decision_rows(&self, x: &Rows) -> Result<Tensor> {
-        let (values, n, k) = (self.values(x)?, x.len(), self.classes.len());
+        let (values, n, k) = (self.values(x)?, x.len(), self.classes().len());
         if k == 2 {
             return self.tensor(values.iter().map(|value| -value).collect(), &[n]);
         }
@@ -354,7 +326,7 @@ impl Model for FittedSvc {
             let fix = "fit with `probability` set to true";
             return Err(LearnError::unsupported(Svc::NAME, "was fitted without probabilities", fix));
         }
-        let (values, k, machines) = (self.values(x)?, self.classes.len(), self.bias.len());
+        let (values, k, machines) = (self.values(x)?, self.classes().len(), self.bias.len());
         with_real!(self.dtype(), T => {
             let mut out = vec![<T as Real>::ZERO; x.len() * k];
             for (row, out) in values.chunks_exact(machines).zip(out.chunks_exact_mut(k)) {
@@ -369,11 +341,8 @@ impl Model for FittedSvc {
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
-        self.summary.write(&mut record);
+        let mut record = self.about.record();
         self.expansion.write(&mut record);
-        record.put_tensor("classes", &Tensor::from_slice(&self.classes));
         record.put_tensor("bias", &Tensor::from_slice(&self.bias));
         record.put_tensor("support", &Tensor::from_slice(&self.support));
         record.put_tensor("n_support", &Tensor::from_slice(&self.n_support));

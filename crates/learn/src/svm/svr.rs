@@ -1,12 +1,12 @@
 //! Regression with kernels and a tube of width ε in which errors cost nothing.
 
 use tove_optim::settings::Hyperparameters;
-use tove_tensor::{DType, Tensor};
+use tove_tensor::Tensor;
 
 use super::rows::KernelRows;
 use super::smo::{Problem, solve};
 use crate::kernel::{Expansion, Features, Gamma, KernelFunction, KernelKind};
-use crate::{Abilities, Fit, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+use crate::{Abilities, About, Fit, Model, Record, Restore, Result, Rows, Samples, Task};
 
 /// Support vector regression: min ½‖w‖² + C Σ wᵢ max(0, |yᵢ − f(xᵢ)| − ε), in the space of a kernel.
 ///
@@ -57,11 +57,10 @@ pub struct Svr {
 /// A fitted [`Svr`].
 #[derive(Clone, Debug)]
 pub struct FittedSvr {
-    settings: Svr,
+    about: About,
     expansion: Expansion, // coefficients (support vectors, 1)
     bias: f64,
     support: Vec<i64>,
-    summary: Summary,
 }
 
 impl Svr {
@@ -96,11 +95,10 @@ impl Svr {
         let beta = Tensor::try_from_vec(beta, [kept.len(), 1])?;
         let points = crate::rows::take(x, &support)?;
         Ok(FittedSvr {
-            settings: self.clone(),
+            about: About::of(self, samples).summary(summary),
             expansion: Expansion::new(features.function().clone(), &points, &beta)?,
             bias: solution.bias,
             support: support.iter().map(|&place| place as i64).collect(),
-            summary,
         })
     }
 }
@@ -133,15 +131,13 @@ impl FittedSvr {
 
     /// Reads a record of a model with a kernel of the user's own, which is given again.
     pub fn restore_with(record: &Record, kernel: Option<&KernelFunction>) -> Result<FittedSvr> {
-        record.expect(Svr::NAME, 1)?;
-        let mut settings = Svr::default();
-        settings.load_json(record.get("settings")?)?;
+        let settings: Svr = record.settings(Svr::NAME, 1)?;
         let (expansion, support) = (Expansion::read(record, kernel)?, record.integers("support")?);
         if expansion.coefficients().dims() != [support.len(), 1] {
             return Err(record.wrong("coefficients", "a column with a row per support vector"));
         }
-        let (bias, summary) = (record.real("bias")?, Summary::read(record)?);
-        Ok(FittedSvr { settings, expansion, bias, support, summary })
+        let about = About::read(&settings, record, expansion.width(), expansion.dtype())?;
+        Ok(FittedSvr { about, expansion, bias: record.real("bias")?, support })
     }
 }
 
@@ -159,28 +155,8 @@ impl Fit for Svr {
 }
 
 impl Model for FittedSvr {
-    fn name(&self) -> &'static str {
-        Svr::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Regression
-    }
-
-    fn width(&self) -> usize {
-        self.expansion.width()
-    }
-
-    fn dtype(&self) -> DType {
-        self.expansion.dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
@@ -190,9 +166,7 @@ impl Model for FittedSvr {
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
-        self.summary.write(&mut record);
+        let mut record = self.about.record();
         self.expansion.write(&mut record);
         record.put_tensor("support", &Tensor::from_slice(&self.support));
         record.put_real("bias", self.bias);
