@@ -7,7 +7,7 @@
 use tove_optim::settings::{Hyperparameter, Hyperparameters, Value};
 use tove_tensor::Tensor;
 
-use crate::{LearnError, Model, Restore, Result, Rows, Samples, Task};
+use crate::{AnyLearner, LearnError, Model, Restore, Result, Rows, Samples, Task};
 
 /// What an estimator can take and give, beyond dense features and one output.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +51,12 @@ pub trait Fit: Hyperparameters + Default + Clone + Send + Sync + 'static {
 
     /// Fits to samples that were checked, with hyperparameters that were validated. Users call [`Fit::fit`].
     fn fit_samples(&self, samples: &Samples) -> Result<Self::Fitted>;
+
+    /// A learner for data that come in pieces, where the estimator can learn so; classes as for
+    /// [`PartialFit::learner`](crate::PartialFit::learner).
+    fn pieces(&self, _classes: &[i64]) -> Option<Result<Box<dyn AnyLearner>>> {
+        None
+    }
 
     /// Fits to features (n, d) and targets (n).
     fn fit(&self, x: impl Into<Rows>, y: &Tensor) -> Result<Self::Fitted> {
@@ -100,6 +106,10 @@ pub trait Estimator: Send + Sync {
     fn describe_any(&self) -> Vec<(String, Hyperparameter)>;
     /// Whether the hyperparameters can be used.
     fn validate_any(&self) -> Result<()>;
+    /// A learner for data that come in pieces, where the estimator can learn so.
+    fn pieces_any(&self, _classes: &[i64]) -> Option<Result<Box<dyn AnyLearner>>> {
+        None
+    }
     /// A copy.
     fn duplicate(&self) -> Box<dyn Estimator>;
 }
@@ -135,6 +145,10 @@ impl<E: Fit> Estimator for E {
 
     fn validate_any(&self) -> Result<()> {
         Ok(self.validate()?)
+    }
+
+    fn pieces_any(&self, classes: &[i64]) -> Option<Result<Box<dyn AnyLearner>>> {
+        self.pieces(classes)
     }
 
     fn duplicate(&self) -> Box<dyn Estimator> {
@@ -179,6 +193,10 @@ impl Estimator for Box<dyn Estimator> {
 
     fn validate_any(&self) -> Result<()> {
         (**self).validate_any()
+    }
+
+    fn pieces_any(&self, classes: &[i64]) -> Option<Result<Box<dyn AnyLearner>>> {
+        (**self).pieces_any(classes)
     }
 
     fn duplicate(&self) -> Box<dyn Estimator> {
