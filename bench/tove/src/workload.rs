@@ -36,6 +36,8 @@ pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, S
         "W20" | "W21" | "W22" => crate::learn_linear::make(parameters).map(Some),
         "W23" => crate::learn_logistic::make_fit(parameters).map(Some),
         "W32" => crate::learn_logistic::make_prediction(parameters).map(Some),
+        "W33" => crate::tables::make_pipeline(parameters).map(Some),
+        "W34" => crate::tables::make_start(parameters).map(Some),
         "W24" => crate::learn_margins::make_linear(parameters).map(Some),
         "W25" => crate::learn_margins::make_rbf(parameters).map(Some),
         "conv2d" => crate::convolution::make(parameters).map(Some),

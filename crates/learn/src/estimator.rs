@@ -7,7 +7,7 @@
 use tove_optim::settings::{Hyperparameter, Hyperparameters, Value};
 use tove_tensor::Tensor;
 
-use crate::{LearnError, Model, Restore, Result, Rows, Samples, Task};
+use crate::{AnyLearner, LearnError, Model, Restore, Result, Rows, Samples, Task};
 
 /// What an estimator can take and give, beyond dense features and one output.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +51,12 @@ pub trait Fit: Hyperparameters + Default + Clone + Send + Sync + 'static {
 
     /// Fits to samples that were checked, with hyperparameters that were validated. Users call [`Fit::fit`].
     fn fit_samples(&self, samples: &Samples) -> Result<Self::Fitted>;
+
+    /// A learner for data that come in pieces, where the estimator can learn so; classes as for
+    /// [`PartialFit::learner`](crate::PartialFit::learner).
+    fn pieces(&self, _classes: &[i64]) -> Option<Result<Box<dyn AnyLearner>>> {
+        None
+    }
 
     /// Fits to features (n, d) and targets (n).
     fn fit(&self, x: impl Into<Rows>, y: &Tensor) -> Result<Self::Fitted> {
@@ -153,6 +159,10 @@ pub trait Estimator: Tunable + Send + Sync {
     fn abilities(&self) -> Abilities;
     /// Fits to samples, after checking what can be checked.
     fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>>;
+    /// A learner for data that come in pieces, where the estimator can learn so.
+    fn pieces_any(&self, _classes: &[i64]) -> Option<Result<Box<dyn AnyLearner>>> {
+        None
+    }
     /// A copy.
     fn duplicate(&self) -> Box<dyn Estimator>;
 }
@@ -172,6 +182,10 @@ impl<E: Fit> Estimator for E {
 
     fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
         Ok(Box::new(self.fit_checked(samples)?))
+    }
+
+    fn pieces_any(&self, classes: &[i64]) -> Option<Result<Box<dyn AnyLearner>>> {
+        self.pieces(classes)
     }
 
     fn duplicate(&self) -> Box<dyn Estimator> {
@@ -194,6 +208,10 @@ impl Estimator for Box<dyn Estimator> {
 
     fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
         (**self).fit_any(samples)
+    }
+
+    fn pieces_any(&self, classes: &[i64]) -> Option<Result<Box<dyn AnyLearner>>> {
+        (**self).pieces_any(classes)
     }
 
     fn duplicate(&self) -> Box<dyn Estimator> {

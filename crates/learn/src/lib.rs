@@ -75,7 +75,7 @@ pub use logistic::{
     Solver,
 };
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
-pub use partial::{Learner, PartialFit};
+pub use partial::{AnyLearner, Learner, PartialFit};
 pub use pipeline::{Chain, ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
 pub use real::Real;
 pub use record::Record;
@@ -84,4 +84,4 @@ pub use samples::Samples;
 pub use sgd::{FittedPerceptron, FittedSgdClassifier, FittedSgdRegressor, Perceptron, SgdClassifier, SgdRegressor};
 pub use svm::{FittedLinearSvc, FittedLinearSvr, FittedSvc, FittedSvr, LinearSvc, LinearSvr, Svc, Svr};
 pub use transform::{Apply, FitTransform, RestoreTransform, Transform, Transformer};
-pub use warning::{on_warning, warn};
+pub use warning::{on_warning, quietly, warn};

@@ -31,6 +31,8 @@ pub struct Summary {
     pub objective: Option<f64>,
     /// What the user was warned of.
     pub warnings: Vec<String>,
+    /// The objective after each iteration, where the method follows it. Not kept in model files.
+    pub curve: Vec<f64>,
 }
 
 impl Summary {
@@ -42,7 +44,7 @@ impl Summary {
     /// An iteration that ended after so many steps with this residual; warns if it did not converge.
     pub fn iterative(who: &str, iterations: usize, converged: bool, residual: f64, objective: f64) -> Summary {
         let (residual, objective) = (Some(residual), Some(objective));
-        let mut summary = Summary { iterations, converged, residual, objective, warnings: Vec::new() };
+        let mut summary = Summary { iterations, converged, residual, objective, ..Summary::default() };
         if !converged {
             let size = summary.residual.unwrap_or(f64::NAN);
             summary.warn(format!(
@@ -81,6 +83,7 @@ impl Summary {
             residual: record.real("residual").ok(),
             objective: record.real("objective").ok(),
             warnings: texts.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect(),
+            curve: Vec::new(),
         })
     }
 }

@@ -242,7 +242,10 @@ pub struct Demo {
     /// Write the picture into this file
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
-    /// Replace the picture if it exists
+    /// Write text and picture into this HTML file
+    #[arg(long, value_name = "FILE.html")]
+    pub html: Option<PathBuf>,
+    /// Replace files that exist
     #[arg(long)]
     pub overwrite: bool,
     /// Samples (batches)
@@ -266,7 +269,7 @@ pub struct Demo {
     /// The step size (descent)
     #[arg(long, default_value_t = 0.07, value_name = "X", allow_negative_numbers = true)]
     pub step: f64,
-    /// Seed (batches, xor)
+    /// Seed of what is random
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
 }

@@ -83,20 +83,35 @@ impl Fit for LinearRegression {
     const TASK: Task = Task::Regression;
     const ABILITIES: Abilities = Abilities { weights: true, sparse: true, several: true, ..Abilities::PLAIN };
 
+    fn pieces(&self, classes: &[i64]) -> Option<Result<Box<dyn crate::AnyLearner>>> {
+        crate::partial::boxed(self, classes)
+    }
+
     fn fit_samples(&self, samples: &Samples) -> Result<FittedLinearRegression> {
         let data = Data::several(samples);
         let solution = self.solve(&data, false)?;
-        let mut summary = Summary::exact();
-        let (dtype, width) = (samples.x().dtype(), samples.width());
-        if let Some(text) = warning(&solution, width, samples.len(), dtype) {
-            summary.warn(text);
-        }
-        let extras = Conditions { rank: solution.rank, condition: solution.condition };
-        FittedLinear::new(self, samples, &solution, summary, extras)
+        self.fitted(&solution, samples.y().rank() == 2, samples.x().dtype(), samples.len())
     }
 }
 
 impl LinearRegression {
+    /// The model of a solution, with a warning where the columns are dependent.
+    pub(super) fn fitted(
+        &self,
+        solution: &Solution,
+        several: bool,
+        dtype: DType,
+        rows: usize,
+    ) -> Result<FittedLinearRegression> {
+        let mut summary = Summary::exact();
+        let width = solution.coefficients.len() / solution.intercepts.len().max(1);
+        if let Some(text) = warning(solution, width, rows, dtype) {
+            summary.warn(text);
+        }
+        let extras = Conditions { rank: solution.rank, condition: solution.condition };
+        FittedLinear::of_shape(self, solution, (several, dtype), summary, extras)
+    }
+
     pub(super) fn solve(&self, data: &Data, covariance: bool) -> Result<Solution> {
         if prefers_iterations(data.x) {
             return lsqr(data, 0.0, self.fit_intercept);

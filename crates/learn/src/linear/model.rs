@@ -1,6 +1,6 @@
 //! ŷ = X w + b, the fitted type that all linear regressions share.
 
-use tove_tensor::{Tensor, TryOps};
+use tove_tensor::{DType, Tensor, TryOps};
 
 use super::solve::Solution;
 use crate::{About, Fit, Model, Record, Restore, Result, Rows, Samples, Summary};
@@ -49,17 +49,29 @@ impl<E: Fit, X: Extras> FittedLinear<E, X> {
         summary: Summary,
         extras: X,
     ) -> Result<FittedLinear<E, X>> {
+        let shape = (samples.y().rank() == 2, samples.x().dtype());
+        FittedLinear::of_shape(settings, solution, shape, summary, extras)
+    }
+
+    /// A model of this precision, with several outputs or one.
+    pub(super) fn of_shape(
+        settings: &E,
+        solution: &Solution,
+        (several, dtype): (bool, DType),
+        summary: Summary,
+        extras: X,
+    ) -> Result<FittedLinear<E, X>> {
         let m = solution.intercepts.len();
         let d = solution.coefficients.len() / m.max(1);
         let coef = Tensor::try_from_vec(solution.coefficients.clone(), [d, m])?;
         let intercept = Tensor::from_slice(&solution.intercepts);
-        let (coef, intercept) = if samples.y().rank() == 2 && E::ABILITIES.several {
+        let (coef, intercept) = if several && E::ABILITIES.several {
             (coef.try_t()?.try_contiguous()?, intercept)
         } else {
             (coef.try_reshape([d])?, intercept.try_reshape([])?)
         };
-        let about = About::of(settings, samples).summary(summary);
-        let (coef, intercept) = (coef.to_dtype(about.dtype), intercept.to_dtype(about.dtype));
+        let about = About::new(E::NAME, E::TASK, d, dtype, settings.to_json()).summary(summary);
+        let (coef, intercept) = (coef.to_dtype(dtype), intercept.to_dtype(dtype));
         Ok(FittedLinear { about, settings: settings.clone(), coef, intercept, extras })
     }
 

@@ -215,6 +215,7 @@ impl LogisticRegression {
         let who = Self::NAME;
         let mut summary =
             Summary::iterative(who, outcome.iterations, outcome.converged, outcome.residual, outcome.value);
+        summary.curve.clone_from(&outcome.curve);
         if self.penalty == Penalty::None {
             let (least, most) = problem.margins(&outcome.parameters);
             if least > 0.0 {

@@ -131,6 +131,10 @@ impl Fit for SgdClassifier {
         accuracy: 1e-6,
     };
 
+    fn pieces(&self, classes: &[i64]) -> Option<Result<Box<dyn crate::AnyLearner>>> {
+        crate::partial::boxed(self, classes)
+    }
+
     fn fit_samples(&self, samples: &Samples) -> Result<FittedSgdClassifier> {
         fit(self, samples)
     }
@@ -164,7 +168,10 @@ pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<Fitte
     let epochs = ended.iter().map(|ended| ended.epochs).max().unwrap_or(0);
     let converged = ended.iter().all(|ended| ended.converged);
     let objective = ended.iter().map(|ended| ended.objective).sum();
-    let summary = Summary::iterative(E::NAME, epochs, converged, most(|ended| ended.fall), objective);
+    let mut summary = Summary::iterative(E::NAME, epochs, converged, most(|ended| ended.fall), objective);
+    // Outputs that ended earlier stay at their last objective.
+    let at = |ended: &Ended, epoch: usize| ended.curve.get(epoch).or(ended.curve.last()).copied().unwrap_or(0.0);
+    summary.curve = (0..epochs).map(|epoch| ended.iter().map(|ended| at(ended, epoch)).sum()).collect();
     Ok(FittedLinearClassifier::new(estimator, labels.classes(), linear, summary))
 }
 

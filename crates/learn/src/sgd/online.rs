@@ -79,6 +79,10 @@ impl<E: Stepwise> Learner for OnlineClassifier<E> {
         Ok(())
     }
 
+    fn loss(&self) -> Option<f64> {
+        self.objective.is_finite().then_some(self.objective)
+    }
+
     fn model(&self) -> Result<FittedLinearClassifier<E>> {
         if self.states.is_empty() {
             let fix = "give at least one piece of data first".to_owned();

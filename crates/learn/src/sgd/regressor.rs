@@ -109,6 +109,10 @@ impl Fit for SgdRegressor {
     const ABILITIES: Abilities =
         Abilities { weights: true, sparse: true, order_free: false, accuracy: 1e-6, ..Abilities::PLAIN };
 
+    fn pieces(&self, classes: &[i64]) -> Option<Result<Box<dyn crate::AnyLearner>>> {
+        crate::partial::boxed(self, classes)
+    }
+
     fn fit_samples(&self, samples: &Samples) -> Result<FittedSgdRegressor> {
         let y = samples.targets(Self::NAME)?;
         let weights = samples.weights().map(Tensor::to_f64_vec);
@@ -125,7 +129,8 @@ impl Fit for SgdRegressor {
             let set = Set { data, d, y: &y, weights: weights.as_deref(), train: &train, watch: &watch };
             state.run(&plan, set, Key::new(self.random_state))?
         });
-        let summary = Summary::iterative(Self::NAME, ended.epochs, ended.converged, ended.fall, ended.objective);
+        let mut summary = Summary::iterative(Self::NAME, ended.epochs, ended.converged, ended.fall, ended.objective);
+        summary.curve = ended.curve;
         FittedSgdRegressor::new(self, &mut state, samples.x().dtype(), summary)
     }
 }
@@ -236,6 +241,10 @@ impl Learner for OnlineRegressor {
         });
         self.pieces += 1;
         Ok(())
+    }
+
+    fn loss(&self) -> Option<f64> {
+        self.objective.is_finite().then_some(self.objective)
     }
 
     fn model(&self) -> Result<FittedSgdRegressor> {

@@ -107,6 +107,7 @@ impl Plan<'_> {
         let mut summary = Summary::exact();
         summary.iterations = report.history.len();
         summary.objective = report.best.map(|(loss, _)| loss).or(report.losses.last().copied());
+        summary.curve = report.history.iter().map(|evaluation| evaluation.train_loss).collect();
         summary.converged = report.ending == Ending::EarlyStop;
         if !summary.converged && self.validation_fraction > 0.0 {
             let epochs = self.epochs;
