@@ -23,6 +23,7 @@ pub fn run() -> Result<bool, String> {
     stage(&mut stages, "sizes", size::run);
     stage(&mut stages, "clippy", clippy);
     stage(&mut stages, "tests", || {
+        browser();
         tests = test_run::run()?;
         Ok(tests.good)
     });
@@ -73,6 +74,26 @@ fn component(name: &str, probe: &str) {
     command.args(["component", "add", name]).current_dir(root());
     if !succeeds(command).unwrap_or(false) {
         println!("error: {name} could not be installed; run `rustup component add {name}` with network access");
+    }
+}
+
+/// Installs the browser that the served page is tested in, where the system's packages allow it; its tests are skipped with
+/// a word otherwise.
+fn browser() {
+    let command = |name: &str, arguments: &[&str]| {
+        let mut command = std::process::Command::new(name);
+        command.args(arguments);
+        command
+    };
+    let is_there = || succeeds_quietly(command("chromium", &["--version"]));
+    if is_there() || !succeeds_quietly(command("apt-get", &["--version"])) {
+        return;
+    }
+    println!("chromium is missing, installing it for the tests of the served page");
+    let install = || succeeds_quietly(command("apt-get", &["install", "-y", "--no-install-recommends", "chromium"]));
+    let installed = install() || (succeeds_quietly(command("apt-get", &["update"])) && install());
+    if !installed || !is_there() {
+        println!("chromium could not be installed; the tests of the served page will be skipped");
     }
 }
 

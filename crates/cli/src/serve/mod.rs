@@ -9,12 +9,14 @@
 //! | `GET /metrics` | counters in the text format of Prometheus |
 //! | `GET /openapi.json` | a description of all this |
 //!
-//! Predictions are made on one thread of their own, which takes all rows that wait at once.
+//! Everything that goes wrong is answered by `{"error": "a sentence"}`: 400 where the rows are at fault, 404, 405, 408 where
+//! the body does not arrive, 413, 415, and 503 where predicting takes too long.
 
-mod batch;
 mod counters;
 mod openapi;
 mod page;
+mod predictor;
+mod refusal;
 mod rows;
 
 use std::net::{IpAddr, SocketAddr};
@@ -22,33 +24,37 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::body::{Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{Method, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::serve::ListenerExt;
 use serde_json::{Value, json};
+use tokio::time::timeout_at;
 use tove::tabular::TabularModel;
 
 use crate::arguments::Serve;
 use crate::failure::Failure;
 use crate::output::Output;
-use batch::{Batcher, Refusal};
 use counters::Counters;
+use predictor::{Answer, Predictor};
+use refusal::Refusal;
+use rows::Format;
 
 /// What all requests share.
 struct Shared {
-    batcher: Batcher,
+    predictor: Arc<Predictor>,
     counters: Counters,
-    schema: Value,
-    page: String,
-    openapi: Value,
-    about: Value,
+    schema: Bytes,
+    page: Bytes,
+    openapi: Bytes,
+    about: Bytes,
     timeout: Duration,
+    max_body: usize,
 }
 
 pub fn run(serve: &Serve, output: &Output) -> Result<(), Failure> {
-    let model = TabularModel::load(&serve.model)?;
     let address: IpAddr = serve
         .host
         .parse()
@@ -56,29 +62,55 @@ pub fn run(serve: &Serve, output: &Output) -> Result<(), Failure> {
     if !(serve.timeout > 0.0 && serve.timeout <= 86_400.0) || serve.max_body == 0 || serve.max_rows == 0 {
         return Err(Failure::usage("--timeout, --max-body and --max-rows must be positive"));
     }
+    let model = TabularModel::load(&serve.model)?;
     let schema = rows::schema(&model);
+    let about = json!({
+        "status": "ok", "model": model.model().name(), "target": model.target(),
+        "task": model.task().to_string(), "tove": env!("CARGO_PKG_VERSION"),
+    });
+    let text = |document: &Value| Bytes::from(document.to_string());
     let shared = Arc::new(Shared {
-        page: page::html(&model, &schema)?,
-        openapi: openapi::document(&model, &schema),
-        about: json!({
-            "status": "ok", "model": model.model().name(), "target": model.target(),
-            "task": model.task().to_string(), "tove": env!("CARGO_PKG_VERSION"),
-        }),
-        schema,
+        page: page::html(&model, &schema).into(),
+        openapi: text(&openapi::document(&model, &schema)),
+        about: text(&about),
+        schema: text(&schema),
         counters: Counters::default(),
         timeout: Duration::from_secs_f64(serve.timeout),
-        batcher: Batcher::start(model, serve.max_rows),
+        max_body: serve.max_body.saturating_mul(1 << 20),
+        predictor: Arc::new(Predictor::new(model, serve.max_rows)),
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    runtime.block_on(listen(SocketAddr::new(address, serve.port), shared, serve.max_body, output))
+    let ended = runtime.block_on(listen(SocketAddr::new(address, serve.port), shared, output));
+    // Work that nobody waits for any more must not hold up the end.
+    runtime.shutdown_background();
+    ended
 }
 
-async fn listen(address: SocketAddr, shared: Arc<Shared>, max_body: usize, output: &Output) -> Result<(), Failure> {
+fn router(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/", get(front))
+        .route("/predict", post(predict))
+        .route("/schema", get(async |State(shared): State<Arc<Shared>>| document(&shared.schema)))
+        .route("/health", get(async |State(shared): State<Arc<Shared>>| document(&shared.about)))
+        .route("/metrics", get(metrics))
+        .route("/openapi.json", get(async |State(shared): State<Arc<Shared>>| document(&shared.openapi)))
+        .fallback(missing)
+        .method_not_allowed_fallback(other_method)
+        .with_state(shared)
+}
+
+async fn listen(address: SocketAddr, shared: Arc<Shared>, output: &Output) -> Result<(), Failure> {
     let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => {
             Failure::work(format!("port {} is in use; choose another with --port, or 0 for any", address.port()))
         }
-        _ => Failure::work(format!("{address}: {error}")),
+        std::io::ErrorKind::PermissionDenied => {
+            Failure::work(format!("port {} is not allowed here; choose one above 1023 with --port", address.port()))
+        }
+        std::io::ErrorKind::AddrNotAvailable => {
+            Failure::work(format!("--host {}: this machine has no such address; try 127.0.0.1", address.ip()))
+        }
+        _ => Failure::work(format!("cannot listen on {address}: {error}; choose others with --host and --port")),
     })?;
     let bound = listener.local_addr()?;
     if !bound.ip().is_loopback() {
@@ -86,17 +118,26 @@ async fn listen(address: SocketAddr, shared: Arc<Shared>, max_body: usize, outpu
     }
     output
         .result(|| format!("serving on http://{bound} (Ctrl-C stops)\n"), || json!({"address": bound.to_string()}))?;
-    let limit = max_body.saturating_mul(1 << 20);
-    let router = Router::new()
-        .route("/", get(front))
-        .route("/predict", post(predict))
-        .route("/schema", get(schema))
-        .route("/health", get(health))
-        .route("/metrics", get(metrics))
-        .route("/openapi.json", get(openapi_document))
-        .layer(DefaultBodyLimit::max(limit))
-        .with_state(shared);
-    axum::serve(listener, router).with_graceful_shutdown(stopped()).await?;
+    let patience = shared.timeout;
+    let (tell, told) = tokio::sync::oneshot::channel::<()>();
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true); // slower without, nothing worse
+    });
+    let server = axum::serve(listener, router(shared)).with_graceful_shutdown(async move {
+        let _ = told.await; // the other end goes only with the program
+    });
+    let mut server = std::pin::pin!(server.into_future());
+    tokio::select! {
+        ended = &mut server => return Ok(ended?),
+        () = stopped() => {}
+    }
+    output.remark("finishing the requests under way (Ctrl-C again ends at once)");
+    let _ = tell.send(());
+    tokio::select! {
+        ended = server => ended?,
+        () = tokio::time::sleep(patience) => output.remark("requests that never ended were cut off"),
+        () = stopped() => {}
+    }
     output.remark("stopped");
     Ok(())
 }
@@ -118,42 +159,64 @@ async fn stopped() {
 }
 
 async fn front(State(shared): State<Arc<Shared>>) -> Response {
-    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], shared.page.clone()).into_response()
+    // The page holds its own style and script and needs nothing from elsewhere.
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; \
+                  img-src data:; form-action 'none'; base-uri 'none'";
+    let headers = [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, policy)];
+    (headers, shared.page.clone()).into_response()
 }
 
-async fn schema(State(shared): State<Arc<Shared>>) -> Response {
-    axum::Json(shared.schema.clone()).into_response()
-}
-
-async fn health(State(shared): State<Arc<Shared>>) -> Response {
-    axum::Json(shared.about.clone()).into_response()
-}
-
-async fn openapi_document(State(shared): State<Arc<Shared>>) -> Response {
-    axum::Json(shared.openapi.clone()).into_response()
+fn document(text: &Bytes) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], text.clone()).into_response()
 }
 
 async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], shared.counters.text()).into_response()
 }
 
-async fn predict(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
+async fn missing(uri: Uri) -> Refusal {
+    let path: String = uri.path().chars().take(80).collect();
+    Refusal::new(404, format!("there is nothing at {path}; /openapi.json describes what is there"))
+}
+
+async fn other_method(method: Method, uri: Uri) -> Refusal {
+    let wanted = if uri.path() == "/predict" { "POST" } else { "GET" };
+    Refusal::new(405, format!("{} does not take {method}; use {wanted}", uri.path()))
+}
+
+async fn predict(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let start = Instant::now();
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default().to_owned();
-    let outcome = match rows::csv(&kind, &body) {
-        Ok(csv) => match tokio::time::timeout(shared.timeout, shared.batcher.predict(csv)).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                Err(Refusal { status: 503, text: "it took too long; send fewer rows, or raise --timeout".into() })
-            }
-        },
-        Err(text) => Err(Refusal { status: 400, text }),
-    };
-    let (status, document, rows) = match outcome {
-        Ok(answer) => (200, answer.document, answer.rows),
-        Err(refusal) => (refusal.status, json!({"error": refusal.text}), 0),
-    };
+    let outcome = answer(&shared, request).await;
+    let (status, rows) = outcome.as_ref().map_or_else(|refusal| (refusal.status, 0), |answer| (200, answer.rows));
     shared.counters.count(status, rows, start.elapsed());
-    let code = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (code, axum::Json(document)).into_response()
+    match outcome {
+        Ok(answer) => ([(header::CONTENT_TYPE, "application/json")], answer.document).into_response(),
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+async fn answer(shared: &Shared, request: Request) -> Result<Answer, Refusal> {
+    let deadline = tokio::time::Instant::now() + shared.timeout;
+    let seconds = shared.timeout.as_secs_f64();
+    let (head, body) = request.into_parts();
+    let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let format = Format::of(text(header::CONTENT_TYPE))?;
+    let most = shared.max_body;
+    let large = || {
+        let megabytes = most >> 20;
+        Refusal::new(413, format!("the body has more than {megabytes} MB; send the rows in parts, or raise --max-body"))
+    };
+    if text(header::CONTENT_LENGTH).parse::<usize>().is_ok_and(|length| length > most) {
+        return Err(large());
+    }
+    let body = timeout_at(deadline, to_bytes(body, most)).await;
+    let body = body.map_err(|_| Refusal::new(408, format!("the body did not arrive within {seconds} seconds")))?;
+    let body = body.map_err(|error| match std::error::Error::source(&error) {
+        Some(source) if source.to_string().contains("length limit") => large(),
+        _ => Refusal::bad(format!("the body could not be read: {error}")),
+    })?;
+    let answer = timeout_at(deadline, Arc::clone(&shared.predictor).answer(format, body)).await;
+    answer.unwrap_or_else(|_| {
+        Err(Refusal::new(503, format!("it took more than {seconds} seconds; send fewer rows, or raise --timeout")))
+    })
 }

@@ -34,9 +34,14 @@ pub fn document(model: &TabularModel, schema: &Value) -> Value {
                     "text/csv": {"schema": {"type": "string"}},
                 }},
                 "responses": {
-                    "200": answer("One object per row with the prediction and, for classes, their probabilities"),
+                    "200": answer(
+                        "One object per row with the prediction and, for classes, their probabilities; what was ignored, \
+                         not seen at fitting, or filled",
+                    ),
                     "400": answer("What is wrong with the rows"),
+                    "408": answer("The body did not arrive in time"),
                     "413": answer("Too many rows or bytes"),
+                    "415": answer("Neither JSON nor CSV"),
                     "503": answer("It took too long"),
                 },
             }},

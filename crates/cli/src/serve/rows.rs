@@ -1,16 +1,21 @@
-//! Rows of a request: CSV as it is, JSON as CSV.
+//! The rows of a request, from JSON or CSV to a table with the model's columns.
 
-use serde_json::{Value, json};
-use tove::data::table::Role;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+use tove::data::DataError;
+use tove::data::table::csv::{Charset, MISSING};
+use tove::data::table::{Column, CsvOptions, Field, Kind, Role, Schema, Table};
 use tove::tabular::TabularModel;
+
+use super::refusal::Refusal;
+
+/// How many names a sentence or a list in an answer has at most.
+const NAMED: usize = 20;
 
 /// The columns that a row needs, and what comes back.
 pub fn schema(model: &TabularModel) -> Value {
-    let columns: Vec<Value> = model
-        .schema()
-        .fields()
-        .iter()
-        .filter(|field| matches!(field.role, Role::Feature | Role::Id))
+    let columns: Vec<Value> = needed(model.schema())
         .map(|field| {
             json!({
                 "name": field.name, "kind": field.kind.name(), "categories": field.categories,
@@ -24,62 +29,252 @@ pub fn schema(model: &TabularModel) -> Value {
     })
 }
 
-/// The body as CSV: as it is for `text/csv`, from JSON objects otherwise.
-pub fn csv(content_type: &str, body: &[u8]) -> Result<Vec<u8>, String> {
-    if content_type.starts_with("text/csv") {
-        return Ok(body.to_vec());
-    }
-    let document: Value = serde_json::from_slice(body).map_err(|error| {
-        format!("the body is no JSON ({error}); send {{\"rows\": [{{...}}]}}, or CSV with content type text/csv")
-    })?;
-    let rows = match &document {
-        Value::Array(rows) => rows.as_slice(),
-        Value::Object(object) => match object.get("rows") {
-            Some(Value::Array(rows)) => rows.as_slice(),
-            Some(_) => return Err("`rows` must be a list of objects".into()),
-            None => std::slice::from_ref(&document),
-        },
-        _ => return Err("send a row as an object, or several as a list".into()),
-    };
-    let mut names: Vec<&String> = Vec::new();
-    for (number, row) in rows.iter().enumerate() {
-        let object = row.as_object().ok_or_else(|| format!("row {number} is no object of columns and values"))?;
-        for name in object.keys() {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-    }
-    if names.is_empty() {
-        return Err("no rows; send at least one".into());
-    }
-    let mut text = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",");
-    for (number, row) in rows.iter().enumerate() {
-        text.push('\n');
-        for (place, name) in names.iter().enumerate() {
-            if place > 0 {
-                text.push(',');
-            }
-            match row.get(name.as_str()) {
-                None | Some(Value::Null) => {}
-                Some(Value::String(value)) => text.push_str(&quoted(value)),
-                Some(value @ (Value::Number(_) | Value::Bool(_))) => text.push_str(&value.to_string()),
-                Some(_) => {
-                    return Err(format!("row {number}, column {name}: give a number, a text, true, false or null"));
-                }
-            }
-        }
-        // A row whose only column is empty would be a blank line.
-        if names.len() == 1 && text.ends_with('\n') {
-            text.push_str("\"\"");
-        }
-    }
-    text.push('\n');
-    Ok(text.into_bytes())
+fn needed(schema: &Schema) -> impl Iterator<Item = &Field> {
+    schema.fields().iter().filter(|field| matches!(field.role, Role::Feature | Role::Id))
 }
 
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
+/// What a body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Json,
+    Csv(Charset),
+}
+
+impl Format {
+    /// By the content type; a body without one is taken for JSON.
+    pub fn of(content_type: &str) -> Result<Format, Refusal> {
+        let kind = content_type.to_ascii_lowercase();
+        let mut parts = kind.split(';').map(str::trim);
+        let kind = parts.next().unwrap_or_default();
+        let charset = parts.find_map(|part| Some(part.strip_prefix("charset=")?.trim_matches('"')));
+        match kind {
+            "" | "application/json" => Ok(Format::Json),
+            kind if kind.ends_with("+json") => Ok(Format::Json),
+            "text/csv" | "application/csv" => match charset {
+                None | Some("utf-8" | "utf8" | "us-ascii") => Ok(Format::Csv(Charset::Utf8)),
+                Some("latin1" | "latin-1" | "iso-8859-1" | "windows-1252") => Ok(Format::Csv(Charset::Latin1)),
+                Some(other) => Err(Refusal::new(415, format!("charset {other} is not known here; send utf-8"))),
+            },
+            other => {
+                let other: String = other.chars().take(80).collect();
+                Err(Refusal::new(
+                    415,
+                    format!("content type {other} is not taken; send application/json, or text/csv with a header"),
+                ))
+            }
+        }
+    }
+}
+
+/// The rows of a request.
+pub struct Rows {
+    pub table: Table,
+    /// Names in JSON objects that no column has; those of CSV tables stay in the table.
+    pub ignored: Vec<String>,
+}
+
+/// Turns bodies into tables.
+pub struct Reading {
+    fields: Vec<Field>,
+    options: CsvOptions,
+    max_rows: usize,
+}
+
+impl Reading {
+    pub fn new(schema: &Schema, max_rows: usize) -> Reading {
+        let options = CsvOptions::new().schema(schema).delimiter(b',');
+        Reading { fields: needed(schema).cloned().collect(), options, max_rows }
+    }
+
+    pub fn rows(&self, format: Format, body: &[u8]) -> Result<Rows, Refusal> {
+        match format {
+            Format::Json => self.json(body),
+            Format::Csv(charset) => Ok(Rows { table: self.csv(charset, body)?, ignored: Vec::new() }),
+        }
+    }
+
+    fn csv(&self, charset: Charset, body: &[u8]) -> Result<Table, Refusal> {
+        if body.starts_with(&[0x1f, 0x8b]) {
+            // A small packed body can hold more than fits into memory.
+            return Err(Refusal::new(415, "the body is packed with gzip; send the CSV itself"));
+        }
+        let read = self.options.clone().charset(charset).read_bytes(body);
+        let (table, _) = read.map_err(|error| Refusal::bad(in_body(error)))?;
+        self.counted(table.n_rows())?;
+        Ok(table)
+    }
+
+    fn counted(&self, rows: usize) -> Result<(), Refusal> {
+        if rows == 0 {
+            return Err(Refusal::bad("no rows; send at least one"));
+        }
+        if rows > self.max_rows {
+            let most = self.max_rows;
+            return Err(Refusal::new(
+                413,
+                format!("{rows} rows, but at most {most} are taken at once; send them in parts"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn json(&self, body: &[u8]) -> Result<Rows, Refusal> {
+        let document: Value = serde_json::from_slice(body).map_err(|error| {
+            Refusal::bad(format!(
+                "the body is no JSON ({error}); send {{\"rows\": [{{...}}]}}, or CSV with content type text/csv"
+            ))
+        })?;
+        let rows = match &document {
+            Value::Array(rows) => rows.as_slice(),
+            Value::Object(object) => match object.get("rows") {
+                Some(Value::Array(rows)) => rows.as_slice(),
+                Some(_) if !self.fields.iter().any(|field| field.name == "rows") => {
+                    return Err(Refusal::bad("`rows` must be a list of objects"));
+                }
+                _ => std::slice::from_ref(&document),
+            },
+            _ => return Err(Refusal::bad("send a row as an object, or several as a list")),
+        };
+        self.counted(rows.len())?;
+        let mut objects = Vec::with_capacity(rows.len());
+        for (number, row) in rows.iter().enumerate() {
+            let wrong = || Refusal::bad(format!("row {number} (from 0) is no object of columns and values"));
+            objects.push(row.as_object().ok_or_else(wrong)?);
+        }
+        self.table(&objects)
+    }
+
+    fn table(&self, rows: &[&Map<String, Value>]) -> Result<Rows, Refusal> {
+        let mut columns = Vec::with_capacity(self.fields.len());
+        for field in self.fields.iter().filter(|field| rows.iter().any(|row| row.contains_key(&field.name))) {
+            columns.push((field.name.clone(), column(field, rows)?));
+        }
+        let mut extra = BTreeSet::new();
+        for row in rows {
+            let known = |name: &str| self.fields.iter().any(|field| field.name == name);
+            extra.extend(row.keys().filter(|name| !known(name)).take(NAMED));
+        }
+        let ignored: Vec<String> = extra.into_iter().take(NAMED).cloned().collect();
+        if columns.is_empty() {
+            let sent = if ignored.is_empty() { "none".to_owned() } else { ignored.join(", ") };
+            return Err(Refusal::bad(format!(
+                "no column of the model is there (sent: {sent}); GET /schema names them"
+            )));
+        }
+        let table = Table::new(columns).map_err(|error| Refusal::bad(error.to_string()))?;
+        Ok(Rows { table, ignored })
+    }
+}
+
+/// An error of the reader, which calls the body a file.
+fn in_body(error: DataError) -> String {
+    let text = error.to_string();
+    text.strip_prefix("bytes").map_or(text.clone(), |rest| format!("the body{rest}"))
+}
+
+#[cold]
+fn misfit(field: &Field, row: usize, value: &Value, wanted: &str) -> Refusal {
+    let shown: String = value.to_string().chars().take(60).collect();
+    Refusal::bad(format!("row {row} (from 0), column {:?}: {shown} is no {wanted}; send one, or null", field.name))
+}
+
+/// One column of JSON objects, in the kind the model was fitted on.
+fn column(field: &Field, rows: &[&Map<String, Value>]) -> Result<Column, Refusal> {
+    let cells = rows.iter().enumerate().map(|(row, object)| (row, object.get(&field.name).unwrap_or(&Value::Null)));
+    fn all<T, C: FromIterator<Option<T>>>(
+        cells: impl Iterator<Item = Result<Option<T>, Refusal>>,
+    ) -> Result<C, Refusal> {
+        cells.collect()
+    }
+    Ok(match field.kind {
+        Kind::Float => Column::Float(all(cells.map(|(row, value)| number(field, row, value)))?),
+        Kind::Integer => Column::Integer(all(cells.map(|(row, value)| whole(field, row, value)))?),
+        Kind::Boolean => Column::Boolean(all(cells.map(|(row, value)| truth(field, row, value)))?),
+        Kind::Categorical => Column::Categorical(all(cells.map(|(row, value)| name(field, row, value)))?),
+        Kind::Text => Column::Text(all(cells.map(|(row, value)| name(field, row, value)))?),
+        Kind::Date => dates(field, &cells.map(|(_, value)| value).collect::<Vec<_>>())?,
+    })
+}
+
+/// Whether a text stands for a missing number.
+fn absent(text: &str) -> bool {
+    text.is_empty() || MISSING.contains(&text)
+}
+
+fn number(field: &Field, row: usize, value: &Value) -> Result<Option<f64>, Refusal> {
+    let read = match value {
+        Value::Null => return Ok(None),
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) if absent(text.trim()) => return Ok(None),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    read.filter(|number| number.is_finite()).map(Some).ok_or_else(|| misfit(field, row, value, "number"))
+}
+
+fn whole(field: &Field, row: usize, value: &Value) -> Result<Option<i64>, Refusal> {
+    if let Some(number) = value.as_i64() {
+        return Ok(Some(number));
+    }
+    let wrong = || misfit(field, row, value, "whole number");
+    let Some(number) = number(field, row, value).map_err(|_| wrong())? else { return Ok(None) };
+    if number.fract() == 0.0 && number.abs() < 9e15 { Ok(Some(number as i64)) } else { Err(wrong()) }
+}
+
+fn truth(field: &Field, row: usize, value: &Value) -> Result<Option<bool>, Refusal> {
+    let text = match value {
+        Value::Null => return Ok(None),
+        Value::Bool(truth) => return Ok(Some(*truth)),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) if absent(text.trim()) => return Ok(None),
+        Value::String(text) => text.trim().to_ascii_lowercase(),
+        _ => String::new(),
+    };
+    match text.as_str() {
+        "true" | "yes" | "1" | "1.0" => Ok(Some(true)),
+        "false" | "no" | "0" | "0.0" => Ok(Some(false)),
+        _ => Err(misfit(field, row, value, "true or false")),
+    }
+}
+
+/// A category or a text. Numbers that were names in a table were written without a point.
+fn name(field: &Field, row: usize, value: &Value) -> Result<Option<String>, Refusal> {
+    let known = |text: &str| field.categories.as_ref().is_some_and(|all| all.iter().any(|one| one == text));
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) if text.is_empty() && !known(text) => Ok(None),
+        Value::String(text) => Ok(Some(text.clone())),
+        Value::Bool(truth) => Ok(Some(truth.to_string())),
+        Value::Number(number) => {
+            let short = number.as_f64().filter(|value| value.fract() == 0.0 && value.abs() < 9e15);
+            Ok(Some(short.map_or_else(|| number.to_string(), |value| (value as i64).to_string())))
+        }
+        _ => Err(misfit(field, row, value, "text")),
+    }
+}
+
+/// Dates are read by the reader of tables, as a file of one column.
+fn dates(field: &Field, cells: &[&Value]) -> Result<Column, Refusal> {
+    let mut text = String::from("date\n");
+    for (row, cell) in cells.iter().enumerate() {
+        match cell {
+            Value::Null => text.push_str("NA"),
+            Value::String(date) if absent(date.trim()) => text.push_str("NA"),
+            Value::String(date) => text.push_str(&format!("\"{}\"", date.trim().replace('"', "\"\""))),
+            _ => return Err(misfit(field, row, cell, "date such as 2026-01-31")),
+        }
+        text.push('\n');
+    }
+    let read = CsvOptions::new().delimiter(b',').kind("date", Kind::Date).read_bytes(text.as_bytes());
+    let wrong = |error| match error {
+        DataError::Value { line, .. } => {
+            let row = (line as usize).saturating_sub(2).min(cells.len().saturating_sub(1));
+            misfit(field, row, cells[row], "date such as 2026-01-31")
+        }
+        other => Refusal::bad(format!("column {:?}: {other}", field.name)),
+    };
+    let (table, _) = read.map_err(wrong)?;
+    table.column("date").cloned().map_err(|error| Refusal::fault(error.to_string()))
 }
 
 #[cfg(test)]
@@ -87,15 +282,71 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn reading() -> Reading {
+        let train = CsvOptions::new()
+            .read_bytes(b"size,count,good,colour,day\n1.5,1,true,red,2026-01-31\n2.5,2,false,3,2026-02-01\n")
+            .unwrap();
+        let schema = Schema::of(&train.0);
+        let kinds: Vec<Kind> = schema.fields().iter().map(|field| field.kind).collect();
+        assert_eq!(kinds, [Kind::Float, Kind::Integer, Kind::Boolean, Kind::Categorical, Kind::Date]);
+        Reading::new(&schema, 3)
+    }
+
+    /// The cells of the first row, as texts.
+    fn first(body: &str) -> Result<Vec<Option<String>>, String> {
+        let rows = reading().rows(Format::Json, body.as_bytes()).map_err(|refusal| refusal.text)?;
+        Ok(rows.table.iter().map(|(_, column)| column.text(0).map(|text| text.into_owned())).collect())
+    }
+
     #[test]
-    fn json_becomes_csv() {
-        let text = |body: &str| String::from_utf8(csv("application/json", body.as_bytes()).unwrap()).unwrap();
-        assert_eq!(text("{\"a\": 1, \"b\": \"x, \\\"y\\\"\"}"), "\"a\",\"b\"\n1,\"x, \"\"y\"\"\"\n");
-        assert_eq!(text("[{\"a\": null}, {\"a\": true}]"), "\"a\"\n\"\"\ntrue\n");
-        assert_eq!(text("{\"rows\": [{\"a\": 1}, {\"b\": 2.5}]}"), "\"a\",\"b\"\n1,\n,2.5\n");
-        for bad in ["", "3", "[3]", "{\"rows\": 1}", "[{\"a\": [1]}]", "[]", "[{}]"] {
-            assert!(csv("application/json", bad.as_bytes()).is_err(), "{bad}");
+    fn json_becomes_a_table() {
+        let some = |text: &str| Some(text.to_owned());
+        let all = first(r#"{"size": 2, "count": 3.0, "good": true, "colour": "red", "day": "2026-03-01"}"#).unwrap();
+        assert_eq!(all, [some("2"), some("3"), some("true"), some("red"), some("2026-03-01")]);
+        let texts = first(r#"[{"size": " 2.5", "count": "NA", "good": "No", "colour": 3.0, "day": null}]"#).unwrap();
+        assert_eq!(texts, [some("2.5"), None, some("false"), some("3"), None]);
+        assert_eq!(first(r#"{"rows": [{"size": null}, {"size": 1}]}"#).unwrap(), [None]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_named() {
+        for (body, words) in [
+            ("", vec!["no JSON"]),
+            ("3", vec!["object"]),
+            ("[3]", vec!["row 0"]),
+            (r#"{"rows": 1}"#, vec!["`rows`"]),
+            ("[]", vec!["no rows"]),
+            ("[{}]", vec!["no column", "/schema"]),
+            (r#"{"sise": 1}"#, vec!["sise"]),
+            (r#"[{"size": 1}, {"size": "big"}]"#, vec!["row 1", "size", "big", "number"]),
+            (r#"{"size": "inf"}"#, vec!["inf"]),
+            (r#"{"size": [1]}"#, vec!["[1]"]),
+            (r#"{"count": 1.5}"#, vec!["count", "1.5", "whole"]),
+            (r#"{"count": 1e300}"#, vec!["count", "whole"]),
+            (r#"{"good": 2}"#, vec!["good", "2"]),
+            (r#"{"colour": {}}"#, vec!["colour"]),
+            (r#"[{"day": null}, {"day": "2026-13-01"}]"#, vec!["row 1", "day", "2026-13-01"]),
+            (r#"{"day": 5}"#, vec!["day", "5"]),
+            (r#"[{"size":1},{"size":1},{"size":1},{"size":1}]"#, vec!["4 rows", "3"]),
+        ] {
+            let text = first(body).unwrap_err();
+            assert!(words.iter().all(|word| text.contains(word)), "{body}: {text}");
         }
-        assert_eq!(csv("text/csv; charset=utf-8", b"a\n1\n").unwrap(), b"a\n1\n");
+    }
+
+    #[test]
+    fn content_types_are_told_apart() {
+        for (text, format) in [
+            ("", Format::Json),
+            ("Application/JSON; charset=utf-8", Format::Json),
+            ("application/vnd.api+json", Format::Json),
+            ("text/csv", Format::Csv(Charset::Utf8)),
+            ("text/csv; header=present; charset=\"ISO-8859-1\"", Format::Csv(Charset::Latin1)),
+        ] {
+            assert_eq!(Format::of(text).unwrap(), format, "{text}");
+        }
+        for text in ["text/plain", "application/x-www-form-urlencoded", "text/csv; charset=utf-7"] {
+            assert_eq!(Format::of(text).unwrap_err().status, 415, "{text}");
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Runs the program on real files in a folder of its own.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod server;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

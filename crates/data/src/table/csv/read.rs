@@ -14,6 +14,8 @@ use crate::{DataError, Result};
 
 /// Bytes of a block; fixed, so that nothing depends on the number of threads.
 const BLOCK: usize = 1 << 19;
+/// Bytes of a table whose columns are joined on one thread.
+const SMALL: usize = 1 << 17;
 /// How many lines of dropped rows the report names.
 const LINES: usize = 10;
 
@@ -330,11 +332,17 @@ fn assemble(opened: &Opened, text: &str, joints: Vec<Joint>, blocks: Vec<Block>)
     }
     let work: Vec<Mutex<(Vec<_>, Option<Column>)>> =
         by_column.into_iter().map(|list| Mutex::new((list, None))).collect();
-    parallel_for(work.len(), &|column| {
+    let join = |column: usize| {
         let mut slot = lock(&work[column]);
         let parsed = std::mem::take(&mut slot.0);
         slot.1 = Some(joints[column].assemble(parsed, None));
-    });
+    };
+    // Waking a thread takes longer than joining the columns of a small table.
+    if text.len() < SMALL {
+        (0..work.len()).for_each(join)
+    } else {
+        parallel_for(work.len(), &join)
+    }
     let done = work.into_iter().map(|slot| slot.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).1);
     let columns: Vec<Column> = done.flatten().collect();
     reports.iter_mut().zip(&columns).for_each(|(report, column)| report.missing = column.missing());

@@ -1,0 +1,84 @@
+'use strict';
+const form = document.querySelector('form'), out = document.querySelector('output');
+const fields = [...form.elements].filter(field => field.name);
+
+function element(tag, text, kind) {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text;
+  if (kind) made.className = kind;
+  return made;
+}
+
+function complain(text, field) {
+  out.replaceChildren(element('p', text, 'error'));
+  if (field) { field.setAttribute('aria-invalid', 'true'); field.focus(); }
+}
+
+function wrong(field) {
+  const state = field.validity;
+  if (state.valid) return null;
+  const wanted = state.stepMismatch || field.step === '1' ? 'a whole number' : 'a number';
+  return `${field.name}: give ${wanted}, or leave the field empty.`;
+}
+
+function short(value) {
+  return typeof value === 'number' ? String(Number(value.toPrecision(6))) : value === null ? '(missing)' : value;
+}
+
+function show(answer, empty) {
+  const parts = [], table = element('table');
+  for (const [name, value] of Object.entries(answer.predictions[0])) {
+    if (/^P\(.*\)$/s.test(name) && typeof value === 'number') {
+      const line = table.insertRow(), head = element('th', name), bar = element('div');
+      head.scope = 'row';
+      line.append(head);
+      bar.style.width = `${100 * value}%`;
+      const cell = line.insertCell();
+      cell.className = 'bar';
+      cell.append(bar);
+      const number = line.insertCell();
+      number.textContent = `${(100 * value).toFixed(1)} %`;
+      number.dataset.value = value;
+    } else {
+      const line = element('p', `${name}: ${short(value)}`, name.startsWith('predicted ') ? 'predicted' : '');
+      line.dataset.value = value;
+      parts.push(line);
+    }
+  }
+  if (table.rows.length) parts.push(table);
+  if (empty) parts.push(element('p', `${empty} of ${fields.length} fields were empty and count as missing.`, 'note'));
+  out.replaceChildren(...parts);
+}
+
+form.addEventListener('submit', async event => {
+  event.preventDefault();
+  const row = {};
+  let empty = 0;
+  for (const field of fields) field.removeAttribute('aria-invalid');
+  for (const field of fields) {
+    const problem = wrong(field);
+    if (problem) return complain(problem, field);
+    empty += field.value === '';
+    row[field.name] = field.value === '' ? null : field.type === 'number' ? Number(field.value) : field.value;
+  }
+  out.setAttribute('aria-busy', 'true');
+  try {
+    const reply = await fetch('/predict', {method: 'POST', headers: {'content-type': 'application/json'},
+                                           body: JSON.stringify({rows: [row]})});
+    const answer = await reply.json();
+    if (!reply.ok) {
+      const told = /column "((?:[^"\\]|\\.)*)"/.exec(answer.error);
+      return complain(answer.error, told && fields.find(field => field.name === told[1]));
+    }
+    show(answer, empty);
+  } catch (error) {
+    complain(`The server does not answer (${error.message}).`);
+  } finally {
+    out.removeAttribute('aria-busy');
+  }
+});
+
+form.addEventListener('reset', () => {
+  for (const field of fields) field.removeAttribute('aria-invalid');
+  out.replaceChildren();
+});

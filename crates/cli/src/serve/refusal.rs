@@ -1,0 +1,43 @@
+//! Requests that get no predictions: a status and a sentence.
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// Why a request got no predictions.
+#[derive(Debug)]
+pub struct Refusal {
+    pub status: u16,
+    pub text: String,
+}
+
+impl Refusal {
+    #[cold]
+    pub fn new(status: u16, text: impl Into<String>) -> Refusal {
+        Refusal { status, text: text.into() }
+    }
+
+    /// The rows are at fault.
+    #[cold]
+    pub fn bad(text: impl Into<String>) -> Refusal {
+        Refusal::new(400, text)
+    }
+
+    /// The server is at fault.
+    #[cold]
+    pub fn fault(text: impl Into<String>) -> Refusal {
+        Refusal::new(500, text)
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let code = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (code, axum::Json(json!({"error": self.text}))).into_response();
+        // What is left of a body that was not read would be taken for the next request.
+        if matches!(self.status, 408 | 413 | 415) {
+            response.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
+        }
+        response
+    }
+}
