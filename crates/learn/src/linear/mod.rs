@@ -25,6 +25,7 @@ mod lsqr;
 mod model;
 mod moments;
 mod operator;
+mod positive;
 mod quantile;
 mod report;
 mod ridge;
