@@ -30,6 +30,7 @@
 
 mod about;
 pub mod baseline;
+mod class_weight;
 pub mod contract;
 mod csr;
 pub mod diagnostics;
@@ -58,6 +59,7 @@ mod warning;
 
 pub use about::About;
 pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDummyClassifier, FittedDummyRegressor};
+pub use class_weight::ClassWeight;
 pub use csr::Csr;
 pub use error::{LearnError, Result};
 pub use estimator::{Abilities, Estimator, Fit, Tunable};
@@ -71,8 +73,7 @@ pub use linear::{
     RidgeCv,
 };
 pub use logistic::{
-    ClassWeight, FittedLogisticRegression, FittedOneVsRest, LogisticRegression, OneVsRest, Penalty, SoftmaxRegression,
-    Solver,
+    FittedLogisticRegression, FittedOneVsRest, LogisticRegression, OneVsRest, Penalty, SoftmaxRegression, Solver,
 };
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
 pub use partial::{AnyLearner, Learner, PartialFit};
@@ -82,6 +83,9 @@ pub use record::Record;
 pub use rows::Rows;
 pub use samples::Samples;
 pub use sgd::{FittedPerceptron, FittedSgdClassifier, FittedSgdRegressor, Perceptron, SgdClassifier, SgdRegressor};
-pub use svm::{FittedLinearSvc, FittedLinearSvr, FittedSvc, FittedSvr, LinearSvc, LinearSvr, Svc, Svr};
+pub use svm::{
+    FittedLinearSvc, FittedLinearSvr, FittedNuSvc, FittedNuSvr, FittedSvc, FittedSvr, LinearSvc, LinearSvr, NuSvc,
+    NuSvr, Svc, Svr,
+};
 pub use transform::{Apply, FitTransform, RestoreTransform, Transform, Transformer};
 pub use warning::{on_warning, quietly, warn};

@@ -9,7 +9,7 @@ use tove_tensor::linalg::{Triangle, lstsq};
 use tove_tensor::{Tensor, TryLinalg, TryOps};
 
 use super::expansion::Expansion;
-use super::{Gamma, KernelFunction, KernelKind, kernel_matrix};
+use super::{Features, Gamma, KernelFunction, KernelKind, kernel_matrix};
 use crate::{Abilities, About, Fit, Model, Real, Record, Restore, Result, Rows, Samples, Summary, Task, with_real};
 
 /// Ridge regression in the space of a kernel; one or several outputs.
@@ -122,7 +122,12 @@ impl KernelRidge {
             Err(error) => return Err(error.into()),
         };
         let dual = Tensor::try_from_vec(scale(solution.to_f64_vec()), [n, outputs])?;
-        let expansion = Expansion::new(function, x, &dual)?;
+        let expansion = match function {
+            KernelFunction::Precomputed { .. } => {
+                Expansion::of(&Features::new(x, function)?, &(0..n).collect::<Vec<_>>(), &dual)?
+            }
+            _ => Expansion::new(function, x, &dual)?,
+        };
         Ok(FittedKernelRidge { about: About::of(self, samples).summary(summary), expansion, several })
     }
 }

@@ -26,6 +26,7 @@ mod model;
 mod moments;
 mod operator;
 mod pieces;
+mod positive;
 mod quantile;
 mod report;
 mod ridge;

@@ -145,6 +145,10 @@ impl PartialFit for LinearRegression {
     type Learner = LinearPieces<LinearRegression>;
 
     fn learner(&self, _classes: &[i64]) -> Result<LinearPieces<LinearRegression>> {
+        if self.positive {
+            let fix = "turn `positive` off, or fit to all samples at once";
+            return Err(LearnError::unsupported(Self::NAME, "cannot keep signs on data in pieces", fix));
+        }
         LinearPieces::new(self, self.fit_intercept)
     }
 }
@@ -158,6 +162,6 @@ impl Learner for LinearPieces<LinearRegression> {
 
     fn model(&self) -> Result<FittedLinearRegression> {
         let (solution, shape) = self.solve(0.0, self.settings.tol)?;
-        self.settings.fitted(&solution, shape.several, shape.dtype, shape.rows)
+        self.settings.fitted(&solution, (shape.several, shape.dtype), shape.rows, Summary::exact())
     }
 }

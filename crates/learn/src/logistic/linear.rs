@@ -11,7 +11,7 @@ use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Element, Tensor, TryOps};
 
 use super::kernels::{Block, Layout, Wide};
-use crate::{Labels, LearnError, Record, Result, Rows, with_real};
+use crate::{Record, Result, Rows, with_real};
 
 /// Rows handled by one task.
 const ROWS: usize = 512;
@@ -213,23 +213,4 @@ impl<T: Float> Kernel for Scores<'_, T> {
         let at = Layout { row: self.block.bias.len(), output: 1 };
         if size_of::<T>() == 4 { self.block.scores::<8>(self.z, at) } else { self.block.scores::<4>(self.z, at) }
     }
-}
-
-/// Weights of the samples times those of their classes; nothing if all are 1.
-pub(crate) fn sample_weights(samples: &crate::Samples, labels: &Labels, balanced: bool) -> Result<Option<Vec<f64>>> {
-    let given = samples.weights().map(Tensor::to_f64_vec);
-    if !balanced {
-        return Ok(given);
-    }
-    let mut weights = given.unwrap_or_else(|| vec![1.0; samples.len()]);
-    let mut sums = vec![0.0; labels.classes().len()];
-    labels.codes().iter().zip(&weights).for_each(|(&code, weight)| sums[code] += weight);
-    if let Some(empty) = sums.iter().position(|&sum| sum == 0.0) {
-        let problem =
-            format!("all samples of class {} have weight 0, so it cannot be balanced", labels.classes()[empty]);
-        return Err(LearnError::data("class_weight", problem, "give one of them a weight, or leave the class out"));
-    }
-    let even = weights.iter().sum::<f64>() / sums.len() as f64;
-    labels.codes().iter().zip(&mut weights).for_each(|(&code, weight)| *weight *= even / sums[code]);
-    Ok(Some(weights))
 }

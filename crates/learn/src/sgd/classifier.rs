@@ -4,12 +4,12 @@ use std::sync::{Mutex, PoisonError};
 
 use tove_optim::settings::Hyperparameters;
 use tove_tensor::pool::parallel_for;
-use tove_tensor::{DType, Key};
+use tove_tensor::{DType, Key, Tensor};
 
 use super::loss::{ClassLoss, Loss};
 use super::run::{Ended, Plan, Set, State};
 use super::{Schedule, shares, split};
-use crate::logistic::linear::{Linear, Soft, outputs, sample_weights};
+use crate::logistic::linear::{Linear, Soft, outputs};
 use crate::logistic::problem::Data;
 use crate::logistic::{FittedLinearClassifier, LinearClassifier};
 use crate::{Abilities, ClassWeight, Fit, Labels, LearnError, Penalty, Result, Samples, Summary, Task, with_real};
@@ -60,7 +60,7 @@ pub struct SgdClassifier {
     /// Epochs without improvement after which training ends.
     #[hyper(default = 5, range = "[1, inf)")]
     pub n_iter_no_change: usize,
-    /// Whether classes count alike.
+    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
     /// Whether the model is the mean of the weights over all steps.
@@ -144,8 +144,8 @@ impl Fit for SgdClassifier {
 pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<FittedLinearClassifier<E>> {
     let settings = estimator.as_sgd();
     let labels = Labels::several(E::NAME, samples.y())?;
-    let balanced = settings.class_weight == ClassWeight::Balanced;
-    let weights = sample_weights(samples, &labels, balanced)?;
+    let given = samples.weights().map(Tensor::to_f64_vec);
+    let weights = settings.class_weight.apply(E::NAME, labels.classes(), labels.codes(), given)?;
     let share = settings.early_stopping.then_some(settings.validation_fraction);
     let (train, watch) = split(labels.codes(), share, settings.random_state);
     if train.is_empty() || (share.is_some() && watch.is_empty()) {

@@ -70,7 +70,8 @@ impl<E: Stepwise> Learner for OnlineClassifier<E> {
         } else {
             samples.x().check_width(E::NAME, self.states[0].width())?;
         }
-        let weights = samples.weights().map(Tensor::to_f64_vec);
+        let given = samples.weights().map(Tensor::to_f64_vec);
+        let weights = settings.class_weight.apply(E::NAME, &self.classes, &codes, given)?;
         let rows: Vec<usize> = (0..samples.len()).collect();
         let job = Job { plan: &plan, classes: self.classes.len(), codes: &codes, weights: weights.as_deref() };
         let losses = with_real!(samples.x().dtype(), T => learn::<T>(&job, &mut self.states, samples, &rows, settings.random_state)?);

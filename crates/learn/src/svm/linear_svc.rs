@@ -85,7 +85,7 @@ pub struct LinearSvc {
     /// Value of the constant feature that carries the intercept.
     #[hyper(default = 1.0, range = "(0, inf)")]
     pub intercept_scaling: f64,
-    /// Weights of the classes.
+    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
     /// Seed of the order in which the dual visits samples.
@@ -221,7 +221,7 @@ impl Fit for LinearSvc {
         Abilities { weights: true, sparse: true, several: true, accuracy: 1e-3, ..Abilities::PLAIN };
 
     fn fit_samples(&self, samples: &Samples) -> Result<FittedLinearSvc> {
-        let (labels, weights) = labelled(Self::NAME, samples, self.class_weight)?;
+        let (labels, weights) = labelled(Self::NAME, samples, &self.class_weight)?;
         let costs: Vec<f64> = weights.iter().map(|weight| self.c * weight).collect();
         let primal = self.dual.primal(Self::NAME, self.loss == HingeLoss::SquaredHinge, samples)?;
         let k = labels.classes().len();
