@@ -272,7 +272,7 @@ fn a_repeated_sentence_is_learnt_and_written_on() {
 
     // Byte pairs take any prompt.
     let pairs = fit(&["--tokens", "bpe", "--vocabulary", "300", "-o", "pairs.tove"]);
-    assert!(pairs.out.contains("Validation loss") && pairs.out.contains("per character"), "{}", pairs.out);
+    assert!(pairs.out.contains("Test loss") && pairs.out.contains("per character"), "{}", pairs.out);
     let written = write(&["pairs.tove", "--prompt", "the quick", "--length", "20", "--temperature", "0"]).ok().out;
     assert!(written.contains("brown fox jumps over"), "{written}");
     write(&["pairs.tove", "--prompt", "Žluťoučký", "--length", "3"]).ok();

@@ -23,10 +23,11 @@ pub fn of(judged: &Judged<'_>) -> Result<Report, Failure> {
     let Judged { model, test, test_score: score, .. } = judged;
     let (low, high) = score.interval().unwrap_or((score.low, score.high));
     let watched = if judged.watched > 0 { format!(", {} watched", judged.watched) } else { String::new() };
+    let fitted = format!("{} fitted{watched}", judged.train_images);
     let mut page = Report::new(&judged.title)
         .subtitle(format!("{} by tove {}", model.plan.name(), env!("CARGO_PKG_VERSION")))
         .card_with_note("Accuracy", format!("{:.4}", score.value), format!("{low:.3} to {high:.3}, probability 95 %"))
-        .card("Images", format!("{} fitted{watched}, {} judged", judged.train_images, test.len()))
+        .card_with_note("Test images", test.len().to_string(), fitted)
         .card("Parameters", model.plan.parameters().unwrap_or(0).to_string())
         .section("Scores");
     let mut rows = vec![["", "training images", "test images"].map(str::to_owned).to_vec()];
@@ -173,10 +174,11 @@ fn attention(page: Report, judged: &Judged<'_>) -> Result<Report, Failure> {
         let at = |row: usize, column: usize| of_image[row / patch * (width / patch) + column / patch] / most;
         let drawn: Vec<f64> = (0..height * width).map(|place| at(place / width, place % width)).collect();
         let total: f64 = of_image.iter().sum();
-        pictures = pictures.image(&drawn, format!("{:.0} % to patches", 100.0 * total));
+        pictures = pictures.image(&drawn, format!("{:.0} %", 100.0 * total));
     }
     let text = "The second row shows, for the image above it, how much the special token attends to each patch in the last \
-                block: the mean of the heads, the brightest patch white. What is missing to 100 % it gives to itself.";
+                block: the mean of the heads, the brightest patch white, with the share that all patches get. The rest it gives \
+                to itself.";
     Ok(page.section("Attention").picture(&pictures.title("Images and attention"))?.text(text))
 }
 

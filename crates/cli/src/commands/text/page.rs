@@ -12,6 +12,10 @@ use crate::failure::Failure;
 
 /// Tokens in the picture of the attention.
 pub const ATTENDED: usize = 32;
+/// Rows of the picture that do not set its scale.
+const EARLY: usize = 4;
+/// Letters in a line of a sample.
+const LINE: usize = 100;
 /// Tokens of each sample.
 const WRITTEN: usize = 200;
 /// What the samples are drawn with.
@@ -71,9 +75,28 @@ fn samples(mut page: Page, model: &TextModel, seed: u64) -> Result<Page, Failure
     for temperature in TEMPERATURES {
         let rule = Sampling::random(Key::new(seed)).temperature(temperature);
         let text = model.tokens.decode(&model.net.generate(&start, WRITTEN, &rule)?)?;
-        page = page.text(format!("Temperature {temperature}:")).preformatted(text.trim_start_matches('\n'));
+        page = page.text(format!("Temperature {temperature}:")).preformatted(wrapped(&text));
     }
     Ok(page)
+}
+
+/// The text with lines broken at a blank where they are too long for a page.
+fn wrapped(text: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.trim_start_matches('\n').lines() {
+        let mut now = String::new();
+        for word in line.split(' ') {
+            if !now.is_empty() && now.chars().count() + word.chars().count() > LINE {
+                lines.push(std::mem::take(&mut now));
+            }
+            if !now.is_empty() {
+                now.push(' ');
+            }
+            now.push_str(word);
+        }
+        lines.push(now);
+    }
+    lines.join("\n")
 }
 
 /// Tokens as they can be seen.
@@ -97,10 +120,13 @@ fn attention(page: Page, model: &TextModel, tokens: &Tensor) -> Result<Page, Fai
     let Some(last) = model.net.attention_maps(&tokens.unsqueeze(0))?.pop() else { return Ok(page) };
     let map = last.mean_axes(&[1], false).to_f64_vec();
     let names: Vec<String> = tokens.to_vec::<i64>().into_iter().map(|token| visible(&model.tokens, token)).collect();
-    let chart = HeatMap::new(&names, &names, &map).bounds(0.0, 1.0).value_label("attention").title("Attention");
+    // The first tokens have few to look at, hence large shares; the scale is that of the others.
+    let late = map.iter().skip(names.len() * EARLY.min(names.len() - 1)).copied();
+    let most = late.fold(0.0, f64::max).clamp(0.01, 1.0);
+    let chart = HeatMap::new(&names, &names, &map).bounds(0.0, most).value_label("attention").title("Attention");
     let page = page.picture(&chart)?;
-    Ok(page.text(
+    Ok(page.text(format!(
         "The beginning of the text that judges. Each row is a token and adds up to 1: how much it looks at each token up to \
-         itself in the last block, mean of the heads.",
-    ))
+         itself in the last block, mean of the heads. From {most:.2} on, the colour is the strongest."
+    )))
 }
