@@ -1,7 +1,7 @@
 //! What a workload is, and the list of them.
 
 use serde_json::Value;
-use tove::prelude::Tensor;
+use tove::prelude::{DType, Tensor};
 
 /// One case of one workload, ready to run.
 pub trait Workload {
@@ -12,7 +12,7 @@ pub trait Workload {
     fn quality(&mut self) -> f64;
 
     /// One training step on another batch: its loss; nothing if the workload has no curve.
-    fn train_on(&mut self, _x: Tensor, _y: Tensor) -> Option<f32> {
+    fn train_on(&mut self, _x: Tensor, _y: Tensor) -> Option<f64> {
         None
     }
 }
@@ -44,6 +44,11 @@ pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, S
         "attention" => crate::attention::make(parameters).map(Some),
         _ => Ok(None),
     }
+}
+
+/// The value of a loss, whatever its type.
+pub fn value(loss: &Tensor) -> f64 {
+    if loss.dtype() == DType::F64 { loss.item::<f64>() } else { f64::from(loss.item::<f32>()) }
 }
 
 /// A whole number among a case's parameters.

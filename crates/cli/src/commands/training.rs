@@ -96,7 +96,7 @@ pub fn count(name: &str, value: usize, most: usize) -> Result<usize, Failure> {
     fine.then_some(value).ok_or_else(|| Failure::usage(format!("--{name} {value}: give a number from 1 to {most}")))
 }
 
-/// Training and test loss over the evaluations; over the steps, if the run ended before the first evaluation; nothing, if
+/// Training and validation loss over the evaluations; over the steps, if the run ended before the first evaluation; nothing, if
 /// it ended before the first step.
 pub fn curve(report: &Report) -> Option<LineChart> {
     if report.history.is_empty() {
@@ -113,6 +113,11 @@ pub fn curve(report: &Report) -> Option<LineChart> {
 /// A note for runs that did not end as planned.
 pub fn ending(report: &Report) -> Option<String> {
     (report.ending == Ending::Interrupted).then(|| format!("Interrupted after {} steps.", report.steps))
+}
+
+/// The best value of the watched loss and its step, for machines.
+pub fn best(report: &Report) -> Value {
+    report.best.map_or(Value::Null, |(loss, step)| json!({"loss": loss, "step": step}))
 }
 
 /// A score for machines.

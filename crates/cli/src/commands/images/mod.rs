@@ -1,6 +1,7 @@
 //! `tove images`: nets that tell images apart.
 
 mod fit;
+mod folder;
 mod model;
 mod net;
 mod page;

@@ -3,6 +3,7 @@
 mod fit;
 mod generate;
 mod model;
+mod page;
 
 use crate::arguments::{Text, TextAction};
 use crate::failure::Failure;
