@@ -14,7 +14,8 @@ def versions():
 
 
 def tensor(seed, shape, scale=1.0, dtype="f32", tracked=False):
-    return torch.from_numpy(fill(seed, shape, scale, dtype)).requires_grad_(tracked)
+    # In memory of the library's own, like the result of a layer before.
+    return torch.from_numpy(fill(seed, shape, scale, dtype)).clone().requires_grad_(tracked)
 
 
 def size_of(results):

@@ -9,9 +9,9 @@ use tove_tensor::{Tensor, vjp};
 use crate::data;
 use crate::workload::{Workload, number};
 
-/// f32 values of a stream in the given shape.
+/// f32 values of a stream in the given shape, in memory of the library's own, like the result of a layer before.
 pub fn tensor(seed: u32, shape: &[usize], scale: f64) -> Tensor {
-    Tensor::from_vec(data::fill_f32(seed, shape.iter().product(), scale), shape)
+    &Tensor::from_vec(data::fill_f32(seed, shape.iter().product(), scale), shape) * 1.0
 }
 
 /// The shape among a case's parameters.

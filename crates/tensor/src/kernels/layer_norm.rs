@@ -4,11 +4,11 @@
 //! finds, so that rows far from zero lose nothing: d = x − m₀ is exact where it matters, mean = m₀ + Σd/n and
 //! var = Σd²/n − (Σd/n)².
 //!
-//! Rows are taken a few at a time, step by step: what one row waits for, the next rows fill.
+//! Rows are taken four at a time, side by side: what one row waits for, the others fill.
 
-use super::lanes::{Lanes, WIDTH};
+use super::lanes::{Lanes, WIDTH, prefetch, sums};
 use super::math::Float;
-use super::rows::{BLOCK, Shared, TASK, add_halves, distances, for_runs, near_mean};
+use super::rows::{BLOCK, Shared, TASK, add_halves, for_runs, near_part};
 use super::simd::{Kernel, dispatch};
 
 /// Numbers kept for each row: m₀, the shift c and the factor r of ŷ = (x − m₀) r + c.
@@ -16,9 +16,6 @@ pub(crate) const STATISTICS: usize = 3;
 
 /// Most runs that rows are cut into; each has its own sums of the gradients by weight and bias.
 const RUNS: usize = 64;
-
-/// Rows taken step by step together.
-const TOGETHER: usize = 8;
 
 fn rows_per_run(rows: usize, length: usize) -> usize {
     (TASK / 2).div_ceil(length.max(1)).max(rows.div_ceil(RUNS))
@@ -65,50 +62,125 @@ impl<T: Float> Kernel for Forward<T> {
 
     #[inline(always)]
     fn run(self) {
-        let (n, end) = (self.length, self.first + self.count);
-        let over_n = T::ONE / T::from_f64(n as f64);
-        let mut first = self.first;
-        while first < end {
-            let count = TOGETHER.min(end - first);
-            let (mut estimate, mut c, mut r) = ([T::ZERO; TOGETHER], [T::ZERO; TOGETHER], [T::ZERO; TOGETHER]);
-            for row in 0..count {
-                // SAFETY: the row exists.
-                estimate[row] = near_mean(unsafe { self.x.slice((first + row) * n, n) });
+        let (end, mut row) = (self.first + self.count, self.first);
+        // SAFETY: the rows exist and belong to this task.
+        unsafe {
+            while row + 4 <= end {
+                self.rows::<4>(row);
+                row += 4;
             }
-            for row in 0..count {
-                // SAFETY: as above.
-                let x = unsafe { self.x.slice((first + row) * n, n) };
-                (c[row], r[row]) = distances(x, estimate[row]);
+            while row < end {
+                self.rows::<1>(row);
+                row += 1;
             }
-            for row in 0..TOGETHER {
-                let correction = c[row] * over_n;
-                let variance = (r[row] * over_n - correction * correction).maximum(T::ZERO);
-                r[row] = T::ONE / (variance + self.eps).sqrt();
-                c[row] = -correction * r[row];
-            }
-            for row in 0..count {
-                // SAFETY: the row belongs to this task.
-                unsafe { self.write(first + row, [estimate[row], c[row], r[row]]) };
-            }
-            first += count;
         }
     }
 }
 
 impl<T: Float> Forward<T> {
     /// # Safety
-    /// The row exists and belongs to this task.
+    /// The `N` rows from `first` on exist and belong to this task.
     #[inline(always)]
-    unsafe fn write(&self, row: usize, kept: [T; STATISTICS]) {
+    unsafe fn rows<const N: usize>(&self, first: usize) {
         let n = self.length;
-        // SAFETY: by the caller's promise; weight and bias have one number per position of a row.
-        let (x, out, weight, bias) = unsafe {
-            self.statistics.slice_mut(row * STATISTICS, STATISTICS).copy_from_slice(&kept);
-            (self.x.slice(row * n, n), self.out.slice_mut(row * n, n), self.weight.slice(0, n), self.bias.slice(0, n))
-        };
-        let [estimate, c, r] = kept;
-        for i in 0..n {
-            out[i] = (x[i] - estimate).mul_add(r, c).mul_add(weight[i], bias[i]);
+        let part = near_part(n);
+        let over_part = T::ONE / T::from_f64(part.max(1) as f64);
+        let over_n = T::ONE / T::from_f64(n as f64);
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let estimate = self.distances::<N, false>(first, part, [T::ZERO; N])[0].map(|sum| sum * over_part);
+            let [plain, square] = self.distances::<N, true>(first, n, estimate);
+            let mut kept = [[T::ZERO; STATISTICS]; N];
+            for k in 0..N {
+                let correction = plain[k] * over_n;
+                let variance = (square[k] * over_n - correction * correction).maximum(T::ZERO);
+                let r = T::ONE / (variance + self.eps).sqrt();
+                kept[k] = [estimate[k], -correction * r, r];
+            }
+            self.write(first, kept);
+        }
+    }
+
+    /// Σ(x − centre), and Σ(x − centre)² if asked for, over the first `length` elements of each row.
+    ///
+    /// # Safety
+    /// The `N` rows from `first` on exist.
+    #[inline(always)]
+    unsafe fn distances<const N: usize, const SQUARES: bool>(
+        &self,
+        first: usize,
+        length: usize,
+        centre: [T; N],
+    ) -> [[T; N]; 2] {
+        let zero = Lanes::splat(T::ZERO);
+        let (mut total, mut total_square) = ([T::ZERO; N], [T::ZERO; N]);
+        let whole = length - length % WIDTH;
+        // SAFETY: by the caller's promise, and all positions are below the length.
+        unsafe {
+            for start in (0..whole).step_by(BLOCK) {
+                let (mut plain, mut square) = ([zero; N], [zero; N]);
+                let (mut i, end) = (start, whole.min(start + BLOCK));
+                while i < end {
+                    for k in 0..N {
+                        let x = Lanes::load(self.x.at((first + k) * self.length + i));
+                        let d = x.sub(Lanes::splat(centre[k]));
+                        plain[k] = plain[k].add(d);
+                        if SQUARES {
+                            square[k] = d.mul_add(d, square[k]);
+                        }
+                    }
+                    i += WIDTH;
+                }
+                let (plain, square) = (sums(&plain), if SQUARES { sums(&square) } else { [T::ZERO; N] });
+                for k in 0..N {
+                    total[k] += plain[k];
+                    total_square[k] += square[k];
+                }
+            }
+            for i in whole..length {
+                for k in 0..N {
+                    let d = *self.x.at((first + k) * self.length + i) - centre[k];
+                    total[k] += d;
+                    total_square[k] = d.mul_add(d, total_square[k]);
+                }
+            }
+        }
+        [total, total_square]
+    }
+
+    /// Writes rows side by side: weight and bias are loaded once for all of them.
+    ///
+    /// # Safety
+    /// The `N` rows from `first` on exist and belong to this task.
+    #[inline(always)]
+    unsafe fn write<const N: usize>(&self, first: usize, kept: [[T; STATISTICS]; N]) {
+        let n = self.length;
+        let mut i = 0;
+        // SAFETY: by the caller's promise; all positions are below n, and weight and bias have n numbers.
+        unsafe {
+            for (k, kept) in kept.iter().enumerate() {
+                self.statistics.slice_mut((first + k) * STATISTICS, STATISTICS).copy_from_slice(kept);
+            }
+            while i + WIDTH <= n {
+                let (weight, bias) = (Lanes::load(self.weight.at(i)), Lanes::load(self.bias.at(i)));
+                for (k, [estimate, c, r]) in kept.iter().enumerate() {
+                    let at = (first + k) * n + i;
+                    // The rows that follow these; also, a loop without it would be taken apart.
+                    prefetch(self.x.at(at + N * n));
+                    let y = Lanes::load(self.x.at(at)).sub(Lanes::splat(*estimate));
+                    let y = y.mul_add(Lanes::splat(*r), Lanes::splat(*c));
+                    y.mul_add(weight, bias).store(self.out.at(at));
+                }
+                i += WIDTH;
+            }
+            while i < n {
+                for (k, [estimate, c, r]) in kept.iter().enumerate() {
+                    let at = (first + k) * n + i;
+                    let y = (*self.x.at(at) - *estimate).mul_add(*r, *c);
+                    *self.out.at(at) = y.mul_add(*self.weight.at(i), *self.bias.at(i));
+                }
+                i += 1;
+            }
         }
     }
 }
@@ -197,16 +269,15 @@ impl<T: Float> Backward<T> {
         let n = self.length;
         // SAFETY: by the caller's promise, and all indices are below n.
         unsafe {
-            let mut lines = [Line { estimate: T::ZERO, c: T::ZERO, r: T::ZERO, a: T::ZERO, b: T::ZERO }; N];
-            for (k, line) in lines.iter_mut().enumerate() {
-                *line = self.line(first + k);
-            }
+            let lines = self.lines::<N>(first);
             let mut i = 0;
             while i + WIDTH <= n {
                 let weight = Lanes::load(self.weight.at(i));
                 let (mut dw, mut db) = (Lanes::load(self.sums.at(i)), Lanes::load(self.sums.at(n + i)));
                 for (k, line) in lines.iter().enumerate() {
                     let at = (first + k) * n + i;
+                    prefetch(self.x.at(at + N * n));
+                    prefetch(self.g.at(at + N * n));
                     let (x, g) = (Lanes::load(self.x.at(at)), Lanes::load(self.g.at(at)));
                     let r = Lanes::splat(line.r);
                     let y = x.sub(Lanes::splat(line.estimate)).mul_add(r, Lanes::splat(line.c));
@@ -233,56 +304,103 @@ impl<T: Float> Backward<T> {
         }
     }
 
-    /// Finds mean h and mean(h ŷ) of a row.
+    /// Finds mean h and mean(h ŷ) of each row.
     ///
     /// # Safety
-    /// The row exists.
+    /// The `N` rows from `first` on exist.
     #[inline(always)]
-    unsafe fn line(&self, row: usize) -> Line<T> {
+    unsafe fn lines<const N: usize>(&self, first: usize) -> [Line<T>; N] {
         let n = self.length;
-        // SAFETY: by the caller's promise.
-        let (x, g, weight, kept) = unsafe {
-            let kept = self.statistics.slice(row * STATISTICS, STATISTICS);
-            (self.x.slice(row * n, n), self.g.slice(row * n, n), self.weight.slice(0, n), kept)
-        };
-        let (estimate, c, r) = (kept[0], kept[1], kept[2]);
-        let (mut plain, mut along) = (T::ZERO, T::ZERO);
-        for start in (0..n).step_by(BLOCK) {
-            let end = n.min(start + BLOCK);
-            let (p, q) = products(&x[start..end], &g[start..end], &weight[start..end], estimate);
-            (plain, along) = (plain + p, along + q);
+        let mut lines = [Line { estimate: T::ZERO, c: T::ZERO, r: T::ZERO, a: T::ZERO, b: T::ZERO }; N];
+        for (k, line) in lines.iter_mut().enumerate() {
+            // SAFETY: the row exists.
+            let kept = unsafe { self.statistics.slice((first + k) * STATISTICS, STATISTICS) };
+            (line.estimate, line.c, line.r) = (kept[0], kept[1], kept[2]);
         }
-        // Σ h ŷ = r Σ h (x − m₀) + c Σ h.
-        let scale = -r / T::from_f64(n as f64);
-        Line { estimate, c, r, a: scale * along.mul_add(r, c * plain), b: scale * plain }
+        // SAFETY: by the caller's promise.
+        let [plain, along] = unsafe { self.products(first, &lines) };
+        let over_n = T::ONE / T::from_f64(n as f64);
+        for k in 0..N {
+            // Σ h ŷ = r Σ h (x − m₀) + c Σ h.
+            let Line { c, r, .. } = lines[k];
+            let scale = -r * over_n;
+            (lines[k].a, lines[k].b) = (scale * along[k].mul_add(r, c * plain[k]), scale * plain[k]);
+        }
+        lines
+    }
+
+    /// Σ h and Σ h (x − m₀) of each row, for h = g · weight.
+    ///
+    /// # Safety
+    /// The `N` rows from `first` on exist.
+    #[inline(always)]
+    unsafe fn products<const N: usize>(&self, first: usize, lines: &[Line<T>; N]) -> [[T; N]; 2] {
+        let n = self.length;
+        let zero = Lanes::splat(T::ZERO);
+        let (mut total, mut total_along) = ([T::ZERO; N], [T::ZERO; N]);
+        let whole = n - n % WIDTH;
+        // SAFETY: by the caller's promise, and all positions are below the length.
+        unsafe {
+            for start in (0..whole).step_by(BLOCK) {
+                let (mut plain, mut along) = ([zero; N], [zero; N]);
+                let (mut i, end) = (start, whole.min(start + BLOCK));
+                while i < end {
+                    let weight = Lanes::load(self.weight.at(i));
+                    for k in 0..N {
+                        let at = (first + k) * n + i;
+                        let h = Lanes::load(self.g.at(at)).mul(weight);
+                        plain[k] = plain[k].add(h);
+                        let d = Lanes::load(self.x.at(at)).sub(Lanes::splat(lines[k].estimate));
+                        along[k] = h.mul_add(d, along[k]);
+                    }
+                    i += WIDTH;
+                }
+                let (plain, along) = (sums(&plain), sums(&along));
+                for k in 0..N {
+                    total[k] += plain[k];
+                    total_along[k] += along[k];
+                }
+            }
+            for i in whole..n {
+                for k in 0..N {
+                    let at = (first + k) * n + i;
+                    let h = *self.g.at(at) * *self.weight.at(i);
+                    total[k] += h;
+                    total_along[k] = h.mul_add(*self.x.at(at) - lines[k].estimate, total_along[k]);
+                }
+            }
+        }
+        [total, total_along]
     }
 }
 
-/// Σ h and Σ h (x − estimate) for h = g · weight.
-#[inline(always)]
-fn products<T: Float>(x: &[T], g: &[T], weight: &[T], estimate: T) -> (T, T) {
-    let zero = Lanes::splat(T::ZERO);
-    let middle = Lanes::splat(estimate);
-    let ((x, x_tail), (g, g_tail), (w, w_tail)) = (x.as_chunks(), g.as_chunks(), weight.as_chunks());
-    let ((x, x_rest), (g, g_rest), (w, w_rest)) = (x.as_chunks::<2>(), g.as_chunks::<2>(), w.as_chunks::<2>());
-    let (mut plain_a, mut plain_b, mut along_a, mut along_b) = (zero, zero, zero, zero);
-    for ((x, g), w) in x.iter().zip(g).zip(w) {
-        let (h, k) = (Lanes(g[0]).mul(Lanes(w[0])), Lanes(g[1]).mul(Lanes(w[1])));
-        plain_a = plain_a.add(h);
-        plain_b = plain_b.add(k);
-        along_a = h.mul_add(Lanes(x[0]).sub(middle), along_a);
-        along_b = k.mul_add(Lanes(x[1]).sub(middle), along_b);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_of_rows_far_from_zero() {
+        for length in (1..70).chain([255, 256, 1000, 5000]) {
+            const ROWS: usize = 6;
+            // Steps of 1/64 are exact next to 10000 in single precision.
+            let x: Vec<f32> = (0..ROWS * length).map(|i| 1e4 + (i * 37 % 101) as f32 / 64.0).collect();
+            let (weight, bias) = (vec![1.0; length], vec![0.0; length]);
+            let (mut out, mut kept) = (vec![0.0f32; x.len()], vec![0.0f32; ROWS * STATISTICS]);
+            let rows = Rows { x: x.as_ptr(), weight: weight.as_ptr(), bias: bias.as_ptr(), rows: ROWS, length };
+            // SAFETY: everything has the size that the rows say.
+            unsafe { forward(rows, 1e-5, out.as_mut_ptr(), kept.as_mut_ptr()) };
+            for (row, kept) in x.chunks(length).zip(kept.chunks(STATISTICS)) {
+                let n = length as f64;
+                let mean = row.iter().map(|&x| f64::from(x)).sum::<f64>() / n;
+                let variance = row.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / n;
+                let [estimate, c, r] = [0, 1, 2].map(|i| f64::from(kept[i]));
+                assert!((estimate - c / r - mean).abs() < 1e-6, "length {length}: mean");
+                let found = 1.0 / (r * r) - 1e-5;
+                assert!(
+                    (found - variance).abs() <= 4e-6 * (variance + 1e-5),
+                    "length {length}: {found} is not {variance}"
+                );
+            }
+        }
     }
-    for ((x, g), w) in x_rest.iter().zip(g_rest).zip(w_rest) {
-        let h = Lanes(*g).mul(Lanes(*w));
-        plain_a = plain_a.add(h);
-        along_a = h.mul_add(Lanes(*x).sub(middle), along_a);
-    }
-    let (mut plain, mut along) = (T::ZERO, T::ZERO);
-    for ((&x, &g), &w) in x_tail.iter().zip(g_tail).zip(w_tail) {
-        let h = g * w;
-        plain += h;
-        along = h.mul_add(x - estimate, along);
-    }
-    (plain_a.add(plain_b).sum() + plain, along_a.add(along_b).sum() + along)
 }

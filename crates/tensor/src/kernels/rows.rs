@@ -122,62 +122,13 @@ pub(crate) fn sum<T: Float>(n: usize, f: impl Fn(usize) -> T) -> T {
     total
 }
 
-/// Elements from whose mean [`near_mean`] is taken.
-#[inline(always)]
-pub(crate) fn near_part(length: usize) -> usize {
-    (length / WIDTH).max(1).next_multiple_of(WIDTH).min(length)
-}
-
-/// A number near the mean of a row: the mean of its first sixteenth, or of the first 16 elements if that is more.
+/// Elements from whose mean a number near the mean of a row is taken: the first sixteenth, or the first 16 if that is more.
 ///
 /// With m of n elements its squared distance from the mean is at most n/m variances (Jensen's inequality), so that a
 /// variance computed from distances to it, Σd²/n − (Σd/n)², loses four bits of its precision at the very worst.
 #[inline(always)]
-pub(crate) fn near_mean<T: Float>(x: &[T]) -> T {
-    let part = near_part(x.len());
-    let x = &x[..part];
-    // SAFETY: sums ask for positions below the length alone.
-    sum(part, |i| unsafe { get(x, i) }) / T::from_f64(part.max(1) as f64)
-}
-
-/// Σ(x − centre) and Σ(x − centre)².
-#[inline(always)]
-pub(crate) fn distances<T: Float>(x: &[T], centre: T) -> (T, T) {
-    let mut total = (T::ZERO, T::ZERO);
-    for block in x.chunks(BLOCK) {
-        let ([d, square], tail) = spread(block, centre);
-        total.0 += d.sum() + tail[0];
-        total.1 += square.sum() + tail[1];
-    }
-    total
-}
-
-/// [`distances`] of at most a block, before the lanes are combined, and those of what does not fill a vector.
-#[inline(always)]
-pub(crate) fn spread<T: Float>(x: &[T], centre: T) -> ([Lanes<T>; 2], [T; 2]) {
-    let zero = Lanes::splat(T::ZERO);
-    let middle = Lanes::splat(centre);
-    let (vectors, tail) = x.as_chunks::<WIDTH>();
-    let (pairs, rest) = vectors.as_chunks::<2>();
-    let (mut a, mut b, mut square_a, mut square_b) = (zero, zero, zero, zero);
-    for [p, q] in pairs {
-        let (p, q) = (Lanes(*p).sub(middle), Lanes(*q).sub(middle));
-        a = a.add(p);
-        b = b.add(q);
-        square_a = p.mul_add(p, square_a);
-        square_b = q.mul_add(q, square_b);
-    }
-    for vector in rest {
-        let d = Lanes(*vector).sub(middle);
-        a = a.add(d);
-        square_a = d.mul_add(d, square_a);
-    }
-    let mut last = [T::ZERO; 2];
-    for &x in tail {
-        let d = x - centre;
-        last = [last[0] + d, d.mul_add(d, last[1])];
-    }
-    ([a.add(b), square_a.add(square_b)], last)
+pub(crate) fn near_part(length: usize) -> usize {
+    (length / WIDTH).max(1).next_multiple_of(WIDTH).min(length)
 }
 
 /// The larger of two numbers; a NaN on the left is passed over.
@@ -245,23 +196,6 @@ impl<T: Float> Kernel for AddHalves<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn variance_of_rows_far_from_zero() {
-        for length in (1..70).chain([255, 256, 1000, 5000]) {
-            // Steps of 1/64 are exact next to 10000 in single precision.
-            let x: Vec<f32> = (0..length).map(|i| 1e4 + (i * 37 % 101) as f32 / 64.0).collect();
-            let n = length as f64;
-            let mean = x.iter().map(|&x| f64::from(x)).sum::<f64>() / n;
-            let variance = x.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / n;
-            let centre = near_mean(&x);
-            let (d, square) = distances(&x, centre);
-            let correction = f64::from(d) / n;
-            assert!((f64::from(centre) + correction - mean).abs() < 1e-6, "length {length}");
-            let found = f64::from(square) / n - correction * correction;
-            assert!((found - variance).abs() <= 4e-6 * variance, "length {length}: {found} is not {variance}");
-        }
-    }
 
     #[test]
     fn sums_and_maxima_of_any_length() {

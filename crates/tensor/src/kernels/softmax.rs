@@ -24,6 +24,8 @@ pub(crate) struct Layout {
     pub(crate) inner: usize,
 }
 
+/// Most runs that rows are cut into.
+const RUNS: usize = 64;
 /// Columns handled at once when the axis is not the last.
 const STRIP: usize = 64;
 
@@ -70,7 +72,9 @@ fn run(layout: Layout, body: impl Fn(Task) + Sync) {
         return;
     }
     if inner == 1 {
-        for_runs(outer, rows_per_task(length, 4), |first, count| body(Task::Rows(first, count)));
+        // Where there is plenty, longer runs: memory is read ahead within a run only.
+        let rows = rows_per_task(length, 4).max(outer.div_ceil(RUNS));
+        for_runs(outer, rows, |first, count| body(Task::Rows(first, count)));
         return;
     }
     let strips = inner.div_ceil(STRIP);

@@ -1,7 +1,7 @@
 //! Batch normalisation per channel of a row-major tensor seen as (outer, channels, inner).
 //!
 //! Moments are taken block by block, as sums of distances and of squared distances from a number near the mean (see
-//! [`near_mean`](super::rows::near_mean)), and blocks are merged in double precision in a fixed order (Chan, Golub and
+//! [`near_part`](super::rows::near_part)), and blocks are merged in double precision in a fixed order (Chan, Golub and
 //! LeVeque 1983): mean = Σ nₖ meanₖ / n, M₂ = Σ (M₂ₖ + nₖ (meanₖ − mean)²). Each channel is then an affine map of its
 //! elements, forward and backward, of the form a (x − m₀) + c.
 

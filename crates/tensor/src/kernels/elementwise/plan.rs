@@ -9,6 +9,9 @@ use crate::{Shape, Tensor};
 /// microsecond, an element of a memory-bound loop half a nanosecond.
 pub(crate) const GRAIN: usize = 16 * 1024;
 
+/// Tasks that are enough for any number of threads.
+const TASKS: usize = 64;
+
 /// Address and steps of one operand in a block of rows and columns.
 #[derive(Clone, Copy)]
 pub(super) struct Operand<T> {
@@ -87,8 +90,10 @@ impl<const N: usize> Plan<N> {
             return;
         }
         // Tasks are runs of rows, or pieces of a row when rows are few and long.
-        let row_chunk = grain.div_ceil(columns).min(rows);
-        let column_chunk = if rows == 1 { grain.min(columns) } else { columns };
+        // Where there is plenty, longer tasks: memory is read ahead within a task only.
+        let task = (rows * columns).div_ceil(TASKS).clamp(grain, GRAIN.max(grain));
+        let row_chunk = task.div_ceil(columns).min(rows);
+        let column_chunk = if rows == 1 { task.min(columns) } else { columns };
         let (row_tasks, column_tasks) = (rows.div_ceil(row_chunk), columns.div_ceil(column_chunk));
         let task = |index: usize| {
             let (row_task, column_task) = (index / column_tasks, index % column_tasks);
