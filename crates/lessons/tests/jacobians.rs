@@ -101,14 +101,15 @@ fn b15_cost_of_forward_mode() {
         }
     }
     // Not so for a single directional derivative: a constant factor over the program, in work and in memory, however n, d
-    // and l are doubled. Two products and a few passes in place of one: at most 3 times the work; a tangent beside every
+    // and l are doubled. Three products in place of one, A'B and AB' beside AB, and a few passes over the state: at most
+    // 3.25 times the work at d = 16, which the first layer, whose input is fixed, lowers by 1 / l. A tangent beside every
     // value, and one product more at a time: at most 4 times the memory.
     let base = single(2, 16, 4);
     for (n, d, l) in [(2, 16, 4), (4, 16, 4), (8, 16, 4), (2, 32, 4), (2, 64, 4), (2, 16, 8), (2, 16, 16)] {
         let (work, memory) = single(n, d, l);
         let (more_work, more_memory) = (work / base.0, memory / base.1);
-        assert!(work <= 3.0 && memory <= 4.0, "n={n} d={d} l={l}: work {work:.3}, memory {memory:.3}");
-        assert!(more_work <= 1.02 && more_memory <= 1.02, "n={n} d={d} l={l}: {more_work:.3} {more_memory:.3}");
+        assert!(work <= 3.25 && memory <= 4.0, "n={n} d={d} l={l}: work {work:.3}, memory {memory:.3}");
+        assert!(more_work <= 1.1 && more_memory <= 1.02, "n={n} d={d} l={l}: {more_work:.3} {more_memory:.3}");
     }
 }
 
