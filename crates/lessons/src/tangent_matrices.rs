@@ -39,11 +39,24 @@ pub struct Tangents {
     pub live: usize,
 }
 
-/// Runs the program on `x` (samples, features), pushing all tangent matrices along.
-pub fn run(program: &Program, x: &Tensor, blocks: Blocks) -> Tangents {
+/// The tangent matrices Ŵ_j of weights and biases in turn after the last step, given all states h_0 … h_l of the program.
+/// `after_step` sees them after every step.
+///
+/// ```
+/// use tove_lessons::{program::Program, tangent_matrices::{Blocks, tangent_matrices}};
+/// use tove_tensor::testing::values;
+/// let program = Program::new(&[3, 4, 2]);
+/// let states = program.states(&values([5, 3], 1));
+/// let tangents = tangent_matrices(&program, &states, Blocks::Dense, |_| {});
+/// assert_eq!(tangents[0].shape(), &[5 * 2, 4 * 3]);
+/// ```
+pub fn tangent_matrices(
+    program: &Program,
+    states: &[Tensor],
+    blocks: Blocks,
+    mut after_step: impl FnMut(&[Tensor]),
+) -> Vec<Tensor> {
     let mut tangents: Vec<Tensor> = Vec::new();
-    let mut table = String::new();
-    let states = program.states(x);
     for (i, layer) in program.layers.iter().enumerate() {
         let (before, after) = (&states[i], &states[i + 1]);
         for tangent in &mut tangents {
@@ -60,9 +73,20 @@ pub fn run(program: &Program, x: &Tensor, blocks: Blocks) -> Tangents {
         }
         tangents.push(weight_jacobian(before, after));
         tangents.push(bias_jacobian(after));
-        let shapes: Vec<String> = tangents.iter().map(|tangent| tangent.shape().to_string()).collect();
-        let _ = writeln!(table, "step {}: {}", i + 1, shapes.join(" "));
+        after_step(&tangents);
     }
+    tangents
+}
+
+/// Runs the program on `x` (samples, features), pushing all tangent matrices along.
+pub fn run(program: &Program, x: &Tensor, blocks: Blocks) -> Tangents {
+    let mut table = String::new();
+    let mut step = 0;
+    let tangents = tangent_matrices(program, &program.states(x), blocks, |tangents| {
+        step += 1;
+        let shapes: Vec<String> = tangents.iter().map(|tangent| tangent.shape().to_string()).collect();
+        let _ = writeln!(table, "step {step}: {}", shapes.join(" "));
+    });
     let live = tangents.iter().map(Tensor::numel).sum();
     let rows: Vec<Tensor> = tangents.iter().map(|tangent| tangent.sum_axes(&[0], true)).collect(); // 1ᵀ Ŵ
     let shapes: Vec<String> = rows.iter().map(|row| row.shape().to_string()).collect();

@@ -12,7 +12,9 @@ fn tensor(array: &Array) -> Tensor {
 
 fn close(name: &str, ours: &Tensor, theirs: &Array) {
     assert_eq!(ours.dims(), &theirs.shape[..], "{name}");
-    let tolerance = if ours.dtype() == DType::F32 { 2e-6 } else { 1e-13 };
+    // PyTorch's smallest p (1 - p) is 1e-12 in f32 in either type, off by 4e-9.
+    let double = if name.starts_with("bce sure") { 1e-8 } else { 1e-13 };
+    let tolerance = if ours.dtype() == DType::F32 { 2e-6 } else { double };
     for (a, b) in ours.to_f64_vec().iter().zip(&theirs.data) {
         assert!((a - b).abs() <= tolerance * (1.0 + b.abs()), "{name}: {a} is not {b}");
     }
@@ -45,7 +47,6 @@ fn agree(start: &str, names: &[&str], count: usize, f: impl Fn(&[Tensor], Reduct
 fn functions_agree_with_torch() {
     agree("logaddexp", &["a", "b"], 2, |x, _| x[0].logaddexp(&x[1]));
     agree("logsigmoid", &["input"], 1, |x, _| x[0].log_sigmoid());
-    agree("softplus", &["input"], 1, |x, _| x[0].softplus());
 }
 
 #[test]
@@ -59,6 +60,10 @@ fn binary_cross_entropies_agree_with_torch() {
         x[0].binary_cross_entropy_with_logits(&x[1], Some(&weight), reduction)
     });
     agree("bce probabilities", &["input", "target"], 3, |x, reduction| x[0].binary_cross_entropy(&x[1], reduction));
+    agree("bce sure", &["input"], 1, |x, reduction| {
+        let target = Tensor::from([1.0, 1.0, 0.0, 0.0]).to_dtype(x[0].dtype());
+        x[0].binary_cross_entropy(&target, reduction)
+    });
 }
 
 #[test]

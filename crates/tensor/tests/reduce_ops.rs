@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Array, load};
-use tove_tensor::{DType, Key, Tensor, TryReduce, grad, hvp, jvp, vmap};
+use tove_tensor::{DType, Key, Tensor, TryIndex, TryReduce, grad, hvp, jvp, vmap};
 
 fn tensor(array: &Array) -> Tensor {
     let shape = array.shape.as_slice();
@@ -307,4 +307,25 @@ fn errors_name_the_operation() {
     assert!(message.contains("dot") && message.contains("vectors"), "{message}");
     let message = x.try_trace().unwrap_err().to_string();
     assert!(message.contains("trace") && message.contains("square"), "{message}");
+}
+
+#[test]
+fn series_agree_with_numpy() {
+    let fixture = load("numpy_tensor");
+    for case in fixture.cases_starting("diff") {
+        let axis = case.integer("axis").unwrap() as isize;
+        close(&case.name, &tensor(case.input("x")).diff(axis), &tensor(case.output("y")), 0.0);
+    }
+    for case in fixture.cases_starting("cov ") {
+        let correction = case.integer("correction").unwrap() as usize;
+        close(&case.name, &tensor(case.input("x")).cov(correction), &tensor(case.output("y")), 1e-14);
+    }
+    let case = fixture.case("histogram");
+    let counts = tensor(case.input("x")).histogram(&tensor(case.input("edges")));
+    assert_eq!(counts.to_f64_vec(), case.output("y").data);
+    let case = fixture.case("nan_to_num");
+    let odd = tensor(case.input("x"));
+    assert_eq!(odd.nan_to_num(0.25, 7.0, -8.0).to_f64_vec(), case.output("y").data);
+    assert_eq!(odd.is_inf().to_vec::<bool>(), [false, false, true, true, false]);
+    assert!(Tensor::from([1.0]).try_cov(1).is_err() && odd.try_histogram(&Tensor::from([1.0])).is_err());
 }

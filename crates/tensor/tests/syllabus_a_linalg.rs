@@ -68,6 +68,8 @@ fn a12_rank_matches_numpy_and_a_deficient_matrix_comes_with_a_witness() {
 #[test]
 fn a13_pseudoinverse_satisfies_the_four_identities() {
     let fixture = load("numpy_linalg");
+    // Of 8 cases all but Hilbert's matrix are judged without any scale. The entries of its pseudoinverse reach 4e6, so
+    // that one unit in the last place of P alone is 5e-10, and P A P is a sum of products of such numbers.
     let mut literal = 0;
     for (case, a) in cases(&fixture, "a13 pinv") {
         let p = a.pinv(None);
@@ -77,8 +79,7 @@ fn a13_pseudoinverse_satisfies_the_four_identities() {
         close(&pa.matmul(&p), &p, 1e-9);
         close(&ap.t(), &ap, 1e-9);
         close(&pa.t(), &pa, 1e-9);
-        // The same without any scale, where rounding alone does not exceed it: eps ‖P‖² ‖A‖ for P A P.
-        if size(&p).max(1.0).powi(2) * size(&a).max(1.0) < 1e5 {
+        if !case.name.contains("hilbert") {
             literal += 1;
             let pairs = [(ap.matmul(&a), &a), (pa.matmul(&p), &p), (ap.t(), &ap), (pa.t(), &pa)];
             assert!(pairs.iter().all(|(left, right)| distance(left, right) < 1e-9), "{}", case.name);
@@ -89,7 +90,7 @@ fn a13_pseudoinverse_satisfies_the_four_identities() {
             close(&a.t().matmul(&a).inverse().matmul(&a.t()), &p, 1e-9);
         }
     }
-    assert!(literal >= 3, "{literal} cases");
+    assert_eq!(literal, 7);
     // One feature a multiple of another: the formula has no value, the pseudoinverse has.
     let x = tensor(fixture.case("a13 pinv multiple columns").input("x"));
     let y = random(&[6], 3);
@@ -170,12 +171,9 @@ fn a16_lifting_and_powers_through_the_eigenproblem() {
             let lifted = &gram + Tensor::eye(n, DType::F64) * lambda;
             let e = eigh(&lifted).unwrap();
             close(&e.values, &tensor(case.output(&format!("eigenvalues {lambda:?}"))), TOL64);
-            // Also for the rank-deficient ones; the rounding of the Gram matrix itself is relative to its size.
+            // Also for the rank-deficient ones.
             let least = e.values.at::<f64>(&[0]);
-            assert!(least >= lambda - 1e-12 * size(&gram).max(1.0), "{}: {least}", case.name);
-            // The same X brought to unit size, where that rounding is out of the way: the literal bound.
-            let unit = &gram / size(&gram).max(1.0) + Tensor::eye(n, DType::F64) * lambda;
-            assert!(unit.eigvalsh().at::<f64>(&[0]) >= lambda - 1e-12, "{}", case.name);
+            assert!(least >= lambda - 1e-12, "{}: {least}", case.name);
             // U (S + λ I) Uᵀ with the vectors of the matrix itself.
             let own = eigh(&gram).unwrap();
             let rebuilt = (&own.vectors * (&own.values + lambda).unsqueeze(0)).matmul(&own.vectors.t());
@@ -199,8 +197,7 @@ fn a16_lifting_and_powers_through_the_eigenproblem() {
         let mut product = Tensor::eye(2, DType::F64);
         (0..50).for_each(|_| product = product.matmul(&w));
         let form = (&u * values.powf(50.0).unsqueeze(0)).matmul(&u.inverse());
-        close(&product, &form, 1e-8);
-        close(&w.matrix_power(50), &form, 1e-8);
+        assert!(distance(&product, &form) <= 1e-8 && distance(&w.matrix_power(50), &form) <= 1e-8);
     }
     let w = Tensor::from([[1.0, 0.1], [0.1, 1.0]]);
     let e = eigh(&w).unwrap();
@@ -208,5 +205,5 @@ fn a16_lifting_and_powers_through_the_eigenproblem() {
     let factors = e.values.powf(50.0).to_vec::<f64>();
     assert!((factors[0] - 0.00515).abs() < 5e-6 && (factors[1] - 117.39).abs() < 5e-3, "{factors:?}");
     let form = (&e.vectors * e.values.powf(50.0).unsqueeze(0)).matmul(&e.vectors.t());
-    close(&w.matrix_power(50), &form, 1e-8);
+    assert!(distance(&w.matrix_power(50), &form) <= 1e-8);
 }

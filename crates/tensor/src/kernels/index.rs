@@ -153,8 +153,10 @@ summand! {
     u8 |a, b| a.wrapping_add(b);
 }
 
-/// Adds to the rows `first ..` of one slab those source rows whose index falls among them.
+/// Adds to the rows `first ..` of one slab those source rows whose index falls among them. The rows start from those of
+/// the same place in `before`, or from zero.
 struct AddRows<'a, T> {
+    before: Option<&'a [T]>,
     source: &'a [T],
     index: &'a [i64],
     first: usize,
@@ -167,7 +169,10 @@ impl<T: Summand> Kernel for AddRows<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        self.out.fill(T::default());
+        match self.before {
+            Some(before) => self.out.copy_from_slice(before),
+            None => self.out.fill(T::default()),
+        }
         let rows = self.out.len() / self.inner;
         for (i, &place) in self.index.iter().enumerate() {
             // Places before `first` wrap around to huge numbers.
@@ -183,8 +188,16 @@ impl<T: Summand> Kernel for AddRows<'_, T> {
     }
 }
 
-/// The transpose of [`take_rows`]: `out[o, index[i], :] += source[o, i, :]` from zero, `size` rows per slab.
-pub(crate) fn add_rows<T: Summand>(source: &[T], index: &[i64], size: usize, inner: usize, out: &mut [T]) {
+/// The transpose of [`take_rows`]: `out[o, index[i], :] += source[o, i, :]` from `before` or from zero, `size` rows per
+/// slab.
+pub(crate) fn add_rows<T: Summand>(
+    before: Option<&[T]>,
+    source: &[T],
+    index: &[i64],
+    size: usize,
+    inner: usize,
+    out: &mut [T],
+) {
     let (slab, n) = (size * inner, index.len());
     if out.is_empty() {
         return;
@@ -192,12 +205,14 @@ pub(crate) fn add_rows<T: Summand>(source: &[T], index: &[i64], size: usize, inn
     // Every task reads all indices, which pays when rows are long; their number follows from the shape alone.
     let work = (n * inner).max(slab);
     let parts = if inner >= 16 { (work / GRAIN).clamp(1, 16).min(size) } else { 1 };
+    let from = |start: usize, out: &[T]| before.map(|before| &before[start..start + out.len()]);
     if parts == 1 {
         let slabs = GRAIN.div_ceil(work);
         for_pieces(out, slabs * slab, |task, piece| {
             for (k, out) in piece.chunks_exact_mut(slab).enumerate() {
-                let source = &source[(task * slabs + k) * n * inner..][..n * inner];
-                dispatch(AddRows { source, index, first: 0, inner, out });
+                let o = task * slabs + k;
+                let source = &source[o * n * inner..][..n * inner];
+                dispatch(AddRows { before: from(o * slab, out), source, index, first: 0, inner, out });
             }
         });
         return;
@@ -206,7 +221,8 @@ pub(crate) fn add_rows<T: Summand>(source: &[T], index: &[i64], size: usize, inn
     for (o, out) in out.chunks_exact_mut(slab).enumerate() {
         let source = &source[o * n * inner..(o + 1) * n * inner];
         for_pieces(out, rows * inner, |task, out| {
-            dispatch(AddRows { source, index, first: task * rows, inner, out });
+            let before = from(o * slab + task * rows * inner, out);
+            dispatch(AddRows { before, source, index, first: task * rows, inner, out });
         });
     }
 }

@@ -53,6 +53,12 @@ pub fn kinks() -> Vec<Kink> {
             |x| x[0].logaddexp(&x[1]),
             &[&[0.5, 0.5, 0.0], &[0.5, 0.5, 1.0]],
         ),
+        kink(
+            "nan_to_num",
+            &[&[f64::NAN, f64::INFINITY, 2.0]],
+            |x| x[0].nan_to_num(0.0, 1.0, -1.0),
+            &[&[0.0, 0.0, 1.0]],
+        ),
         kink("norm", &[&[0.0, 0.0]], |x| x[0].norm(2.0), &[&[0.0, 0.0]]),
         kink("std", &[&[3.0, 3.0, 3.0]], |x| x[0].std(1), &[&[0.0, 0.0, 0.0]]),
         // The first of equal elements comes first, whichever way is sorted.

@@ -121,6 +121,7 @@ pub const WITHOUT_DERIVATIVE: &[&str] = &[
     "logical_not",
     "is_nan",
     "is_finite",
+    "is_inf",
     "argmax",
     "argmin",
     "one_hot",
@@ -137,4 +138,5 @@ pub const WITHOUT_DERIVATIVE: &[&str] = &[
     "argmin_all",
     "matrix_rank",
     "bincount",
+    "histogram",
 ];

@@ -33,6 +33,7 @@ pub(super) fn samples() -> Vec<Sample> {
         of("powf", POSITIVE, |x| x[0].powf(2.7)),
         of("powf", ANYWHERE, |x| x[0].powf(3.0)),
         of("powf", POSITIVE, |x| x[0].powf(-2.0)),
+        of("nan_to_num", ANYWHERE, |x| x[0].nan_to_num(0.0, 1.0, -1.0)),
         of("clamp", ANYWHERE, |x| x[0].clamp(-1.0, 1.5)),
         of("leaky_relu", ANYWHERE, |x| x[0].leaky_relu(0.1)),
         of("elu", ANYWHERE, |x| x[0].elu(1.3)),

@@ -158,7 +158,21 @@ def rearranging():
     yield case("scatter_add rows", {"x": x, "index": index}, {"y": total}, rows=4)
 
 
+def series():
+    g = rng(31)
+    x = normal(g, 3, 6)
+    for axis in (0, -1):
+        yield case(f"diff axis {axis}", {"x": x}, {"y": np.diff(x, axis=axis)}, axis=axis)
+    for correction in (0, 1):
+        yield case(f"cov {correction}", {"x": x}, {"y": np.cov(x, ddof=correction)}, correction=correction)
+    edges = np.array([-1.0, -0.2, 0.0, 0.75])
+    values = np.concatenate([normal(g, 30), edges, [np.nan, 9.0]])
+    yield case("histogram", {"x": values, "edges": edges}, {"y": np.histogram(values, edges)[0]})
+    odd = np.array([1.5, np.nan, np.inf, -np.inf, -0.0])
+    yield case("nan_to_num", {"x": odd}, {"y": np.nan_to_num(odd, nan=0.25, posinf=7.0, neginf=-8.0)})
+
+
 if __name__ == "__main__":
     groups = [a1_shapes, a2_inner_products, a4_products, a7_contractions, a8_broadcasting]
-    groups += [elementwise, reductions, sorting, rearranging]
+    groups += [elementwise, reductions, sorting, rearranging, series]
     write("numpy_tensor", [entry for group in groups for entry in group()])

@@ -96,4 +96,5 @@ macro_rules! test {
 test! {
     IsNan is_nan is_nan;
     IsFinite is_finite is_finite;
+    IsInf is_inf is_infinite;
 }

@@ -29,7 +29,7 @@ pub(crate) use compare::{eq, eq_scalar, ge, ge_scalar, gt, gt_scalar, le, le_sca
 pub(crate) use cross_entropy::{logit_loss, probability_loss};
 pub(crate) use div::{Div, div};
 pub(crate) use logaddexp::logaddexp;
-pub(crate) use logical::{is_finite, is_nan, logical_and, logical_not, logical_or, logical_xor};
+pub(crate) use logical::{is_finite, is_inf, is_nan, logical_and, logical_not, logical_or, logical_xor};
 pub(crate) use maximum::{maximum, share, share_of};
 pub(crate) use minimum::minimum;
 pub(crate) use mul::{Mul, mul};

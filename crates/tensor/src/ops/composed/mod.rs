@@ -3,9 +3,11 @@
 mod einsum;
 mod loss;
 mod product;
+mod series;
 
 pub use loss::Reduction;
 
 pub(crate) use einsum::einsum;
 pub(crate) use loss::{binary_cross_entropy, binary_cross_entropy_with_logits, mse_loss, residual};
 pub(crate) use product::{cosine_similarity, dot, inner, kron, outer, trace};
+pub(crate) use series::{cov, diff, histogram, nan_to_num};

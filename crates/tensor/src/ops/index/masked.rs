@@ -1,6 +1,6 @@
 //! Elements chosen by truth values.
 
-use super::select::select_named;
+use super::select::select_checked;
 use crate::autodiff::depends_on;
 use crate::dtype::match_any;
 use crate::ops::{binary, shape};
@@ -22,7 +22,7 @@ pub(crate) fn masked_select(x: &Tensor, mask: &Tensor) -> Result<Tensor> {
     })?;
     let places = true_places("masked_select", &shape::broadcast_to(mask, common.clone())?)?;
     let flat = shape::reshape(&shape::broadcast_to(x, common.clone())?, Shape::from(common.numel()))?;
-    select_named("masked_select", &flat, 0, &Tensor::from(places))
+    select_checked(&flat, 0, &Tensor::from(places))
 }
 
 /// Row-major positions of the true elements of a mask.
@@ -39,9 +39,18 @@ fn nonzero_places(op: &'static str, x: &Tensor) -> Result<Vec<i64>> {
         return Err(Error::derivative(op, problem));
     }
     depends_on(op, x)?;
+    // Counted first, then written without a branch: every position is written and kept only if the next does not
+    // overwrite it. A branch would be guessed wrong for every other element of a random mask.
     fn places<T: Element>(values: &[T]) -> Vec<i64> {
         let zero = T::default();
-        values.iter().enumerate().filter(|&(_, &value)| value != zero).map(|(i, _)| i as i64).collect()
+        let count = values.iter().filter(|&&value| value != zero).count();
+        let (mut places, mut filled) = (vec![0; count + 1], 0);
+        for (i, &value) in values.iter().enumerate() {
+            places[filled] = i as i64;
+            filled += usize::from(value != zero);
+        }
+        places.truncate(count);
+        places
     }
     let data = x.contiguous_data()?;
     Ok(match_any!(x.dtype(), T => places(data.contiguous_slice::<T>())))
@@ -58,8 +67,7 @@ pub(crate) fn nonzero(x: &Tensor) -> Result<Tensor> {
     Tensor::try_from_vec(rows, [places.len(), rank])
 }
 
-/// The positions of a mask's true elements, one index tensor per axis.
-pub(super) fn mask_indices(mask: &Tensor) -> Result<Vec<Tensor>> {
-    let rows = nonzero(mask)?;
-    (0..mask.rank()).map(|axis| shape::select(&rows, 1, axis)).collect()
+/// Row-major positions of the true elements of a mask, as an index into its axes merged to one.
+pub(super) fn mask_index(op: &'static str, mask: &Tensor) -> Result<Tensor> {
+    true_places(op, mask).map(Tensor::from)
 }

@@ -5,7 +5,7 @@
 //! that both are differentiable by the rules of `select` and `index_select`.
 
 use super::resolve::index;
-use super::select::{select_named, sum_rows};
+use super::select::{add_at, select_checked};
 use super::spec::Index;
 use crate::autodiff::apply;
 use crate::ops::constant::{Constant, constant_op};
@@ -51,15 +51,29 @@ fn places_and_values(op: &'static str, x: &Tensor, entries: Vec<Index>, value: &
     Ok((shape::reshape(&places, flat)?, value))
 }
 
+/// For one number behind a mask of the leading axes: the mask with the axes of `x`. The choice then takes a single pass.
+fn whole_mask(x: &Tensor, mask: &Tensor, value: &Tensor) -> Result<Option<Tensor>> {
+    let covers = mask.dtype() == DType::Bool && mask.rank() > 0 && x.dims().starts_with(mask.dims());
+    if !covers || value.numel() != 1 || value.rank() > 1 || value.dtype() != x.dtype() {
+        return Ok(None);
+    }
+    shape::reshape(mask, mask.shape().joined(&vec![1; x.rank() - mask.rank()])).map(Some)
+}
+
 /// `x` with `value` at the positions of an index; of several values for one position the last stays.
 pub(crate) fn index_set(x: &Tensor, entries: Vec<Index>, value: &Tensor) -> Result<Tensor> {
+    if let [Index::Tensor(mask)] = &entries[..]
+        && let Some(stretched) = whole_mask(x, mask, value)?
+    {
+        return binary::select(&stretched, value, x);
+    }
     let (places, values) = places_and_values("index_set", x, entries, value)?;
     if places.numel() == 0 {
         return Ok(x.clone());
     }
     let writers = apply(constant_op(LastWriter { size: x.numel() }), &[&places])?;
     let written = binary::ge_scalar(&writers, 0.0)?;
-    let chosen = select_named("index_set", &values, 0, &unary::maximum_scalar(&writers, 0.0)?)?;
+    let chosen = select_checked(&values, 0, &unary::maximum_scalar(&writers, 0.0)?)?;
     let reshaped = |y: &Tensor| shape::reshape(y, x.shape().clone());
     binary::select(&reshaped(&written)?, &reshaped(&chosen)?, x)
 }
@@ -67,6 +81,6 @@ pub(crate) fn index_set(x: &Tensor, entries: Vec<Index>, value: &Tensor) -> Resu
 /// `x` with `value` added at the positions of an index; repeated positions add up.
 pub(crate) fn index_accumulate(x: &Tensor, entries: Vec<Index>, value: &Tensor) -> Result<Tensor> {
     let (places, values) = places_and_values("index_accumulate", x, entries, value)?;
-    let sums = sum_rows("index_accumulate", &values, 1, &places, x.numel())?;
-    binary::add(x, &shape::reshape(&sums, x.shape().clone())?)
+    let flat = shape::reshape(x, Shape::from(x.numel()))?;
+    shape::reshape(&add_at("index_accumulate", &flat, &places, &values)?, x.shape().clone())
 }

@@ -5,8 +5,8 @@
 //! index tensor counts as an index tensor of rank 0, as in numpy.
 
 use super::checked::checked;
-use super::masked::mask_indices;
-use super::select::select_named;
+use super::masked::mask_index;
+use super::select::select_checked;
 use super::spec::Index;
 use crate::ops::{binary, shape};
 use crate::{DType, Error, Result, Shape, Tensor};
@@ -79,6 +79,8 @@ struct Advanced {
     index: Tensor,
     /// Position among the entries; neighbours differ by at most one.
     entry: usize,
+    /// Whether its positions are known to lie inside the axis.
+    checked: bool,
 }
 
 /// `x[entries]` as in numpy.
@@ -91,7 +93,7 @@ pub(crate) fn index(x: &Tensor, entries: Vec<Index>) -> Result<Tensor> {
         match entry {
             Index::At(at) if any_tensor => {
                 let at = position(view.dims()[axis], at)? as i64;
-                advanced.push(Advanced { axis, index: Tensor::scalar(at), entry: number });
+                advanced.push(Advanced { axis, index: Tensor::scalar(at), entry: number, checked: true });
                 axis += 1;
             }
             Index::At(at) => view = shape::select(&view, axis as isize, position(view.dims()[axis], at)?)?,
@@ -108,13 +110,12 @@ pub(crate) fn index(x: &Tensor, entries: Vec<Index>) -> Result<Tensor> {
                 axis += 1;
             }
             Index::Tensor(mask) if mask.dtype() == DType::Bool => {
-                for index in masked_axes(&mut view, &mask, axis)? {
-                    advanced.push(Advanced { axis, index, entry: number });
-                    axis += 1;
-                }
+                let index = masked_axis(&mut view, &mask, axis)?;
+                advanced.push(Advanced { axis, index, entry: number, checked: true });
+                axis += 1;
             }
             Index::Tensor(index) => {
-                advanced.push(Advanced { axis, index, entry: number });
+                advanced.push(Advanced { axis, index, entry: number, checked: false });
                 axis += 1;
             }
             Index::Ellipsis => {}
@@ -123,11 +124,12 @@ pub(crate) fn index(x: &Tensor, entries: Vec<Index>) -> Result<Tensor> {
     if advanced.is_empty() { Ok(view) } else { take(&view, &advanced) }
 }
 
-/// A mask as index tensors for the axes from `axis` on. One of rank 0 indexes a new axis of size 1.
-fn masked_axes(view: &mut Tensor, mask: &Tensor, axis: usize) -> Result<Vec<Tensor>> {
+/// A mask as one index tensor: the axes that it covers, from `axis` on, are merged into one. A mask of rank 0 indexes a new
+/// axis of size 1.
+fn masked_axis(view: &mut Tensor, mask: &Tensor, axis: usize) -> Result<Tensor> {
     if mask.rank() == 0 {
         *view = shape::unsqueeze(view, axis as isize)?;
-        return mask_indices(&shape::reshape(mask, Shape::from(1))?);
+        return mask_index(OP, mask);
     }
     if mask.dims() != &view.dims()[axis..axis + mask.rank()] {
         return Err(Error::shapes(
@@ -137,7 +139,10 @@ fn masked_axes(view: &mut Tensor, mask: &Tensor, axis: usize) -> Result<Vec<Tens
             "the mask must have the sizes of the axes it covers",
         ));
     }
-    mask_indices(mask)
+    let ends = (&view.dims()[..axis], &view.dims()[axis + mask.rank()..]);
+    let merged: Shape = ends.0.iter().chain(&[mask.numel()]).chain(ends.1).copied().collect();
+    *view = shape::reshape(view, merged)?;
+    mask_index(OP, mask)
 }
 
 /// Reads `x` at index tensors that are broadcast together.
@@ -162,8 +167,8 @@ fn take(x: &Tensor, advanced: &[Advanced]) -> Result<Tensor> {
     };
     let sizes = &x.dims()[first..first + count];
     let mut linear: Option<Tensor> = None;
-    for (Advanced { index, .. }, &size) in advanced.iter().zip(sizes) {
-        let index = checked(OP, index, size)?;
+    for (entry, &size) in advanced.iter().zip(sizes) {
+        let index = if entry.checked { entry.index.clone() } else { checked(OP, &entry.index, size)? };
         linear = Some(match linear {
             None => index,
             Some(linear) => binary::add(&binary::mul(&linear, &Tensor::scalar(size as i64))?, &index)?,
@@ -174,5 +179,5 @@ fn take(x: &Tensor, advanced: &[Advanced]) -> Result<Tensor> {
     let merged: usize = sizes.iter().product();
     let ends = (&x.dims()[..first], &x.dims()[first + count..]);
     let flat: Shape = ends.0.iter().copied().chain([merged]).chain(ends.1.iter().copied()).collect();
-    select_named(OP, &shape::reshape(&x, flat)?, first as isize, &linear)
+    select_checked(&shape::reshape(&x, flat)?, first, &linear)
 }

@@ -9,7 +9,7 @@ use super::checked::checked;
 use crate::autodiff::{Grads, Point, Saves, apply};
 use crate::dtype::match_number;
 use crate::kernels::index as kernel;
-use crate::ops::{Op, axis_from_end, binary, shape};
+use crate::ops::{Op, axis_from_end, binary, shape, sum_terms};
 use crate::tensor::Fresh;
 use crate::{Error, Result, Shape, Tensor};
 
@@ -119,7 +119,7 @@ impl Op for AddRows {
         let mut out = Fresh::new(source.shape().with(position, self.size), source.dtype())?;
         match_number!("index_add", source.dtype(), T => {
             let (from, places) = (source.contiguous_slice::<T>(), index.contiguous_slice::<i64>());
-            kernel::add_rows::<T>(from, places, self.size, inner, out.slice::<T>());
+            kernel::add_rows::<T>(None, from, places, self.size, inner, out.slice::<T>());
         });
         Ok(out.finish())
     }
@@ -162,6 +162,78 @@ impl Op for AddRows {
     }
 }
 
+/// Rows added to those of a tensor: inputs `x`, `source` and `index`, linear in the first two. One pass copies `x` and adds
+/// to it.
+#[derive(Clone, Copy)]
+struct AddTo {
+    axis: usize,
+}
+
+impl AddTo {
+    fn rows(&self, x: &Shape) -> AddRows {
+        AddRows { axis: self.axis, size: x[x.rank() - self.axis] }
+    }
+}
+
+impl Op for AddTo {
+    fn name(&self) -> &'static str {
+        "index_add"
+    }
+
+    fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
+        let (x, source, index) =
+            (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?, inputs[2].contiguous_data()?);
+        let AddRows { size, .. } = self.rows(x.shape());
+        let inner = x.dims()[x.rank() - self.axis + 1..].iter().product();
+        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
+        match_number!("index_add", x.dtype(), T => {
+            let (before, from) = (x.contiguous_slice::<T>(), source.contiguous_slice::<T>());
+            let places = index.contiguous_slice::<i64>();
+            kernel::add_rows::<T>(Some(before), from, places, size, inner, out.slice::<T>());
+        });
+        Ok(out.finish())
+    }
+
+    fn saves(&self, _needs: &[bool]) -> Saves {
+        Saves::nothing().input(2)
+    }
+
+    fn jvp(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Option<Tensor>> {
+        let rows = self.rows(at.shape(0));
+        let added = tangents[1].map(|t| apply(rows, &[t, at.input(2)])).transpose();
+        sum_terms([Ok(tangents[0].cloned()), added])
+    }
+
+    fn vjp(&self, at: &Point<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
+        let rows = Rows { axis: self.axis };
+        let by_source = if needs[1] { Some(apply(rows, &[grad, at.input(2)])?) } else { None };
+        Ok(smallvec![needs[0].then(|| grad.clone()), by_source, None])
+    }
+
+    fn batch(&self, inputs: &[&Tensor], batched: &[bool], size: usize) -> Result<Option<Tensor>> {
+        let stretched = |i: usize| match batched[i] {
+            true => Ok(inputs[i].clone()),
+            false => shape::broadcast_to(inputs[i], inputs[i].shape().inserted(0, size)),
+        };
+        let (x, source, index) = (stretched(0)?, stretched(1)?, inputs[2]);
+        if !batched[2] {
+            return apply(*self, &[&x, &source, index]).map(Some);
+        }
+        let position = x.rank() - self.axis;
+        let (rows, source) = (merge_batch(&x, position)?, merge_batch(&source, position)?);
+        let index = offset_batch(index, x.dims()[position])?;
+        split_batch(&apply(*self, &[&rows, &source, &index])?, position, size).map(Some)
+    }
+
+    fn flops(&self, inputs: &[&Tensor], _output: &Tensor) -> u64 {
+        inputs[1].numel() as u64
+    }
+
+    fn attributes(&self) -> String {
+        format!("axis=-{}", self.axis)
+    }
+}
+
 /// Rows at `index`, whose axes take the place of the one indexed.
 pub(crate) fn index_select(x: &Tensor, axis: isize, index: &Tensor) -> Result<Tensor> {
     select_named("index_select", x, axis, index)
@@ -169,13 +241,17 @@ pub(crate) fn index_select(x: &Tensor, axis: isize, index: &Tensor) -> Result<Te
 
 pub(super) fn select_named(op: &'static str, x: &Tensor, axis: isize, index: &Tensor) -> Result<Tensor> {
     let from_end = axis_from_end(op, x, axis)?;
-    let position = x.rank() - from_end;
-    let index = checked(op, index, x.dims()[position])?;
+    select_checked(x, x.rank() - from_end, &checked(op, index, x.dims()[x.rank() - from_end])?)
+}
+
+/// Rows at positions of the axis that are known to be there.
+pub(super) fn select_checked(x: &Tensor, position: usize, index: &Tensor) -> Result<Tensor> {
+    let rows = Rows { axis: x.rank() - position };
     if index.rank() == 1 {
-        return apply(Rows { axis: from_end }, &[x, &index]);
+        return apply(rows, &[x, index]);
     }
-    let flat = shape::reshape(&index, Shape::from(index.numel()))?;
-    let rows = apply(Rows { axis: from_end }, &[x, &flat])?;
+    let flat = shape::reshape(index, Shape::from(index.numel()))?;
+    let rows = apply(rows, &[x, &flat])?;
     let sizes = x.dims()[..position].iter().chain(index.dims()).chain(&x.dims()[position + 1..]);
     shape::reshape(&rows, sizes.copied().collect())
 }
@@ -199,7 +275,13 @@ pub(crate) fn index_add(x: &Tensor, axis: isize, index: &Tensor, source: &Tensor
             "the rows to add must have the second shape",
         ));
     }
-    binary::add(x, &sum_rows("index_add", source, from_end, index, x.dims()[position])?)
+    let index = checked("index_add", index, x.dims()[position])?;
+    apply(AddTo { axis: from_end }, &[x, source, &index])
+}
+
+/// A vector with `values` added at positions of it.
+pub(super) fn add_at(op: &'static str, x: &Tensor, places: &Tensor, values: &Tensor) -> Result<Tensor> {
+    apply(AddTo { axis: 1 }, &[x, values, &checked(op, places, x.numel())?])
 }
 
 /// Rows of `source` added up at `index` along an axis of length `size`, counted from the end.

@@ -3,7 +3,7 @@
 use super::{Sealed, methods};
 use crate::error::OrPanic;
 use crate::ops::index::{self, IntoIndices, Unique};
-use crate::ops::shape;
+use crate::ops::{composed, shape};
 use crate::{DType, Result, Tensor};
 
 methods! {
@@ -131,6 +131,14 @@ methods! {
     /// assert_eq!(sorted.searchsorted(&Tensor::from([2.0]), true).to_vec::<i64>(), [3]);
     /// ```
     searchsorted try_searchsorted(values: &Tensor, right: bool) -> Tensor = |x| index::searchsorted(x, values, right);
+    /// How many elements fall between neighbouring edges, which ascend; the last bin includes its right edge, as in numpy.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let x = Tensor::from([0.5, 1.0, 1.5, 2.0, 9.0]);
+    /// assert_eq!(x.histogram(&Tensor::from([0.0, 1.0, 2.0])).to_vec::<i64>(), [1, 3]);
+    /// ```
+    histogram try_histogram(edges: &Tensor) -> Tensor = |x| composed::histogram(x, edges);
     /// How often each whole number `0, 1, …` occurs, or the sum of its weights; at least `least` entries.
     ///
     /// ```

@@ -126,6 +126,15 @@ methods! {
     is_nan try_is_nan() -> Tensor = |x| binary::is_nan(x);
     /// Whether elements are neither infinite nor NaN.
     is_finite try_is_finite() -> Tensor = |x| binary::is_finite(x);
+    /// Whether elements are infinite.
+    is_inf try_is_inf() -> Tensor = |x| binary::is_inf(x);
+    /// `nan` in place of NaN, `high` in place of +∞, `low` in place of −∞.
+    ///
+    /// ```
+    /// let x = tove_tensor::Tensor::from([1.5, f64::NAN, f64::NEG_INFINITY]);
+    /// assert_eq!(x.nan_to_num(0.0, 1e9, -1e9).to_vec::<f64>(), [1.5, 0.0, -1e9]);
+    /// ```
+    nan_to_num try_nan_to_num(nan: f64, high: f64, low: f64) -> Tensor = |x| composed::nan_to_num(x, nan, high, low);
     /// For a mask: `a` where it is true, `b` elsewhere; `where` in numpy.
     ///
     /// ```

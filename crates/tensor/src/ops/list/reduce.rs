@@ -183,6 +183,20 @@ methods! {
     /// assert_eq!(x.to_vec::<f64>(), [1.0, 2.0, 10.0, 20.0]);
     /// ```
     kron try_kron(other: &Tensor) -> Tensor = |x| composed::kron(x, other);
+    /// Differences of neighbours along an axis, which gets one shorter.
+    ///
+    /// ```
+    /// assert_eq!(tove_tensor::Tensor::from([1.0, 4.0, 9.0]).diff(0).to_vec::<f64>(), [3.0, 5.0]);
+    /// ```
+    diff try_diff(axis: isize) -> Tensor = |x| composed::diff(x, axis);
+    /// Covariances of variables in rows, observations in columns: `Σ (x − mean)(y − mean) / (n − correction)`; 1 is numpy's
+    /// default.
+    ///
+    /// ```
+    /// let x = tove_tensor::Tensor::from([[1.0, 2.0, 3.0], [6.0, 4.0, 2.0]]);
+    /// assert_eq!(x.cov(1).to_vec::<f64>(), [1.0, -2.0, -2.0, 4.0]);
+    /// ```
+    cov try_cov(correction: usize) -> Tensor = |x| composed::cov(x, correction);
     /// This prediction minus a target of the same shape. Unlike `-`, it refuses to broadcast: a prediction of shape
     /// (n, 1) against a target of shape (n) would silently give (n, n).
     ///

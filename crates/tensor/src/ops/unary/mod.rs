@@ -51,6 +51,7 @@ mod softplus;
 mod sqrt;
 mod square;
 mod sub_from;
+mod tally;
 mod tan;
 mod tanh;
 mod trigamma;
@@ -292,6 +293,9 @@ fn fill<F: Unary>(f: F, x: &Tensor, out: &mut Fresh) {
 #[allow(unsafe_code)]
 pub(crate) fn times_slope<F: Unary>(f: F, t: &Tensor, saved: &Tensor) -> Result<Tensor> {
     let shape = super::binary::common_shape(F::NAME, t, saved)?;
+    if crate::meter::on() {
+        tally::report(f, shape.numel());
+    }
     let mut out = Fresh::new(shape.clone(), saved.dtype())?;
     match_float!(F::NAME, saved.dtype(), T => {
         // SAFETY: `out` has the common shape and the type of both.
