@@ -1,7 +1,8 @@
 //! How much each class counts.
 //!
 //! Weights of classes multiply those of samples. `balanced` gives a sample n / (m · count of its class), so that all m classes
-//! weigh the same; a list such as `0:1,1:5` gives each class its own, and classes that it does not name count once.
+//! weigh the same; a list such as `0:1,1:5` gives each class its own, and classes that it does not name count once. Methods that
+//! tell each of several classes from the rest weigh that class alone, as scikit-learn's do.
 //!
 //! ```
 //! use tove_learn::{ClassWeight, Fit, LogisticRegression, Tunable};
@@ -64,7 +65,33 @@ impl Setting for ClassWeight {
 }
 
 impl ClassWeight {
-    /// Weights of samples times those of their classes; nothing if all are 1. `codes` are places among `classes`.
+    /// The weight of each class; nothing if all are 1. `codes` are places among `classes`, `given` weights of samples.
+    pub(crate) fn factors(
+        &self,
+        who: &'static str,
+        classes: &[i64],
+        codes: &[usize],
+        given: Option<&[f64]>,
+    ) -> Result<Option<Vec<f64>>> {
+        match self {
+            ClassWeight::None => Ok(None),
+            ClassWeight::Given(pairs) => Ok(Some(named(who, classes, pairs)?)),
+            ClassWeight::Balanced => {
+                let mut sums = vec![0.0; classes.len()];
+                let weight = |row: usize| given.map_or(1.0, |weights| weights[row]);
+                codes.iter().enumerate().for_each(|(row, &code)| sums[code] += weight(row));
+                if let Some(empty) = sums.iter().position(|&sum| sum == 0.0) {
+                    let class = classes[empty];
+                    let problem = format!("all samples of class {class} have weight 0, so it cannot be balanced");
+                    return Err(LearnError::data(who, problem, "give one of them a weight, or leave the class out"));
+                }
+                let even = sums.iter().sum::<f64>() / sums.len() as f64;
+                Ok(Some(sums.iter().map(|sum| even / sum).collect()))
+            }
+        }
+    }
+
+    /// Weights of samples times those of their classes; nothing if all are 1.
     pub(crate) fn apply(
         &self,
         who: &'static str,
@@ -72,26 +99,19 @@ impl ClassWeight {
         codes: &[usize],
         given: Option<Vec<f64>>,
     ) -> Result<Option<Vec<f64>>> {
-        let factors = match self {
-            ClassWeight::None => return Ok(given),
-            ClassWeight::Balanced => {
-                let mut sums = vec![0.0; classes.len()];
-                let weight = |row: usize| given.as_ref().map_or(1.0, |weights| weights[row]);
-                codes.iter().enumerate().for_each(|(row, &code)| sums[code] += weight(row));
-                if let Some(empty) = sums.iter().position(|&sum| sum == 0.0) {
-                    let problem =
-                        format!("all samples of class {} have weight 0, so it cannot be balanced", classes[empty]);
-                    return Err(LearnError::data(who, problem, "give one of them a weight, or leave the class out"));
-                }
-                let even = sums.iter().sum::<f64>() / sums.len() as f64;
-                sums.iter().map(|sum| even / sum).collect::<Vec<f64>>()
-            }
-            ClassWeight::Given(pairs) => named(who, classes, pairs)?,
-        };
+        let Some(factors) = self.factors(who, classes, codes, given.as_deref())? else { return Ok(given) };
         let mut weights = given.unwrap_or_else(|| vec![1.0; codes.len()]);
         weights.iter_mut().zip(codes).for_each(|(weight, &code)| *weight *= factors[code]);
         Ok(Some(weights))
     }
+}
+
+/// Weights of samples where one class is told from the rest. With more than two classes only the samples of that class get its
+/// weight and the others count once, as LIBLINEAR and scikit-learn have it; with two each sample gets that of its class.
+pub(crate) fn against_rest(factors: &[f64], codes: &[usize], class: usize, given: Option<&[f64]>) -> Vec<f64> {
+    let factor = |code: usize| if factors.len() == 2 || code == class { factors[code] } else { 1.0 };
+    let weight = |row: usize| given.map_or(1.0, |weights| weights[row]);
+    codes.iter().enumerate().map(|(row, &code)| weight(row) * factor(code)).collect()
 }
 
 /// The weight of each class. A name that is no class is an error where a class has no weight, as in scikit-learn: one of the two

@@ -166,7 +166,7 @@ fn f17_a_grid_of_regions_and_weight_vectors_and_boundaries_of_equal_scores() {
     let vectors: Vec<[f64; 2]> = w.chunks(2).map(|w| [w[0], w[1]]).collect();
     let map = DecisionMap::linear(&vectors, &b, (-2.0, 2.0), (-2.0, 2.0)).unwrap();
     let svg = map.to_svg().unwrap();
-    assert!(svg.starts_with("<svg") && ["w₀", "w₁", "w₂"].iter().all(|name| svg.contains(name)));
+    assert!(svg.starts_with("<svg") && ["w₁", "w₂", "w₃"].iter().all(|name| svg.contains(name)));
     assert!(map.boundaries().len() >= 2); // setosa and virginica need not touch
     for [from, to] in map.boundaries() {
         for share in [0.0, 0.3, 0.5, 1.0] {

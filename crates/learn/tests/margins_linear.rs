@@ -35,9 +35,10 @@ fn objective(case: &Value, x: &Tensor, y: &Tensor, coef: &[f64], intercept: &[f6
         n as f64 / (classes as f64 * labels.iter().filter(|&&label| label == class as f64).count() as f64)
     };
     let own = weights(n).to_f64_vec();
-    let weight = |i: usize| match case["extra"].as_str() {
+    // With several classes LIBLINEAR weighs the class that is told from the rest, and the rest count once.
+    let weight = |i: usize, class: f64| match case["extra"].as_str() {
         Some("weights") => own[i],
-        Some("balanced") => share(labels[i] as usize),
+        Some("balanced") if classes == 2 || labels[i] == class => share(labels[i] as usize),
         _ => 1.0,
     };
     let one = |k: usize| {
@@ -47,7 +48,7 @@ fn objective(case: &Value, x: &Tensor, y: &Tensor, coef: &[f64], intercept: &[f6
             .map(|i| {
                 let f: f64 = rows[i * d..(i + 1) * d].iter().zip(w).map(|(x, w)| x * w).sum::<f64>() + b;
                 let gap = (1.0 - if labels[i] == class { f } else { -f }).max(0.0);
-                weight(i) * if case["loss"] == "squared_hinge" { gap * gap } else { gap }
+                weight(i, class) * if case["loss"] == "squared_hinge" { gap * gap } else { gap }
             })
             .sum();
         0.5 * (w.iter().map(|w| w * w).sum::<f64>() + (b / scaling).powi(2)) + cost * loss
@@ -58,7 +59,6 @@ fn objective(case: &Value, x: &Tensor, y: &Tensor, coef: &[f64], intercept: &[f6
 #[test]
 fn classification_is_that_of_scikit_learn_in_both_forms() {
     let all = fixture("margins.json");
-    let mut stopped = 0;
     for case in all["linear_svc"].as_array().unwrap() {
         let (x, y) = data(case["set"].as_str().unwrap());
         let x = standardised(&x);
@@ -84,24 +84,7 @@ fn classification_is_that_of_scikit_learn_in_both_forms() {
             let reached = objective(case, &x, &y, &model.coef().to_f64_vec(), &model.intercept().to_f64_vec());
             let other = objective(case, &x, &y, coef, intercept);
             assert!(reached <= other * (1.0 + 1e-9), "{case}: {reached} above {other}");
-            // Where scikit-learn stops before the optimum, its coefficients are as far off as its objective says: this one is
-            // strongly convex, ½‖v − v*‖² ≤ F(v) − F(v*) for v = (w, b/s).
             let own = both(model.coef(), model.intercept());
-            let scaling = svc.intercept_scaling.min(1.0);
-            let off: f64 = own.iter().zip(&theirs).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
-            let allowed = (2.0 * (other - reached).max(0.0)).sqrt() / scaling;
-            if other > reached * (1.0 + 1e-9) {
-                stopped += 1;
-                println!(
-                    "{} {} {}: objective off by {:.1e}, coefficients by {off:.1e} of {allowed:.1e}",
-                    case["set"],
-                    case["loss"],
-                    p,
-                    other - reached
-                );
-                assert!(off <= svc.intercept_scaling.max(1.0) * allowed + 1e-5, "{case}: {off} {allowed}");
-                continue;
-            }
             assert_close(&own, &theirs, 1e-5);
             let size = model.summary().objective.unwrap();
             assert!(model.summary().residual.unwrap() < 1e-6 * (1.0 + size), "{case}");
@@ -109,7 +92,6 @@ fn classification_is_that_of_scikit_learn_in_both_forms() {
             assert_close(&both(sparse.coef(), sparse.intercept()), &theirs, 1e-5);
         }
     }
-    assert!(stopped <= 18, "{stopped} of 81 fits are beyond scikit-learn's");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use tove_tensor::{DType, Key, Tensor};
 use super::loss::{ClassLoss, Loss};
 use super::run::{Ended, Plan, Set, State};
 use super::{Schedule, shares, split};
+use crate::class_weight::against_rest;
 use crate::logistic::linear::{Linear, Soft, outputs};
 use crate::logistic::problem::Data;
 use crate::logistic::{FittedLinearClassifier, LinearClassifier};
@@ -145,7 +146,7 @@ pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<Fitte
     let settings = estimator.as_sgd();
     let labels = Labels::several(E::NAME, samples.y())?;
     let given = samples.weights().map(Tensor::to_f64_vec);
-    let weights = settings.class_weight.apply(E::NAME, labels.classes(), labels.codes(), given)?;
+    let factors = settings.class_weight.factors(E::NAME, labels.classes(), labels.codes(), given.as_deref())?;
     let share = settings.early_stopping.then_some(settings.validation_fraction);
     let (train, watch) = split(labels.codes(), share, settings.random_state);
     if train.is_empty() || (share.is_some() && watch.is_empty()) {
@@ -154,12 +155,13 @@ pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<Fitte
     }
     let plan = settings.plan(E::NAME);
     let mut states = vec![State::new(&plan, samples.width()); outputs(labels.classes().len())];
-    let job = Job { plan: &plan, classes: labels.classes().len(), codes: labels.codes(), weights: weights.as_deref() };
+    let (weights, factors) = (given.as_deref(), factors.as_deref());
+    let job = Job { plan: &plan, classes: labels.classes().len(), codes: labels.codes(), weights, factors };
     let ended = with_real!(samples.x().dtype(), T => {
         let data = Data::<T>::of(samples.x())?;
-        job.each(&mut states, |plan, state, y, output| {
+        job.each(&mut states, |plan, state, y, weights, output| {
             let key = Key::new(settings.random_state).fold(output as u64);
-            let set = Set { data, d: samples.width(), y, weights: job.weights, train: &train, watch: &watch };
+            let set = Set { data, d: samples.width(), y, weights, train: &train, watch: &watch };
             state.run(plan, set, key)
         })?
     });
@@ -197,21 +199,24 @@ pub(super) struct Job<'a> {
     pub(super) classes: usize,
     pub(super) codes: &'a [usize],
     pub(super) weights: Option<&'a [f64]>,
+    /// Weights of the classes.
+    pub(super) factors: Option<&'a [f64]>,
 }
 
 impl Job<'_> {
-    /// Runs `body` for each output with its ±1 targets, in parallel.
+    /// Runs `body` for each output with its ±1 targets and its weights, in parallel.
     pub(super) fn each<R: Send>(
         &self,
         states: &mut [State],
-        body: impl Fn(&Plan, &mut State, &[f64], usize) -> Result<R> + Sync,
+        body: impl Fn(&Plan, &mut State, &[f64], Option<&[f64]>, usize) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
         let slots: Vec<Slot<'_, R>> = states.iter_mut().map(|state| Mutex::new((state, None))).collect();
         parallel_for(slots.len(), &|output| {
             let positive = if self.classes == 2 { 1 } else { output };
             let y: Vec<f64> = self.codes.iter().map(|&code| if code == positive { 1.0 } else { -1.0 }).collect();
             let mut slot = slots[output].lock().unwrap_or_else(PoisonError::into_inner);
-            let outcome = body(self.plan, slot.0, &y, output);
+            let own = self.factors.map(|factors| against_rest(factors, self.codes, positive, self.weights));
+            let outcome = body(self.plan, slot.0, &y, own.as_deref().or(self.weights), output);
             slot.1 = Some(outcome);
         });
         let outcomes = slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).1);

@@ -71,9 +71,10 @@ impl<E: Stepwise> Learner for OnlineClassifier<E> {
             samples.x().check_width(E::NAME, self.states[0].width())?;
         }
         let given = samples.weights().map(Tensor::to_f64_vec);
-        let weights = settings.class_weight.apply(E::NAME, &self.classes, &codes, given)?;
+        let factors = settings.class_weight.factors(E::NAME, &self.classes, &codes, None)?;
         let rows: Vec<usize> = (0..samples.len()).collect();
-        let job = Job { plan: &plan, classes: self.classes.len(), codes: &codes, weights: weights.as_deref() };
+        let (weights, factors) = (given.as_deref(), factors.as_deref());
+        let job = Job { plan: &plan, classes: self.classes.len(), codes: &codes, weights, factors };
         let losses = with_real!(samples.x().dtype(), T => learn::<T>(&job, &mut self.states, samples, &rows, settings.random_state)?);
         self.objective = losses.iter().sum();
         self.pieces += 1;
@@ -104,8 +105,8 @@ fn learn<T: Float + Element>(
     seed: u64,
 ) -> Result<Vec<f64>> {
     let data = Data::<T>::of(samples.x())?;
-    job.each(states, |plan, state, y, output| {
-        let set = Set { data, d: samples.width(), y, weights: job.weights, train: rows, watch: &[] };
+    job.each(states, |plan, state, y, weights, output| {
+        let set = Set { data, d: samples.width(), y, weights, train: rows, watch: &[] };
         state.epoch(plan, set, Key::new(seed).fold(output as u64))
     })
 }

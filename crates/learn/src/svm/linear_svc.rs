@@ -7,6 +7,7 @@ use super::coordinate::Classes;
 use super::design::with_design;
 use super::newton::{Newton, SquaredLoss};
 use super::weights::labelled;
+use crate::class_weight::against_rest;
 use crate::logistic::linear::{Linear, first_largest, outputs};
 use crate::{
     Abilities, About, ClassWeight, Fit, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary,
@@ -221,13 +222,17 @@ impl Fit for LinearSvc {
         Abilities { weights: true, sparse: true, several: true, accuracy: 1e-3, ..Abilities::PLAIN };
 
     fn fit_samples(&self, samples: &Samples) -> Result<FittedLinearSvc> {
-        let (labels, weights) = labelled(Self::NAME, samples, &self.class_weight)?;
-        let costs: Vec<f64> = weights.iter().map(|weight| self.c * weight).collect();
+        let (labels, weights) = labelled(Self::NAME, samples, &ClassWeight::None)?;
+        let (classes, codes) = (labels.classes(), labels.codes());
+        let factors = self.class_weight.factors(Self::NAME, classes, codes, Some(&weights))?;
+        let factors = factors.unwrap_or_else(|| vec![1.0; classes.len()]);
         let primal = self.dual.primal(Self::NAME, self.loss == HingeLoss::SquaredHinge, samples)?;
         let k = labels.classes().len();
         let targets: Vec<usize> = if k == 2 { vec![1] } else { (0..k).collect() };
         let one = |class: usize| {
-            let y: Vec<f64> = labels.codes().iter().map(|&code| if code == class { 1.0 } else { -1.0 }).collect();
+            let y: Vec<f64> = codes.iter().map(|&code| if code == class { 1.0 } else { -1.0 }).collect();
+            let weights = against_rest(&factors, codes, class, Some(&weights));
+            let costs: Vec<f64> = weights.iter().map(|weight| self.c * weight).collect();
             self.side(samples, &y, &costs, primal)
         };
         let sides = super::parallel(targets.len(), |target| one(targets[target]))?;

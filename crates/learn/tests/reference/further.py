@@ -17,7 +17,7 @@ from scipy.optimize import nnls
 from scipy.stats import t as student
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron, SGDClassifier
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR
 
@@ -88,11 +88,14 @@ for name, x, y in cases:
 classes = []
 for name, given in [("iris", {0: 1.0, 1: 5.0, 2: 0.5}), ("breast_cancer", {0: 3.0}), ("wine", {0: 0.2, 2: 4.0})]:
     x, y = sets[name]
-    logistic = LogisticRegression(C=0.7, class_weight=given, tol=1e-10, max_iter=100_000).fit(x, y)
+    logistic = LogisticRegression(C=0.7, class_weight=given, solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(x, y)
     machine = SVC(C=0.8, gamma=0.05, class_weight=given, tol=1e-9, decision_function_shape="ovo").fit(x, y)
     linear = LinearSVC(C=0.05, class_weight=given, tol=1e-10, max_iter=10_000_000, dual=True, random_state=0).fit(x, y)
+    order = {"shuffle": False, "tol": None, "max_iter": 5, "class_weight": given}
+    sgd, perceptron = SGDClassifier(**order).fit(x, y), Perceptron(**order).fit(x, y)
     classes.append(
         {
+            "sgd_coef": sgd.coef_.tolist(), "perceptron_coef": perceptron.coef_.tolist(),
             "set": name, "text": ",".join(f"{k}:{v}" for k, v in given.items()),
             "coef": logistic.coef_.tolist(), "intercept": logistic.intercept_.tolist(),
             "decision": machine.decision_function(x[every]).tolist(),
