@@ -33,7 +33,8 @@ pub struct Step {
 /// ```
 pub trait Callback {
     /// Between the backward pass and the update of step `step` (counted from 1): parameters still hold their gradients,
-    /// as they are before clipping. Watch them with [`crate::gradient_norms`].
+    /// as they are before clipping. Watch them with [`crate::gradient_norms`]. Of an optimiser that evaluates the loss
+    /// several times a step (L-BFGS) these are the gradients of the first evaluation.
     ///
     /// ```
     /// use tove_nn::{Callback, Module, gradient_norms};

@@ -136,9 +136,9 @@ fn answers(mut page: Report, judged: &Judged<'_>) -> Result<Report, Failure> {
 }
 
 fn empty(judged: &Judged<'_>) -> ImageGrid {
-    match judged.test.x().dims() {
-        &[_, 3, height, width] => ImageGrid::rgb(width, height),
-        &[_, _, height, width] => ImageGrid::grey(width, height),
+    match *judged.test.x().dims() {
+        [_, 3, height, width] => ImageGrid::rgb(width, height),
+        [_, _, height, width] => ImageGrid::grey(width, height),
         _ => ImageGrid::grey(1, 1),
     }
 }
@@ -166,8 +166,8 @@ fn attention(page: Report, judged: &Judged<'_>) -> Result<Report, Failure> {
     let patch = net.config().patch;
     let truth = judged.test.y().to_vec::<i64>();
     let mut pictures = ImageGrid::grey(width, height).columns(count);
-    for i in 0..count {
-        pictures = pictures.image(&grey(&images.narrow(0, i, 1)), name(judged, truth[i]));
+    for (i, &class) in truth.iter().enumerate().take(count) {
+        pictures = pictures.image(&grey(&images.narrow(0, i, 1)), name(judged, class));
     }
     for of_image in to_patches.chunks(tokens - 1) {
         let most = of_image.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
