@@ -27,7 +27,9 @@ fn csv(rows: usize) -> String {
     text.push_str("gap,colour,shop,city,y\n");
     for row in 0..rows {
         let numbers = &x[row * NUMBERS..(row + 1) * NUMBERS];
-        numbers.iter().for_each(|value| drop(write!(text, "{value:.6},")));
+        for value in numbers {
+            let _ = write!(text, "{value:.6},");
+        }
         if row % 9 != 0 {
             let _ = write!(text, "{:.6}", numbers[0] * numbers[1]);
         }
