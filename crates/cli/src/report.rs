@@ -1,6 +1,6 @@
 //! The HTML report of a fit.
 
-use tove::data::table::{Column, ReadReport, Table as Data};
+use tove::data::table::{Column, Description, ReadReport, Table as Data};
 use tove::learn::{Model, Predict, Samples, Task};
 use tove::metrics::{ConfusionMatrix, precision_recall_curve, roc_curve};
 use tove::plot::{
@@ -17,10 +17,16 @@ use crate::failure::Failure;
 use crate::output::number;
 
 /// The report: scores, the comparison, pictures of the errors, what the model looks at, the columns.
-pub fn of_fit(fit: &Fit, data: Option<&Data>, read: &ReadReport, outcome: &Outcome) -> Result<Report, Failure> {
+pub fn of_fit(
+    fit: &Fit,
+    data: Option<(&Data, &Description)>,
+    read: &ReadReport,
+    outcome: &Outcome,
+) -> Result<Report, Failure> {
     let model = outcome.model.model();
     let first = outcome.test.first();
-    let mut report = Report::new(format!("{} from {}", fit.target, fit.file.display())).subtitle(format!(
+    let file = fit.file.file_name().map_or_else(|| fit.file.display().to_string(), |name| name.display().to_string());
+    let mut report = Report::new(format!("{} from {file}", fit.target)).subtitle(format!(
         "{}, {} by tove {}",
         outcome.model.task(),
         outcome.chosen,
@@ -37,13 +43,14 @@ pub fn of_fit(fit: &Fit, data: Option<&Data>, read: &ReadReport, outcome: &Outco
         report = report.card_with_note("Baseline", number(named.score.value), "a constant prediction");
     }
     report = report
-        .card("Rows", format!("{} fitted, {} judged", outcome.fitted_rows, outcome.judged_rows))
+        .card_with_note("Rows fitted", outcome.fitted_rows.to_string(), format!("{} judged", outcome.judged_rows))
         .card("Features", model.width().to_string());
     report = report.section("Scores").table(&table(&score_rows(outcome)));
-    report = report.text(
-        "Test rows were set aside before anything was fitted. Intervals hold with probability 95 % whatever the \
-         distribution (Hoeffding's inequality); the baseline predicts a constant.",
-    );
+    let mut about = String::from("Nothing was fitted on the test rows; the baseline predicts a constant.");
+    if outcome.test.iter().any(|named| named.score.interval().is_some()) {
+        about.push_str(" Intervals hold with probability 95 % whatever the distribution (Hoeffding's inequality).");
+    }
+    report = report.text(about);
     if !outcome.tried.is_empty() {
         report = comparison(report, outcome)?;
     }
@@ -52,16 +59,21 @@ pub fn of_fit(fit: &Fit, data: Option<&Data>, read: &ReadReport, outcome: &Outco
         Task::Regression => residuals(report, model, &outcome.test_samples)?,
         Task::Classification => classes(report, outcome)?,
     };
-    if let Some(map) = data.and_then(|data| regions(data, &outcome.model)) {
+    if let Some(map) = data.and_then(|(data, _)| regions(data, &outcome.model)) {
         report = report.section("Decision regions").picture(&map)?;
     }
     report = coefficients(report, outcome)?;
     report = curves(report, outcome)?;
-    if let Some(data) = data {
-        report = columns(report, data);
+    if let Some((_, about)) = data {
+        report = columns(report, about);
     }
     let settings = format!("{:#}", model.settings());
-    report = report.section("How it was made").text(format!("Seed {}. {:.1} seconds.", fit.seed, outcome.seconds));
+    report = report.section("How it was made").text(format!(
+        "From {}, seed {}, {:.1} seconds.",
+        fit.file.display(),
+        fit.seed,
+        outcome.seconds
+    ));
     if let Some(streaming) = streaming(outcome) {
         report = report.text(streaming);
     }
@@ -99,9 +111,26 @@ fn comparison(report: Report, outcome: &Outcome) -> Result<Report, Failure> {
     Ok(report)
 }
 
+/// Points of a curve or a cloud, at most: more cannot be seen, and make a page of megabytes.
+const POINTS: usize = 3000;
+
+/// Some of many values, evenly spread, with the last one.
+fn thinned(values: &[f64]) -> Vec<f64> {
+    let step = values.len().div_ceil(POINTS).max(1);
+    let mut kept: Vec<f64> = values.iter().step_by(step).copied().collect();
+    if step > 1 {
+        kept.extend(values.last());
+    }
+    kept
+}
+
 fn residuals(report: Report, model: &dyn Model, test: &Samples) -> Result<Report, Failure> {
-    let predicted = model.predict(test.x())?.to_f64_vec();
-    Ok(report.picture(&ResidualChart::new(&predicted, &test.y().to_f64_vec()).title("Residuals"))?)
+    let (predicted, truth) = (model.predict(test.x())?.to_f64_vec(), test.y().to_f64_vec());
+    let mut title = String::from("Residuals");
+    if predicted.len() > POINTS {
+        title.push_str(&format!(" of {POINTS} rows"));
+    }
+    Ok(report.picture(&ResidualChart::new(&thinned(&predicted), &thinned(&truth)).title(title))?)
 }
 
 fn classes(report: Report, outcome: &Outcome) -> Result<Report, Failure> {
@@ -136,7 +165,7 @@ fn classes(report: Report, outcome: &Outcome) -> Result<Report, Failure> {
         let name = names.get(model.classes()[class] as usize).map_or("", String::as_str);
         if let Ok(curve) = roc_curve(&labels, &scores, None) {
             let area = tove::metrics::roc_auc(&labels, &scores, None).ok().map(|score| score.value);
-            roc = roc.curve(name, &curve.false_positive_rate, &curve.true_positive_rate, area);
+            roc = roc.curve(name, &thinned(&curve.false_positive_rate), &thinned(&curve.true_positive_rate), area);
         }
         if let Ok(curve) = precision_recall_curve(&labels, &scores, None) {
             let area = tove::metrics::average_precision(&labels, &scores, None).ok().map(|score| score.value);
@@ -149,18 +178,25 @@ fn classes(report: Report, outcome: &Outcome) -> Result<Report, Failure> {
         let mut chart =
             PrecisionRecallChart::new(if drawn.len() == 1 { shares } else { 0.0 }).title("Precision and recall");
         for (name, curve, area) in &curves {
-            chart = chart.curve(*name, &curve.recall, &curve.precision, *area);
+            chart = chart.curve(*name, &thinned(&curve.recall), &thinned(&curve.precision), *area);
         }
         report = report.picture(&chart)?;
     }
     if !calibrated {
         return Ok(report);
     }
-    let (scores, labels) = of(if m == 2 { 1 } else { 0 });
-    let happened: Vec<bool> = labels.iter().map(|&label| label == 1).collect();
-    let class = names.get(if m == 2 { 1 } else { 0 }).map_or("", String::as_str);
-    let reliability =
-        ReliabilityChart::from_predictions(&scores, &happened, 10)?.title(format!("Reliability of P({class})"));
+    // Two classes: the probability of the second. Several: that of the class that was predicted.
+    let (scores, happened, title) = if m == 2 {
+        let (scores, labels) = of(1);
+        let happened = labels.iter().map(|&label| label == 1).collect::<Vec<bool>>();
+        (scores, happened, format!("Reliability of P({})", names.get(1).map_or("", String::as_str)))
+    } else {
+        let sure = all.chunks(m).map(|row| row.iter().copied().fold(0.0, f64::max)).collect();
+        let found = predicted.to_dtype(DType::I64).to_vec::<i64>();
+        let right = found.iter().zip(&truth).map(|(found, truth)| found == truth).collect();
+        (sure, right, "Reliability of the predicted class".to_owned())
+    };
+    let reliability = ReliabilityChart::from_predictions(&scores, &happened, 10)?.title(title);
     Ok(report.picture(&reliability)?)
 }
 
@@ -262,10 +298,10 @@ fn regions(data: &Data, model: &TabularModel) -> Option<DecisionMap> {
     Some(map.points(&known(first)?, &known(second)?, &truth))
 }
 
-fn columns(report: Report, data: &Data) -> Report {
+fn columns(report: Report, about: &Description) -> Report {
     let head = ["column", "kind", "missing", "distinct", "mean", "min", "max", "most common"];
     let mut table = Table::new(&head);
-    for column in data.describe().columns {
+    for column in about.columns.iter().cloned() {
         let real = |value: Option<f64>| value.map_or(String::new(), number);
         let common = column.most_common.map_or(String::new(), |(value, count)| format!("{value} ({count})"));
         let cells = [

@@ -30,7 +30,7 @@ fn class_weights_raise_the_recall_of_the_rare_class() {
     assert_eq!(fit(&["--class-weight", "bad=1,good=1"]), 0.5);
     assert!(fit(&["--class-weight", "balanced"]) > 0.85);
     assert!(fit(&["--class-weight", "bad=10"]) > 0.85);
-    place.run(&["fit", "t.csv", "--target", "kind", "--class-weight", "worse=2"]).fails(1, &["worse", "bad, good"]);
+    place.run(&["fit", "t.csv", "--target", "kind", "--class-weight", "worse=2"]).fails(2, &["worse", "bad, good"]);
     place.run(&["fit", "t.csv", "--target", "kind", "--class-weight", "bad=-2"]).fails(2, &["-2"]);
     let mlp = ["fit", "t.csv", "--target", "kind", "-m", "MlpClassifier", "--class-weight", "balanced"];
     place.run(&mlp).fails(2, &["MlpClassifier", "weights"]);

@@ -79,7 +79,7 @@ def kinds(table):
 
 def classification(train, test, target, features, C=1.0, class_weight=None):
     transform, labels = preprocessing(train, features)
-    model = LogisticRegression(C=C, tol=1e-10, max_iter=100_000, solver="lbfgs", class_weight=class_weight)
+    model = LogisticRegression(C=C, tol=1e-10, max_iter=1000, solver="newton-cholesky", class_weight=class_weight)
     model.fit(transform.transform(train[features]), train[target])
     inputs = transform.transform(test[features])
     probabilities, predicted = model.predict_proba(inputs), model.predict(inputs)

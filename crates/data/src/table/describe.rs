@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use tove_tensor::pool::parallel_for;
 
 use super::display::{clip, short};
 use super::{Column, Kind, Table};
@@ -51,7 +54,13 @@ pub struct Description {
 impl Table {
     /// Each column in figures: kind, missing and distinct values, range and mean, the most common value.
     pub fn describe(&self) -> Description {
-        Description { columns: self.iter().map(|(name, column)| summary(name, column)).collect() }
+        let slots: Vec<Mutex<Option<Summary>>> = self.names().iter().map(|_| Mutex::new(None)).collect();
+        parallel_for(slots.len(), &|at| {
+            let made = summary(&self.names()[at], &self.columns()[at]);
+            *slots[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+        });
+        let made = slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner));
+        Description { columns: made.collect() }
     }
 }
 
@@ -77,35 +86,43 @@ fn summary(name: &str, column: &Column) -> Summary {
     }
 }
 
-/// Number of different values, and the most common one.
+/// Number of different values, and the most common one; of several alike, the one that comes first.
 fn commonest(column: &Column) -> (usize, Option<(String, usize)>) {
-    // Equal values have equal keys; the first row of each stands for it.
-    let mut counts: HashMap<u64, (usize, usize)> = HashMap::new();
-    let mut count = |key: u64, row: usize| counts.entry(key).or_insert((0, row)).0 += 1;
     match column {
         Column::Text(text) => {
             let mut strings: HashMap<&str, usize> = HashMap::new();
             text.iter().flatten().for_each(|value| *strings.entry(value).or_insert(0) += 1);
             let best = strings.iter().max_by(|a, b| a.1.cmp(b.1).then_with(|| b.0.cmp(a.0)));
-            return (strings.len(), best.map(|(value, &times)| ((*value).to_owned(), times)));
+            (strings.len(), best.map(|(value, &times)| ((*value).to_owned(), times)))
         }
         Column::Categorical(values) => {
-            (0..values.len()).for_each(|row| values.code(row).into_iter().for_each(|code| count(code.into(), row)));
+            let counts = values.counts();
+            let most = counts.iter().copied().max().unwrap_or(0);
+            let first =
+                (0..values.len()).find(|&row| values.code(row).is_some_and(|code| counts[code as usize] == most));
+            let best = first.and_then(|row| column.text(row)).map(|text| (text.into_owned(), most));
+            (counts.iter().filter(|&&count| count > 0).count(), best)
         }
-        Column::Integer(values) => {
-            values.iter().enumerate().for_each(|(row, v)| v.into_iter().for_each(|v| count(v as u64, row)));
-        }
-        Column::Date(values) => {
-            values.values().iter().enumerate().for_each(|(row, v)| v.into_iter().for_each(|v| count(v as u64, row)));
-        }
-        // Zero and minus zero are one value.
-        Column::Float(_) | Column::Boolean(_) => (0..column.len()).for_each(|row| {
-            column.number(row).into_iter().for_each(|v| count((v + 0.0).to_bits(), row));
-        }),
+        _ => commonest_number(column),
     }
-    let best = counts.values().max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
-    let best = best.and_then(|&(times, row)| column.text(row).map(|text| (text.into_owned(), times)));
-    (counts.len(), best)
+}
+
+/// The same for values that are numbers: equal ones stand together once they are sorted.
+fn commonest_number(column: &Column) -> (usize, Option<(String, usize)>) {
+    let key = |row: usize| match column {
+        Column::Integer(values) => values.get(row).map(|value| value as u64),
+        Column::Date(dates) => dates.values().get(row).map(|value| value as u64),
+        // Zero and minus zero are one value.
+        _ => column.number(row).map(|value| (value + 0.0).to_bits()),
+    };
+    let mut keys: Vec<u64> = (0..column.len()).filter_map(key).collect();
+    keys.sort_unstable();
+    let runs = || keys.chunk_by(|a, b| a == b);
+    let most = runs().map(<[u64]>::len).max().unwrap_or(0);
+    let common: Vec<u64> = runs().filter(|run| run.len() == most).map(|run| run[0]).collect();
+    let first = (0..column.len()).find(|&row| key(row).is_some_and(|key| common.binary_search(&key).is_ok()));
+    let best = first.and_then(|row| column.text(row)).map(|text| (text.into_owned(), most));
+    (runs().count(), best)
 }
 
 impl fmt::Display for Description {

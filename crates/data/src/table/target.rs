@@ -343,6 +343,9 @@ impl Table {
     /// If a column does not exist.
     pub fn drop_missing<S: AsRef<str>>(&self, names: &[S]) -> Result<(Table, usize)> {
         let columns = names.iter().map(|name| self.column(name.as_ref())).collect::<Result<Vec<_>>>()?;
+        if columns.iter().all(|column| column.missing() == 0) {
+            return Ok((self.clone(), 0));
+        }
         let kept = self.filter(|row| columns.iter().all(|column| !column.is_missing(row)));
         let dropped = self.n_rows() - kept.n_rows();
         Ok((kept, dropped))

@@ -86,7 +86,7 @@ impl<E: Fit> LinearPieces<E> {
             return Err(LearnError::TooFew { who: E::NAME, found: 0, needed: 1, fix });
         };
         let problem = Problem { alpha, centred: self.centred, tol, covariance: false };
-        Ok((problem.from_moments(moments)?, *shape))
+        Ok((problem.solve_moments(moments)?, *shape))
     }
 }
 

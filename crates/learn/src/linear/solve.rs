@@ -70,7 +70,7 @@ impl Problem {
     /// Solves from moments alone, for samples that are not there any more. Where Cholesky's factor would lose digits, the
     /// eigenvectors of the scaled Gram matrix serve; directions whose singular value is below 10⁻⁶ of the largest cannot be
     /// told from rounding then and count as absent, unless a penalty holds them.
-    pub(super) fn from_moments(&self, moments: &Moments) -> Result<Solution> {
+    pub(super) fn solve_moments(&self, moments: &Moments) -> Result<Solution> {
         let (d, m) = (moments.width, moments.outputs);
         let scales = self.scales(moments);
         let scaled = scaled_gram(moments, self.alpha, &scales)?;

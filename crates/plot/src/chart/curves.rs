@@ -154,7 +154,8 @@ pub struct PrecisionRecallChart {
 }
 
 impl PrecisionRecallChart {
-    /// A chart for data of which the share `positives` is positive: the precision of guessing.
+    /// A chart for data of which the share `positives` is positive: the precision of guessing. 0, for curves of which each has
+    /// its own share, draws no line of chance.
     pub fn new(positives: f64) -> Self {
         PrecisionRecallChart { frame: Frame::default(), curves: Vec::new(), positives }
     }
@@ -179,11 +180,15 @@ impl Picture for PrecisionRecallChart {
         }
         let notes: Vec<_> = left_out(check(WHAT, &self.curves)?, "point", "not finite").into_iter().collect();
         let mut legend: Vec<_> = self.curves.iter().enumerate().map(|(i, c)| c.entry(Look(i), "AP")).collect();
-        legend.push(Entry::new(Sign::Guide, format!("chance ({})", fixed(self.positives, 3))));
+        if self.positives > 0.0 {
+            legend.push(Entry::new(Sign::Guide, format!("chance ({})", fixed(self.positives, 3))));
+        }
         let kind = format!("precision-recall curves: {}", names(&legend));
         let (mut scene, area) = self.frame.canvas(WHAT, &kind, (460.0, 470.0), 160.0, &legend, &notes)?;
         let axes = unit_axes(&mut scene, area, "recall", "precision");
-        scene.segment(axes.at(0.0, self.positives), axes.at(1.0, self.positives), "guide").end();
+        if self.positives > 0.0 {
+            scene.segment(axes.at(0.0, self.positives), axes.at(1.0, self.positives), "guide").end();
+        }
         for (i, curve) in self.curves.iter().enumerate() {
             // both orders of the thresholds occur; the staircase wants falling recall
             let rising = curve.x.first() < curve.x.last();

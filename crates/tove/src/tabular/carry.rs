@@ -285,7 +285,7 @@ impl Data<'_> {
             })
         };
         let target = Target::encode(table.column(&self.plan.target)?, Some(self.target.task().kind()))?;
-        let (encoder, dense) = TableEncoder::fit_encode(&table, self.schema, &self.plan.encoding, &target)?;
+        let (encoder, dense) = TableEncoder::fit_encode_chosen(&table, self.schema, &self.plan.encoding, &target)?;
         let mut imputed = dense.imputed;
         let fitted = if abilities.sparse && encoder.prefers_sparse() {
             encoded(&encoder, &table, true)?.x

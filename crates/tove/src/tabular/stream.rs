@@ -23,9 +23,9 @@ use super::{Candidate, ColumnCounts, Event, Outcome, Plan, Result, Streamed, Tab
 /// Numbers of a piece, so that a few pieces fit in any memory.
 const PIECE: usize = 1 << 20;
 /// Bytes of encoded rows that are judged.
-const JUDGED: usize = 64 << 20;
+const JUDGED: usize = 32 << 20;
 /// Bytes of encoded training rows that are judged for comparison.
-const COMPARED: usize = 16 << 20;
+const COMPARED: usize = 8 << 20;
 /// Rows that decide what kind of task the target is.
 const FIRST_ROWS: usize = 200_000;
 /// Classes at most.
@@ -367,6 +367,9 @@ impl Passing<'_> {
         let most = |bytes: usize| (bytes / (8 * self.width.max(1))).max(1000) as f64;
         let judged = self.share * (most(JUDGED) / self.found.set_aside.max(1) as f64).min(1.0);
         let compared = 1.0 - (most(COMPARED) / self.found.fitted.max(1) as f64).min(1.0);
+        let role = |role: &Role| matches!(role, Role::Feature | Role::Target | Role::Weight);
+        let fields = self.found.schema.fields().iter().filter(|field| role(&field.role));
+        let needed: Vec<String> = fields.map(|field| field.name.clone()).collect();
         let (mut row, mut sum, mut total) = (0, 0.0, 0.0);
         for table in source.pass(self.width)? {
             let (table, _) = table?.drop_missing(&[&self.plan.target])?;
@@ -375,8 +378,9 @@ impl Passing<'_> {
             if epoch == 0 {
                 // Training rows have lots from `share` up to 1.
                 let place = |lot: f64| (lot - self.share) / (1.0 - self.share);
-                kept.test.push(table.filter(|at| lots[at] < judged));
-                kept.train.push(table.filter(|at| lots[at] >= self.share && place(lots[at]) >= compared));
+                let needed = table.select(&needed)?;
+                kept.test.push(needed.filter(|at| lots[at] < judged));
+                kept.train.push(needed.filter(|at| lots[at] >= self.share && place(lots[at]) >= compared));
             }
             let train = table.filter(|at| lots[at] >= self.share);
             if train.n_rows() > 0 {

@@ -6,7 +6,7 @@ mod told;
 
 use std::path::Path;
 
-use tove::data::table::{ReadReport, Table};
+use tove::data::table::{Description, ReadReport, Table};
 use tove::nn::interrupt_flag;
 use tove::tabular::{CsvSource, Outcome};
 use tove::tensor::io::WriteOptions;
@@ -37,11 +37,12 @@ pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
     order::check_encodings(fit, &schema)?;
     let candidates = order::candidates(fit, &data)?;
     check_files(fit)?;
-    output.remark(told::summary(fit, &data, &schema));
+    let about = data.describe();
+    output.remark(told::summary(fit, &data, &about, &schema));
     let progress = progress::Progress::new(output);
     let outcome = plan.fit_judged(&data, judge.as_ref(), &candidates, &mut |event| progress.watch(event));
     progress.end();
-    finish(fit, Some(&data), &read, &outcome?, output)
+    finish(fit, Some((&data, &about)), &read, &outcome?, output)
 }
 
 /// A file that does not fit in memory.
@@ -65,7 +66,7 @@ fn run_in_pieces(fit: &Fit, judge: Option<&Table>, output: &Output) -> Result<()
 /// Saves the model and the report, notes the run, prints the result.
 fn finish(
     fit: &Fit,
-    data: Option<&Table>,
+    data: Option<(&Table, &Description)>,
     read: &ReadReport,
     outcome: &Outcome,
     output: &Output,
@@ -93,7 +94,7 @@ fn check_files(fit: &Fit) -> Result<(), Failure> {
 
 fn save(
     fit: &Fit,
-    data: Option<&Table>,
+    data: Option<(&Table, &Description)>,
     read: &ReadReport,
     outcome: &Outcome,
     model: &Path,

@@ -45,9 +45,7 @@ pub fn plan(fit: &Fit) -> Result<Plan, Failure> {
     if let Some(column) = &fit.weights {
         plan = plan.role(column.as_str(), Role::Weight);
     }
-    if let Some(text) = &fit.class_weight {
-        let weights =
-            text.parse::<ClassWeights>().map_err(|error| Failure::usage(format!("--class-weight: {error}")))?;
+    if let Some(weights) = class_weights(fit)? {
         plan = plan.class_weights(weights);
     }
     Ok(plan.encoding(encodings(fit)?))
@@ -126,7 +124,15 @@ fn task(fit: &Fit, data: &Table) -> Result<(Task, usize), Failure> {
         TaskKind::Regression => Task::Regression,
         TaskKind::Classification => Task::Classification,
     };
+    if let Some(weights) = class_weights(fit)? {
+        weights.per_class(target.classes(), &vec![1; target.classes().len()]).map_err(Failure::usage)?;
+    }
     Ok((task, kept.n_rows()))
+}
+
+fn class_weights(fit: &Fit) -> Result<Option<ClassWeights>, Failure> {
+    let parsed = fit.class_weight.as_deref().map(str::parse::<ClassWeights>).transpose();
+    parsed.map_err(|error| Failure::usage(format!("--class-weight: {error}")))
 }
 
 /// The models to fit, with the settings of the command line.

@@ -3,15 +3,14 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tove::data::table::{ReadReport, Schema, Table};
+use tove::data::table::{Description, ReadReport, Schema, Table};
 use tove::tabular::{ColumnCounts, NamedScore, Outcome};
 
 use crate::arguments::Fit;
 use crate::output::{number, table};
 
 /// What the table is, in a line and a small table.
-pub fn summary(fit: &Fit, data: &Table, schema: &Schema) -> String {
-    let about = data.describe();
+pub fn summary(fit: &Fit, data: &Table, about: &Description, schema: &Schema) -> String {
     let mut rows = vec![["column", "kind", "role", "missing", "distinct"].map(str::to_owned).to_vec()];
     let shown = 30;
     for column in about.columns.iter().take(shown) {

@@ -248,7 +248,7 @@ impl Reader<'_> {
     }
 
     fn block(&self, start: usize, end: usize) -> Made {
-        let tokens = self.tokens(start, end);
+        let mut tokens = self.tokens(start, end);
         let column = |(column, &plan): (usize, &Plan)| parse(&self.fields(start, &tokens, column), plan);
         let parsed: Vec<_> = self.plans.iter().enumerate().map(column).collect();
         let first = parsed.iter().filter_map(|result| result.as_ref().err()).min_by_key(|misfit| misfit.offset);
@@ -257,7 +257,7 @@ impl Reader<'_> {
         }
         let columns = parsed.into_iter().flatten().collect();
         // The spans are as large as the file; only what they showed is kept.
-        let tokens = Tokens { spans: Vec::new(), ..tokens };
+        tokens.recycle();
         Ok(Block { start, tokens, columns })
     }
 

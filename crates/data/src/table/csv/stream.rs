@@ -239,12 +239,13 @@ impl Blocks {
     /// The next records, `rows` of them unless the file ends.
     fn next(&mut self, rows: usize, report: &mut ReadReport) -> Result<Option<Vec<ParsedColumn>>> {
         let width = self.opened.names.len();
-        let tokens = loop {
+        let mut tokens = loop {
             let until = Until { byte: usize::MAX, rows, last: self.end };
-            let tokens = tokenise(&self.buffer, width, &self.opened.rules.dialect, until);
+            let mut tokens = tokenise(&self.buffer, width, &self.opened.rules.dialect, until);
             if tokens.rows >= rows || self.end {
                 break tokens;
             }
+            tokens.recycle();
             self.more()?;
         };
         let used = if tokens.open.is_some() { self.buffer.len() } else { tokens.consumed };
@@ -271,6 +272,7 @@ impl Blocks {
         }
         self.lines += line_of(text, used) - 1;
         self.buffer.drain(..used);
+        tokens.recycle();
         Ok((tokens.rows > 0).then_some(parsed))
     }
 

@@ -4,6 +4,8 @@
 //! is zero where they agree, and `!(((v & 0x7f…) + 0x7f…) | v | 0x7f…)` has its top bit set exactly there. Between two hits
 //! nothing is looked at.
 
+use std::cell::Cell;
+
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dialect {
@@ -100,6 +102,21 @@ pub(super) struct Until {
     pub last: bool,
 }
 
+thread_local! {
+    /// A list of spans that was used before. Fresh ones of this size come from the system page by page, for which all threads of
+    /// a process wait on one another.
+    static USED: Cell<Vec<Span>> = const { Cell::new(Vec::new()) };
+}
+
+impl Tokens {
+    /// Gives the spans back when the fields have been read.
+    pub fn recycle(&mut self) {
+        let mut spans = std::mem::take(&mut self.spans);
+        spans.clear();
+        USED.set(spans);
+    }
+}
+
 /// Cuts records of `columns` fields; with `columns == 0` the first record decides.
 pub(super) fn tokenise(bytes: &[u8], columns: usize, dialect: &Dialect, until: Until) -> Tokens {
     let bytes = &bytes[..bytes.len().min(MOST_BYTES - 1)];
@@ -108,7 +125,7 @@ pub(super) fn tokenise(bytes: &[u8], columns: usize, dialect: &Dialect, until: U
         columns,
         dialect: *dialect,
         until,
-        tokens: Tokens::default(),
+        tokens: Tokens { spans: USED.take(), ..Tokens::default() },
         field: 0,
         record: 0,
         first: 0,

@@ -24,7 +24,7 @@ const DATE_FEATURES: usize = 5;
 /// use tove_data::table::{Column, Schema, Table, TableEncoder};
 /// let table = Table::new([("age", Column::floats(vec![20.0, f64::NAN, 40.0, 70.0]))])?;
 /// let options = Encoding { scale: true, ..Encoding::default() };
-/// let mut fit = EncoderFit::new(&Schema::of(&table), &options)?;
+/// let mut fit = EncoderFit::new(&Schema::of(&table), &options.into())?;
 /// fit.see(&table.slice(0..1))?;
 /// fit.see(&table.slice(1..4))?;
 /// let whole = TableEncoder::fit(&table, &Schema::of(&table), &options)?;
@@ -96,8 +96,7 @@ impl EncoderFit {
     ///
     /// # Errors
     /// If the options ask for medians or mean targets, which need all rows at once.
-    pub fn new(schema: &Schema, options: impl Into<Choices>) -> Result<Self> {
-        let options = options.into();
+    pub fn new(schema: &Schema, options: &Choices) -> Result<Self> {
         let mut columns = Vec::new();
         for field in schema.fields().iter().filter(|field| field.role == Role::Feature) {
             let chosen = *options.of(&field.name);

@@ -71,8 +71,16 @@ impl TableEncoder {
     /// # Errors
     /// If a feature column does not exist or holds infinite numbers; if the options ask for target encoding, which
     /// [`TableEncoder::fit_encode`] does.
-    pub fn fit(rows: &Table, schema: &Schema, options: impl Into<Choices>) -> Result<Self> {
-        let encoder = Self::fit_parts(rows, schema, &options.into())?;
+    pub fn fit(rows: &Table, schema: &Schema, options: &Encoding) -> Result<Self> {
+        Self::fit_chosen(rows, schema, &Choices::from(*options))
+    }
+
+    /// As [`TableEncoder::fit`], with encodings that columns may have of their own.
+    ///
+    /// # Errors
+    /// As [`TableEncoder::fit`].
+    pub fn fit_chosen(rows: &Table, schema: &Schema, options: &Choices) -> Result<Self> {
+        let encoder = Self::fit_parts(rows, schema, options)?;
         if let Some(part) = encoder.parts.iter().find(|part| matches!(part.form, Form::TargetMean { .. })) {
             let problem = "is to be encoded by its mean target; fit with the target (fit_encode)".to_owned();
             return Err(DataError::Schema { column: part.column.clone(), problem });
@@ -86,17 +94,24 @@ impl TableEncoder {
     ///
     /// # Errors
     /// As [`TableEncoder::fit`]; or if there are not as many targets as rows.
-    pub fn fit_encode(
+    pub fn fit_encode(rows: &Table, schema: &Schema, options: &Encoding, target: &Target) -> Result<(Self, Encoded)> {
+        Self::fit_encode_chosen(rows, schema, &Choices::from(*options), target)
+    }
+
+    /// As [`TableEncoder::fit_encode`], with encodings that columns may have of their own.
+    ///
+    /// # Errors
+    /// As [`TableEncoder::fit_encode`].
+    pub fn fit_encode_chosen(
         rows: &Table,
         schema: &Schema,
-        options: impl Into<Choices>,
+        options: &Choices,
         target: &Target,
     ) -> Result<(Self, Encoded)> {
-        let options = options.into();
         if target.y().numel() != rows.n_rows() {
             return Err(DataError::Lengths { x: rows.n_rows(), y: target.y().numel() });
         }
-        let mut encoder = Self::fit_parts(rows, schema, &options)?;
+        let mut encoder = Self::fit_parts(rows, schema, options)?;
         let outputs = means::Outputs::of(target);
         let mut out_of_fold = HashMap::new();
         for part in &mut encoder.parts {

@@ -141,15 +141,3 @@ impl From<Encoding> for Choices {
         Choices { usual, exceptions: Vec::new() }
     }
 }
-
-impl From<&Encoding> for Choices {
-    fn from(usual: &Encoding) -> Choices {
-        Choices::from(*usual)
-    }
-}
-
-impl From<&Choices> for Choices {
-    fn from(choices: &Choices) -> Choices {
-        choices.clone()
-    }
-}
