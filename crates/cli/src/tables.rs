@@ -3,9 +3,11 @@
 use std::io::Read;
 use std::path::Path;
 
+use tove::data::DataError;
 use tove::data::table::csv::Ragged;
 use tove::data::table::parquet::{read_parquet, read_parquet_bytes};
 use tove::data::table::{CsvOptions, Kind, ReadReport, Table};
+use tove::tabular::TabularModel;
 use tove::tensor::io::WriteOptions;
 
 use crate::arguments::Reading;
@@ -14,6 +16,25 @@ use crate::output::Output;
 
 /// The first bytes of every Parquet file.
 const PARQUET: &[u8] = b"PAR1";
+
+/// Reads a model of tables; what is wrong with it is told with the name of the file.
+pub fn model(path: &Path) -> Result<TabularModel, Failure> {
+    TabularModel::load(path).map_err(|error| {
+        let (name, text) = (path.display().to_string(), error.to_string());
+        Failure::work(if text.contains(&name) { text } else { format!("{name}: {text}") })
+    })
+}
+
+/// A failure of the work on a table, with the name of its file.
+pub fn failed(path: &Path, table: &Table, error: impl std::fmt::Display) -> Failure {
+    Failure::work(format!("{}: {error}{}", path.display(), hint(table)))
+}
+
+/// Advice for a table that was probably cut at the wrong character.
+pub fn hint(table: &Table) -> &'static str {
+    let joined = table.n_columns() == 1 && table.names()[0].contains([',', ';', '\t', '|']);
+    if joined { "; all fields are in one column: look at --delimiter" } else { "" }
+}
 
 /// Reads a table and tells what was changed on the way.
 pub fn read(path: &Path, reading: &Reading, output: &Output) -> Result<Table, Failure> {
@@ -40,7 +61,12 @@ fn load(path: &Path, reading: &Reading) -> Result<(Table, ReadReport), Failure> 
     let mut start = [0; 4];
     let parquet =
         std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == PARQUET;
-    Ok(if parquet { read_parquet(path)? } else { options.read(path)? })
+    // A column that only the command line knows is a mistake of the call.
+    let wrong = |error| match error {
+        DataError::NoColumn { .. } => Failure::usage(format!("--type: {error}")),
+        other => Failure::from(other),
+    };
+    if parquet { Ok(read_parquet(path)?) } else { options.read(path).map_err(wrong) }
 }
 
 fn options(reading: &Reading) -> Result<CsvOptions, Failure> {

@@ -20,14 +20,18 @@ use crate::tables;
 pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
     let data = tables::read(&fit.file, &fit.reading, output)?;
     let plan = plan(fit)?;
-    let schema = plan.schema(&data).map_err(Failure::usage)?;
+    let schema = plan.schema(&data).map_err(|error| Failure::usage(format!("{error}{}", tables::hint(&data))))?;
     let candidates = candidates(fit, &data)?;
     check_files(fit)?;
     output.remark(summary(fit, &data, &schema));
+    for (name, column) in data.iter().filter(|(_, column)| column.missing() == column.len()) {
+        let kind = column.kind();
+        output.remark(format!("warning: column {name} ({kind}) has no values at all; leave it out with --drop {name}"));
+    }
     let bar = progress(output);
     let outcome = plan.fit(&data, &candidates, &mut |event| watch(&bar, event));
     bar.finish_and_clear();
-    let outcome = outcome?;
+    let outcome = outcome.map_err(|error| tables::failed(&fit.file, &data, error))?;
     let run = Run::begin(&fit.runs)?;
     let model = fit.output.clone().unwrap_or_else(|| run.folder.join("model.tove"));
     let page = fit.report.clone().unwrap_or_else(|| run.folder.join("report.html"));
@@ -116,6 +120,10 @@ fn check_files(fit: &Fit) -> Result<(), Failure> {
                 "{} exists already; choose another name or add --overwrite",
                 path.display()
             )));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) {
+            return Err(Failure::work(format!("{}: there is no such folder; make it first", path.display())));
         }
     }
     Ok(())

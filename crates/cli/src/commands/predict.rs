@@ -10,7 +10,7 @@ use crate::output::Output;
 use crate::tables;
 
 pub fn run(predict: &Predict, output: &Output) -> Result<(), Failure> {
-    let model = TabularModel::load(&predict.model)?;
+    let model = tables::model(&predict.model)?;
     if let Some(path) = predict.output.as_ref().filter(|path| path.exists() && !predict.overwrite) {
         return Err(Failure::usage(format!(
             "{} exists already; choose another name or add --overwrite",
@@ -18,7 +18,7 @@ pub fn run(predict: &Predict, output: &Output) -> Result<(), Failure> {
         )));
     }
     let data = tables::read(&predict.file, &predict.reading, output)?;
-    let predictions = model.predict(&data)?;
+    let predictions = model.predict(&data).map_err(|error| tables::failed(&predict.file, &data, error))?;
     remarks(&predictions, output);
     if predict.proba && predictions.probabilities.is_none() {
         let name = model.model().name();

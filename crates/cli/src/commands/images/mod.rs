@@ -1,6 +1,9 @@
 //! `tove images`: nets that tell images apart.
 
 mod fit;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod hostile;
 mod model;
 mod net;
 mod page;
