@@ -14,7 +14,7 @@ impl Failure {
     /// The work failed.
     #[cold]
     pub fn work(text: impl Display) -> Failure {
-        Failure { text: text.to_string(), code: 1 }
+        Failure { text: advised(text.to_string()), code: 1 }
     }
 
     /// The call was wrong.
@@ -28,6 +28,24 @@ impl Failure {
         eprintln!("tove: {}", self.text);
         ExitCode::from(self.code)
     }
+}
+
+/// What the system says is wrong, with what to do about it where that is plain.
+fn advised(text: String) -> String {
+    let advice = [
+        (" (os error 2)", "look at the name and the folder"),
+        (" (os error 13)", "choose a place that you may use, or change its permissions"),
+        (" (os error 28)", "free some space, or choose another disk"),
+        (" (os error 30)", "choose a place that can be written"),
+    ];
+    let known = advice.iter().find_map(|(code, advice)| Some((text.strip_suffix(code)?, advice)));
+    known.map_or_else(|| without_number(&text), |(problem, advice)| format!("{problem}; {advice}"))
+}
+
+/// The text without the number that the system gives its errors.
+fn without_number(text: &str) -> String {
+    let Some((before, rest)) = text.split_once(" (os error ") else { return text.to_owned() };
+    rest.split_once(')').map_or_else(|| text.to_owned(), |(_, after)| format!("{before}{after}"))
 }
 
 impl Display for Failure {

@@ -6,6 +6,12 @@
 mod arguments;
 mod commands;
 mod failure;
+#[cfg(test)]
+#[path = "../../tensor/tests/io/meter.rs"]
+mod meter;
+#[cfg(test)]
+#[path = "../../tove/tests/common/mutate.rs"]
+mod mutate;
 mod output;
 mod report;
 mod runs;

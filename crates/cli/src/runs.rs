@@ -1,7 +1,7 @@
 //! The folder of runs: one numbered folder per fit with its model and report, and a line per fit in `runs.jsonl`.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -43,15 +43,24 @@ impl Run {
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         document["run"] = json!(self.number);
         document["time"] = json!(seconds);
-        let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.index)?;
-        file.write_all(format!("{document}\n").as_bytes())?;
-        Ok(())
+        let failed = |error| Failure::work(format!("cannot write {}: {error}", self.index.display()));
+        let mut file = fs::OpenOptions::new().create(true).read(true).append(true).open(&self.index).map_err(failed)?;
+        // A program that was killed may have left half a line, which must not take this one with it.
+        let begin = if ends_a_line(&mut file) { "" } else { "\n" };
+        file.write_all(format!("{begin}{document}\n").as_bytes()).map_err(failed)
     }
 
     /// Removes the folder of a run that came to nothing, if nothing is in it.
     pub fn abandon(self) {
         let _ = fs::remove_dir(&self.folder); // what is in a folder stays
     }
+}
+
+fn ends_a_line(file: &mut fs::File) -> bool {
+    let mut last = [b'\n'];
+    // An empty file has no last byte.
+    let _ = file.seek(SeekFrom::End(-1)).and_then(|_| file.read(&mut last));
+    last == [b'\n']
 }
 
 /// All runs of a folder, the oldest first. Lines that cannot be read are left out and counted.

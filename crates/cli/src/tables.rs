@@ -3,9 +3,11 @@
 use std::io::{BufRead, Read};
 use std::path::Path;
 
+use tove::data::DataError;
 use tove::data::table::csv::{Charset, Ragged};
 use tove::data::table::parquet::{read_parquet, read_parquet_bytes};
 use tove::data::table::{CsvOptions, Kind, ReadReport, Table};
+use tove::tabular::TabularModel;
 
 use crate::arguments::Reading;
 use crate::failure::Failure;
@@ -13,6 +15,25 @@ use crate::output::Output;
 
 /// The first bytes of every Parquet file.
 const PARQUET: &[u8] = b"PAR1";
+
+/// Reads a model of tables; what is wrong with it is told with the name of the file.
+pub fn model(path: &Path) -> Result<TabularModel, Failure> {
+    TabularModel::load(path).map_err(|error| {
+        let (name, text) = (path.display().to_string(), error.to_string());
+        Failure::work(if text.contains(&name) { text } else { format!("{name}: {text}") })
+    })
+}
+
+/// A failure of the work on a table, with the name of its file.
+pub fn failed(path: &Path, table: &Table, error: impl std::fmt::Display) -> Failure {
+    Failure::work(format!("{}: {error}{}", path.display(), hint(table)))
+}
+
+/// Advice for a table that was probably cut at the wrong character.
+pub fn hint(table: &Table) -> &'static str {
+    let joined = table.n_columns() == 1 && table.names()[0].contains([',', ';', '\t', '|']);
+    if joined { "; all fields are in one column: look at --delimiter" } else { "" }
+}
 
 /// Reads a table and tells what was changed on the way.
 pub fn read(path: &Path, reading: &Reading, output: &Output) -> Result<Table, Failure> {
@@ -56,7 +77,12 @@ fn load(path: &Path, reading: &Reading) -> Result<(Table, ReadReport), Failure> 
     if path.is_dir() {
         return Err(Failure::work(format!("{} is a folder; give a CSV or Parquet file", path.display())));
     }
-    Ok(if is_parquet(path) { read_parquet(path)? } else { options.read(path)? })
+    // A column that only the command line knows is a mistake of the call.
+    let wrong = |error| match error {
+        DataError::NoColumn { .. } => Failure::usage(format!("--type: {error}")),
+        other => Failure::from(other),
+    };
+    if is_parquet(path) { Ok(read_parquet(path)?) } else { options.read(path).map_err(wrong) }
 }
 
 /// How the command line says that CSV is to be read.

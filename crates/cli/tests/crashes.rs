@@ -178,8 +178,9 @@ impl Tiny {
         let path = place.path("tiny");
         std::fs::create_dir_all(&path).unwrap();
         let size = format!("size={kilobytes}k");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path).stderr(Stdio::null());
-        mounted.status().is_ok_and(|status| status.success()).then_some(Tiny(path))
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path).stderr(Stdio::null());
+        mount.status().is_ok_and(|status| status.success()).then_some(Tiny(path))
     }
 }
 

@@ -10,9 +10,10 @@ use crate::output::{Output, number, table};
 use crate::tables;
 
 pub fn run(evaluate: &Evaluate, output: &Output) -> Result<(), Failure> {
-    let model = TabularModel::load(&evaluate.model)?;
+    let model = tables::model(&evaluate.model)?;
     let data = tables::read(&evaluate.file, &evaluate.reading, output)?;
-    let (samples, dropped) = samples(&model, &data)?;
+    let judged = samples(&model, &data);
+    let (samples, dropped) = judged.map_err(|error| tables::failed(&evaluate.file, &data, error))?;
     let scores = scores_of(model.model(), &samples);
     output
         .result(|| text(&model, &scores, samples.len(), dropped), || document(&model, &scores, samples.len(), dropped))

@@ -26,7 +26,7 @@ struct Importance {
 }
 
 pub fn run(explain: &Explain, output: &Output) -> Result<(), Failure> {
-    let model = TabularModel::load(&explain.model)?;
+    let model = tables::model(&explain.model)?;
     if let Some(path) = explain.report.as_ref().filter(|path| path.exists() && !explain.overwrite) {
         return Err(Failure::usage(format!(
             "{} exists already; choose another name or add --overwrite",

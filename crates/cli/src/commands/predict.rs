@@ -27,11 +27,11 @@ const PIECE: usize = 1 << 20;
 const UNSEEN: usize = 20;
 
 pub fn run(predict: &Predict, output: &Output) -> Result<(), Failure> {
-    let model = TabularModel::load(&predict.model)?;
+    let model = tables::model(&predict.model)?;
     if let Some(path) = &predict.output {
         may_write(path, predict.overwrite)?;
     }
-    let mut job = Job { model: &model, proba: predict.proba, about: About::default() };
+    let mut job = Job { model: &model, file: &predict.file, proba: predict.proba, about: About::default() };
     let tables = job.tables(predict)?;
     let rows = match predict.output.as_deref().filter(|path| *path != Path::new("-")) {
         _ if output.is_json() => job.print_json(tables)?,
@@ -53,6 +53,7 @@ type Pieces = Box<dyn Iterator<Item = Result<Table, Failure>>>;
 
 struct Job<'a> {
     model: &'a TabularModel,
+    file: &'a Path,
     proba: bool,
     about: About,
 }
@@ -80,7 +81,7 @@ impl Job<'_> {
 
     /// The answer to a piece.
     fn answer(&mut self, table: &Table) -> Result<Table, Failure> {
-        let predictions = self.model.predict(table)?;
+        let predictions = self.model.predict(table).map_err(|error| tables::failed(self.file, table, error))?;
         if self.proba && predictions.probabilities.is_none() {
             let name = self.model.model().name();
             let text = format!("{name} gives no probabilities; leave out --proba, or fit another model");
@@ -258,9 +259,4 @@ fn row_object(table: &Table, row: usize) -> Value {
         _ => column.text(row).map_or(Value::Null, |text| json!(text)),
     };
     Value::Object(table.iter().map(|(name, column)| (name.to_owned(), cell(column))).collect())
-}
-
-/// A JSON object per row.
-pub fn rows(table: &Table) -> Value {
-    Value::Array((0..table.n_rows()).map(|row| row_object(table, row)).collect())
 }

@@ -69,11 +69,15 @@ impl Files {
     }
 }
 
-/// That a file is not there, or may be replaced.
+/// That a file is not there, or may be replaced, and that its folder is.
 pub fn may_write(path: &Path, overwrite: bool) -> Result<(), Failure> {
     if path.exists() && !overwrite {
         let path = path.display();
         return Err(Failure::usage(format!("{path} exists already; choose another name or add --overwrite")));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(Failure::work(format!("{}: there is no such folder; make it first", path.display())));
     }
     Ok(())
 }

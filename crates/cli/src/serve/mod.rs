@@ -32,7 +32,6 @@ use axum::routing::{get, post};
 use axum::serve::ListenerExt;
 use serde_json::{Value, json};
 use tokio::time::timeout_at;
-use tove::tabular::TabularModel;
 
 use crate::arguments::Serve;
 use crate::failure::Failure;
@@ -62,7 +61,7 @@ pub fn run(serve: &Serve, output: &Output) -> Result<(), Failure> {
     if !(serve.timeout > 0.0 && serve.timeout <= 86_400.0) || serve.max_body == 0 || serve.max_rows == 0 {
         return Err(Failure::usage("--timeout, --max-body and --max-rows must be positive"));
     }
-    let model = TabularModel::load(&serve.model)?;
+    let model = crate::tables::model(&serve.model)?;
     let schema = rows::schema(&model);
     let about = json!({
         "status": "ok", "model": model.model().name(), "target": model.target(),

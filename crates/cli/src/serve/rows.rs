@@ -302,7 +302,7 @@ mod tests {
     fn json_becomes_a_table() {
         let some = |text: &str| Some(text.to_owned());
         let all = first(r#"{"size": 2, "count": 3.0, "good": true, "colour": "red", "day": "2026-03-01"}"#).unwrap();
-        assert_eq!(all, [some("2"), some("3"), some("true"), some("red"), some("2026-03-01")]);
+        assert_eq!(all, [some("2.0"), some("3"), some("true"), some("red"), some("2026-03-01")]);
         let texts = first(r#"[{"size": " 2.5", "count": "NA", "good": "No", "colour": 3.0, "day": null}]"#).unwrap();
         assert_eq!(texts, [some("2.5"), None, some("false"), some("3"), None]);
         assert_eq!(first(r#"{"rows": [{"size": null}, {"size": 1}]}"#).unwrap(), [None]);

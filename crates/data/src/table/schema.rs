@@ -214,7 +214,7 @@ impl Schema {
     fn absent(&self, field: &Field, extra: &[String]) -> DataError {
         let nearest = spelling::nearest(&field.name, extra.iter().map(String::as_str));
         let hint = nearest.map_or_else(String::new, |name| format!("; did you mean your column {name:?}? rename it"));
-        let problem = format!("is missing from the table: a {} column that the model was fitted on{hint}", field.kind);
+        let problem = format!("is missing from the table: the model was fitted on it ({}){hint}", field.kind);
         DataError::Schema { column: field.name.clone(), problem }
     }
 }

@@ -33,16 +33,21 @@ pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
     }
     let (data, read) = tables::read_with_report(&fit.file, &fit.reading)?;
     let plan = order::plan(fit)?.stop(interrupt_flag()?);
-    let schema = plan.schema(&data).map_err(Failure::usage)?;
+    let schema = plan.schema(&data).map_err(|error| Failure::usage(format!("{error}{}", tables::hint(&data))))?;
     order::check_encodings(fit, &schema)?;
     let candidates = order::candidates(fit, &data)?;
     check_files(fit)?;
     let about = data.describe();
     output.remark(told::summary(fit, &data, &about, &schema));
+    for (name, column) in data.iter().filter(|(_, column)| column.missing() == column.len()) {
+        let kind = column.kind();
+        output.remark(format!("warning: column {name} ({kind}) has no values at all; leave it out with --drop {name}"));
+    }
     let progress = progress::Progress::new(output);
     let outcome = plan.fit_judged(&data, judge.as_ref(), &candidates, &mut |event| progress.watch(event));
     progress.end();
-    finish(fit, Some((&data, &about)), &read, &outcome?, output)
+    let outcome = outcome.map_err(|error| tables::failed(&fit.file, &data, error))?;
+    finish(fit, Some((&data, &about)), &read, &outcome, output)
 }
 
 /// A file that does not fit in memory.

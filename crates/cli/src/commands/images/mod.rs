@@ -2,6 +2,9 @@
 
 mod fit;
 mod folder;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod hostile;
 mod model;
 mod net;
 mod page;

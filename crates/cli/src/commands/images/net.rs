@@ -51,6 +51,10 @@ impl Plan {
             _ => return None,
         };
         let input = <[usize; 3]>::try_from(sizes(header, "input")?).ok()?;
+        // Larger ones are no pictures, and looking for their patches would take for ever.
+        if !input.iter().all(|size| (1..=1 << 15).contains(size)) {
+            return None;
+        }
         let (hidden, filters) = (sizes(header, "hidden")?, sizes(header, "filters")?);
         Some(Plan { kind, input, hidden, filters, classes: size(header, "classes")? })
     }

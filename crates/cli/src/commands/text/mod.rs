@@ -2,6 +2,9 @@
 
 mod fit;
 mod generate;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod hostile;
 mod model;
 mod page;
 

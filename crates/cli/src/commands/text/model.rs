@@ -118,7 +118,8 @@ impl TextModel {
 }
 
 fn config(header: &Value) -> Option<GptConfig> {
-    let width = size(header, "width")?;
+    // Without features there could be any number of layers.
+    let width = size(header, "width").filter(|&width| width > 0)?;
     Some(GptConfig {
         vocabulary: size(header, "vocabulary")?,
         context: size(header, "context")?,

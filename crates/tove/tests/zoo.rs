@@ -1,0 +1,146 @@
+//! Files of every format version there was are still read, and predict what they predicted when they were written.
+//!
+//! `zoo/v1` holds a file per estimator, a pipeline and tabular models, and the answers they gave. To add a version, raise
+//! `VERSION`, run `cargo test --release -p tove --test zoo -- --ignored`, and leave the older folders as they are.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use tove::data::table::{CsvOptions, Role, Table};
+use tove::learn::{
+    Estimator, LogisticRegression, Model, Pipeline, Predict, Record, Samples, StandardScaler, Task, registry, restore,
+};
+use tove::tabular::{Candidate, Plan, TabularModel};
+use tove::tensor::io::WriteOptions;
+use tove::tensor::{Tensor, kernels::simd};
+
+const VERSION: &str = "v1";
+/// Sums may be formed in another order with other vector instructions; with the same ones all bits agree.
+const TOLERANCE: f64 = 1e-12;
+
+fn folder(version: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/zoo").join(version)
+}
+
+/// Numbers that are exact in binary and need no generator.
+fn rows(count: usize) -> Tensor {
+    let value = |at: usize| ((at / 3 * 37 + at % 3 * 53 + at / 7 * 11) % 89) as f64 / 16.0 - 2.5;
+    Tensor::from((0..3 * count).map(value).collect::<Vec<f64>>()).reshape([count, 3])
+}
+
+fn samples(task: Task) -> Samples {
+    let x = rows(40);
+    let flat = x.to_vec::<f64>();
+    let score = |row: &[f64]| row[0] - 0.5 * row[1] + 0.25 * row[2] * row[2];
+    match task {
+        Task::Regression => Samples::new(&x, &Tensor::from(flat.chunks(3).map(score).collect::<Vec<f64>>())),
+        Task::Classification => {
+            let labels: Vec<i64> = flat.chunks(3).map(|row| if score(row) > 0.7 { 7 } else { 3 }).collect();
+            Samples::new(&x, &Tensor::from(labels))
+        }
+    }
+    .unwrap()
+}
+
+const TABLE: &str = "size,colour,day,class,y\n1.5,red,2026-01-01,a,1\n2.5,blue,2026-02-03,b,4\n,red,2026-03-04,a,2\n\
+    0.5,,2026-01-09,a,0.5\n3.5,blue,2026-05-06,b,6\n4.25,green,2026-06-07,b,7\n1.25,red,2026-07-08,a,1\n2,green,,b,3\n\
+    0.75,red,2026-08-09,a,1\n3,blue,2026-09-10,b,5\n1,green,2026-10-11,a,2\n4,blue,2026-11-12,b,8\n";
+
+fn table() -> Table {
+    CsvOptions::new().read_bytes(TABLE.as_bytes()).unwrap().0
+}
+
+/// Numbers of a regression; probabilities, scores or labels of a classifier, whatever it has first.
+fn answers(model: &dyn Model) -> Vec<f64> {
+    let x = rows(15);
+    let soft = || model.predict_proba(&x).or_else(|_| model.decision_function(&x));
+    let given =
+        if model.task() == Task::Regression { model.predict(&x) } else { soft().or_else(|_| model.predict(&x)) };
+    given.unwrap().to_f64_vec()
+}
+
+fn tabular_answers(model: &TabularModel) -> Vec<f64> {
+    let predictions = model.predict(&table()).unwrap();
+    let numbers = || (0..12).map(|row| predictions.column.number(row).unwrap()).collect();
+    predictions.probabilities.as_ref().map_or_else(numbers, |all| all.to_f64_vec())
+}
+
+fn instructions() -> String {
+    format!("{:?}", simd::isa())
+}
+
+#[test]
+#[ignore = "writes the files of the present version"]
+fn write_the_zoo() {
+    tove::estimators::register();
+    let folder = folder(VERSION);
+    std::fs::create_dir_all(&folder).unwrap();
+    let options = WriteOptions::overwriting();
+    let mut all = Map::new();
+    let mut keep = |name: &str, model: Box<dyn Model>| {
+        model.record().save(folder.join(format!("{name}.tove")), options).unwrap();
+        all.insert(name.to_owned(), json!(answers(&*model)));
+    };
+    for entry in registry::all() {
+        let mut estimator = (entry.estimator)();
+        if entry.name.starts_with("Mlp") {
+            estimator.set_any("hidden", "4").unwrap(); // keeps the file small
+            estimator.set_any("epochs", "20").unwrap();
+        }
+        keep(entry.name, estimator.fit_any(&samples(entry.task)).unwrap());
+    }
+    let pipeline = Pipeline::new(LogisticRegression::default()).then("scale", StandardScaler::default());
+    keep("Pipeline", pipeline.fit_any(&samples(Task::Classification)).unwrap());
+    let mut tables = Map::new();
+    for (name, target, other, model) in
+        [("table-classes", "class", "y", "LogisticRegression"), ("table-numbers", "y", "class", "Ridge")]
+    {
+        let plan = Plan::new(target).folds(0).role(other, Role::Dropped);
+        let outcome = plan.fit(&table(), &[Candidate::named(model).unwrap()], &mut |_| {}).unwrap();
+        outcome.model.save(folder.join(format!("{name}.tove")), options).unwrap();
+        tables.insert(name.to_owned(), json!(tabular_answers(&outcome.model)));
+    }
+    let document = json!({
+        "tove": env!("CARGO_PKG_VERSION"), "instructions": instructions(), "models": all, "tables": tables,
+    });
+    std::fs::write(folder.join("answers.json"), format!("{document:#}\n")).unwrap();
+}
+
+#[track_caller]
+fn assert_same(name: &str, found: &[f64], expected: &Value, exactly: bool) {
+    let expected: Vec<f64> = expected.as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
+    assert_eq!(found.len(), expected.len(), "{name}");
+    for (a, b) in found.iter().zip(&expected) {
+        let near = (a - b).abs() <= TOLERANCE * b.abs().max(1.0);
+        assert!(if exactly { a.to_bits() == b.to_bits() } else { near }, "{name}: {a} where it was {b}");
+    }
+}
+
+#[test]
+fn every_file_that_was_ever_written_is_read() {
+    tove::estimators::register();
+    for version in ["v1"] {
+        let folder = folder(version);
+        let text = std::fs::read_to_string(folder.join("answers.json")).unwrap();
+        let document: Value = serde_json::from_str(&text).unwrap();
+        let exactly = document["instructions"] == json!(instructions());
+        let load = |name: &str| Record::load(folder.join(format!("{name}.tove"))).unwrap();
+        for (name, expected) in document["models"].as_object().unwrap() {
+            let model = restore(&load(name)).unwrap_or_else(|error| panic!("{version}/{name}: {error}"));
+            assert_same(name, &answers(&*model), expected, exactly);
+        }
+        for (name, expected) in document["tables"].as_object().unwrap() {
+            let model = TabularModel::restore(&load(name)).unwrap_or_else(|error| panic!("{version}/{name}: {error}"));
+            assert_same(name, &tabular_answers(&model), expected, exactly);
+        }
+        let sizes: Vec<u64> =
+            std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).collect();
+        assert!(sizes.iter().all(|&bytes| bytes < 20_000) && sizes.iter().sum::<u64>() < 300_000, "{sizes:?}");
+    }
+    // An estimator that is added later must have a file of the version it came with.
+    let text = std::fs::read_to_string(folder(VERSION).join("answers.json")).unwrap();
+    for entry in registry::all() {
+        assert!(text.contains(&format!("\"{}\"", entry.name)), "{} is not in the zoo", entry.name);
+    }
+}
