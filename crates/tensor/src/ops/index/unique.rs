@@ -23,7 +23,7 @@ pub struct Unique {
 
 /// First occurrence and number of each value, and the value's number for every element; `order` sorts the elements.
 fn groups<T: Element>(x: &[T], order: &[i64]) -> (Vec<i64>, Vec<i64>, Vec<i64>) {
-    let is_nan = |value: &T| value != value;
+    let is_nan = |value: &T| value.to_f64().is_nan();
     let same = |a: &T, b: &T| a == b || is_nan(a) && is_nan(b);
     let (mut firsts, mut counts, mut inverse) = (Vec::new(), Vec::new(), vec![0; x.len()]);
     let mut previous: Option<&T> = None;
