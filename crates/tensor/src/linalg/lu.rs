@@ -43,7 +43,7 @@ impl<T: Scalar> Lu<T> {
             return 0.0;
         }
         let sizes = || (0..self.rows.len()).map(|i| self.pivot(i).abs());
-        if sizes().len() == 0 { 1.0 } else { sizes().fold(f64::MAX, f64::min) / sizes().fold(0.0, f64::max) }
+        if self.rows.is_empty() { 1.0 } else { sizes().fold(f64::MAX, f64::min) / sizes().fold(0.0, f64::max) }
     }
 
     /// An error if the matrix is singular.

@@ -139,7 +139,7 @@ fn b21_checkpointing_trades_work_for_memory() {
     // neighbours that are dropped together the plain way holds all activations while it works on them, the frugal way
     // those of one block.
     let blocks = 8;
-    let drops = [0, 2, 4, 6, 7, 1, 3, 5];
+    let drops = [0, 1, 2, 3, 5, 6, 7, 4];
     let sweep = |frugal: bool| -> Vec<Outcome> {
         let kept = |dropped: usize| (0..blocks).filter(|i| !drops[..dropped].contains(i)).collect::<Vec<usize>>();
         (0..=blocks).map(|dropped| run(blocks, &kept(dropped), frugal)).collect()
