@@ -7,7 +7,7 @@
 //! columns then agree up to rounding.
 //!
 //! There is no derivative: at a repeated value there is none, and near one it is arbitrarily large. For symmetric matrices
-//! [`super::eigh`] has one.
+//! `eigh` has one.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, evd_real, evd_scratch};
