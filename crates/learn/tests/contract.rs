@@ -62,11 +62,14 @@ impl Estimator for Precise {
     }
 }
 
+/// A name, settings as text, and what may then be promised.
+type Tightened = (&'static str, &'static [(&'static str, &'static str)], f64);
+
 /// Iterative methods stop where their default tolerance says, which is what their promise at default settings allows for.
 /// Asked for a tight tolerance, order, weights, storage and precision leave them where they were to many more digits.
 #[test]
 fn a_tight_tolerance_tightens_the_contract() {
-    let cases: [(&str, &[(&str, &str)], f64); 11] = [
+    let cases: [Tightened; 11] = [
         ("Lasso", &[("tol", "1e-13"), ("max_iter", "100000")], 1e-6),
         ("ElasticNet", &[("tol", "1e-13"), ("max_iter", "100000")], 1e-6),
         ("HuberRegressor", &[("tol", "1e-9"), ("max_iter", "10000")], 1e-6),

@@ -247,7 +247,7 @@ fn given_kernels_are_the_named_ones_and_scikit_learn_s() {
     assert!(model.predict(&outside).is_err());
     let error = Svr::default()
         .kernel(KernelKind::Precomputed)
-        .fit(&beside.narrow(1, 0, 5).contiguous(), &Tensor::from_slice(&vec![1.0; n / 2]));
+        .fit(beside.narrow(1, 0, 5).contiguous(), &Tensor::ones([n / 2], DType::F64));
     assert!(error.unwrap_err().to_string().contains("all training samples with each other"));
 }
 

@@ -21,7 +21,7 @@ use crate::{LearnError, Result, Samples};
 /// assert!((report.residual_variance - 0.1).abs() < 1e-12 && report.degrees_of_freedom == 2.0);
 /// assert!((report.t_values[1] - 0.6 / 0.02f64.sqrt()).abs() < 1e-9);
 /// let (low, high) = report.intervals(0.95)[1];
-/// assert!(report.p_values[1] > 0.05 == (low < 0.0 && high > 0.0)); // the two say the same
+/// assert_eq!(report.p_values[1] > 0.05, low < 0.0 && high > 0.0); // the two say the same
 /// # Ok::<(), tove_learn::LearnError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
