@@ -8,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use common::scattered;
-use tove_optim::rules::{Step, StepRule};
+use tove_optim::rules::{Step, StepRule, Stepwise};
 use tove_optim::{
     Adagrad, Adam, AdamW, Group, NesterovLookAhead, Optimizer, OptimizerState, RmsProp, Sgd, clip_norm, clip_value,
 };
@@ -270,10 +270,7 @@ fn groups_scale_rates_and_are_checked() {
 fn groups_are_part_of_the_state() {
     let groups =
         [Group::new([0]).learning_rate_factor(1.0 / 3.0).weight_decay(0.2 / 3.0), Group::new([2]).weight_decay(0.0)];
-    fn with<R: StepRule>(rule: tove_optim::rules::Stepwise<R>, groups: &[Group]) -> Box<dyn Optimizer>
-    where
-        R: 'static,
-    {
+    fn with<R: StepRule + 'static>(rule: Stepwise<R>, groups: &[Group]) -> Box<dyn Optimizer> {
         Box::new(rule.groups(groups).expect("right groups"))
     }
     let sgd = || Sgd::new(0.05).with(|s| s.momentum(0.9).weight_decay(0.1));
