@@ -12,9 +12,9 @@ ROOT = BENCH.parent
 
 
 def build_tove():
-    """Builds `tove-bench` in release mode and returns the program's path."""
+    """Builds `tove-bench`, and `tove` beside it, in release mode and returns the path of the former."""
     # With the features of the whole workspace, so that what the check has compiled serves here too.
-    command = ["cargo", "build", "--release", "--workspace", "--all-features", "--bin", "tove-bench"]
+    command = ["cargo", "build", "--release", "--workspace", "--all-features", "--bin", "tove-bench", "--bin", "tove"]
     if subprocess.run(command, cwd=ROOT).returncode != 0:
         sys.exit("tove-bench does not build")
     target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))

@@ -1,4 +1,4 @@
-"""Two loss curves and their difference as an SVG that suits light and dark pages."""
+"""Two loss curves and their difference, or several differences, as an SVG that suits light and dark pages."""
 
 import math
 
@@ -8,11 +8,13 @@ GAP, LOWER = 46, 90
 STYLE = """
   .page { fill: #ffffff } .text { fill: #1f2328 } .faint { fill: #59636e } .grid { stroke: #d8dee4 }
   .first { stroke: #f0a35e } .second { stroke: #1d4ed8 } .apart { stroke: #59636e }
+  .fourth { stroke: #a21caf }
   text { font: 13px system-ui, sans-serif } .title { font-size: 15px; font-weight: 600 }
   polyline { fill: none; stroke-linejoin: round }
   @media (prefers-color-scheme: dark) {
     .page { fill: #0d1117 } .text { fill: #e6edf3 } .faint { fill: #9198a1 } .grid { stroke: #2f353d }
     .first { stroke: #b3712f } .second { stroke: #93b4ff } .apart { stroke: #9198a1 }
+    .fourth { stroke: #f0abfc }
   }
 """
 
@@ -88,17 +90,41 @@ def lower(series, steps):
     yield text(WIDTH / 2, panel.top + LOWER + 36, "step", "faint", "middle")
 
 
+def frame(title, description, height, parts):
+    """The picture around its parts."""
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">',
+            f"<title>{description}</title>",
+            f"<style>{STYLE}</style>",
+            f'<rect class="page" width="{WIDTH}" height="{height}" rx="6"/>',
+            text(LEFT, 26, title, "text title"),
+            *parts,
+            "</svg>\n",
+        ]
+    )
+
+
 def curves(title, series):
     """The picture of two named series of the same length."""
     steps, height = len(series[0][1]), TOP + HEIGHT + GAP + LOWER + 46
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">',
-        f"<title>{title}: training loss of {' and '.join(name for name, _ in series)}</title>",
-        f"<style>{STYLE}</style>",
-        f'<rect class="page" width="{WIDTH}" height="{height}" rx="6"/>',
-        text(LEFT, 26, title, "text title"),
-        *upper(series, steps),
-        *lower(series, steps),
-        "</svg>",
-    ]
-    return "\n".join(parts) + "\n"
+    description = f"{title}: training loss of {' and '.join(name for name, _ in series)}"
+    return frame(title, description, height, [*upper(series, steps), *lower(series, steps)])
+
+
+def powers(title, series):
+    """Up to four named series of positive numbers of the same length, in powers of ten; 0 is drawn at 1e-17."""
+    steps, top = len(series[0][1]), TOP + 18
+    logs = [(name, [math.log10(max(value, 1e-17)) for value in values]) for name, values in series]
+    low = math.floor(min(min(values) for _, values in logs) / 2) * 2
+    panel = Panel(top, HEIGHT + 60, low, 0, steps)
+    parts = [line for power in range(low, 1, 2) for line in panel.mark(power, f"1e{power}")]
+    kinds = [("first", 3, ""), ("apart", 1.6, ' stroke-dasharray="2 3"'), ("second", 2, ""), ("fourth", 1.6, ' stroke-dasharray="2 3"')]
+    for index, ((name, values), (kind, width, dash)) in enumerate(zip(logs, kinds)):
+        x, y = LEFT + 310 * (index % 2), 46 + 20 * (index // 2)
+        parts.append(f'<line class="{kind}" stroke-width="{width}"{dash} x1="{x}" x2="{x + 34}" y1="{y}" y2="{y}"/>')
+        parts += [text(x + 42, y + 4, name), panel.line(values, kind, width, dash)]
+    bottom = top + HEIGHT + 60
+    parts += [text(panel.x(max(step - 1, 0)), bottom + 18, str(max(step, 1)), "faint", "middle") for step in range(0, steps + 1, 50)]
+    parts.append(text(WIDTH / 2, bottom + 36, "step", "faint", "middle"))
+    return frame(title, f"{title}: relative differences of losses, step by step", bottom + 46, parts)

@@ -9,10 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from data import fill, labels, token_batch
-
-
-def versions():
-    return {"torch": torch.__version__.split("+")[0]}
+from torch_training import Training, versions  # noqa: F401
 
 
 class Block(nn.Module):
@@ -68,37 +65,24 @@ class Gpt(nn.Module):
         return tokens
 
 
-class Training:
-    """Forward, backward, clipping and a fused AdamW update on one fixed batch; matrices are decayed, norms are not."""
+class GptTraining(Training):
+    """Steps with clipping and fused AdamW; matrices are decayed, norms are not."""
+
+    clip_norm = 1.0
 
     def __init__(self, p):
-        self.net = Gpt(p)
+        net = Gpt(p)
         tokens = torch.from_numpy(labels(1, p["batch"] * (p["context"] + 1), p["vocabulary"]))
         tokens = tokens.view(p["batch"], p["context"] + 1)
-        self.x, self.y = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
-        matrices = [parameter for parameter in self.net.parameters() if parameter.dim() > 1]
-        others = [parameter for parameter in self.net.parameters() if parameter.dim() == 1]
+        x, y = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
+        matrices = [parameter for parameter in net.parameters() if parameter.dim() > 1]
+        others = [parameter for parameter in net.parameters() if parameter.dim() == 1]
         groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
-        self.optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.99), fused=True)
-        self.quality_steps = p["quality_steps"]
+        optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.99), fused=True)
+        super().__init__(net, x, y, optimizer, p["quality_steps"])
 
-    def step(self):
-        loss = self.net(self.x, self.y)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        return loss
-
-    def run(self, count):
-        for _ in range(count):
-            self.step()
-
-    def quality(self):
-        """The loss the last of the first `quality_steps` steps started from."""
-        for _ in range(self.quality_steps - 1):
-            self.step()
-        return self.step().item()
+    def loss(self):
+        return self.net(self.x, self.y)
 
 
 class Generation:
@@ -128,4 +112,4 @@ def batch(p, step, strength):
 
 def make(workload, parameters, threads):
     torch.set_num_threads(threads)
-    return Generation(parameters) if workload == "W8" else Training(parameters)
+    return Generation(parameters) if workload == "W8" else GptTraining(parameters)

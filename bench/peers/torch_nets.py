@@ -4,10 +4,7 @@ import torch
 from torch import nn
 
 from data import fill, image_batch, labels, mlp_parameters
-
-
-def versions():
-    return {"torch": torch.__version__.split("+")[0]}
+from torch_training import Training, versions  # noqa: F401
 
 
 def make_mlp(sizes):
@@ -54,37 +51,25 @@ def make_net(parameters):
     return make_mlp(sizes), torch.from_numpy(fill(1, (batch, sizes[0])))
 
 
-class Training:
-    """Forward, backward and a fused Adam update on one fixed batch."""
+class NetTraining(Training):
+    """Steps with fused Adam; `"dtype": "f64"` widens weights and batches."""
 
     def __init__(self, parameters):
-        self.net, self.x = make_net(parameters)
+        net, x = make_net(parameters)
+        if parameters.get("dtype") == "f64":
+            net, x = net.double(), x.double()
         batch, sizes = parameters["batch"], parameters.get("sizes", [10])
         if parameters.get("loss") == "mse":
-            self.y = torch.from_numpy(fill(2, (batch, sizes[-1])))
-            self.loss = nn.MSELoss()
+            y = torch.from_numpy(fill(2, (batch, sizes[-1])))
+            self.criterion = nn.MSELoss()
         else:
-            self.y = torch.from_numpy(labels(2, batch, sizes[-1]))
-            self.loss = nn.CrossEntropyLoss()
-        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1e-3, fused=True)
-        self.quality_steps = parameters["quality_steps"]
+            y = torch.from_numpy(labels(2, batch, sizes[-1]))
+            self.criterion = nn.CrossEntropyLoss()
+        optimizer = torch.optim.Adam(net.parameters(), lr=1e-3, fused=True)
+        super().__init__(net, x, y, optimizer, parameters["quality_steps"])
 
-    def step(self):
-        self.optimizer.zero_grad(set_to_none=True)
-        loss = self.loss(self.net(self.x), self.y)
-        loss.backward()
-        self.optimizer.step()
-        return loss
-
-    def run(self, count):
-        for _ in range(count):
-            self.step()
-
-    def quality(self):
-        """The loss the last of the first `quality_steps` steps started from."""
-        for _ in range(self.quality_steps - 1):
-            self.step()
-        return self.step().item()
+    def loss(self):
+        return self.criterion(self.net(self.x), self.y)
 
 
 class Prediction:
@@ -107,10 +92,11 @@ def batch(parameters, step, strength):
     """The batch of a step of a loss curve."""
     images, chosen = image_batch(step, parameters["batch"], 28 * 28, 10, strength)
     shape = (-1, 1, 28, 28) if parameters.get("net") == "cnn" else (-1, 28 * 28)
-    return torch.from_numpy(images.reshape(shape)), torch.from_numpy(chosen)
+    images = torch.from_numpy(images.reshape(shape))
+    return images.double() if parameters.get("dtype") == "f64" else images, torch.from_numpy(chosen)
 
 
 def make(workload, parameters, threads):
     torch.set_num_threads(threads)
     predicts = workload == "W6" or parameters.get("task") == "forward"
-    return Prediction(parameters) if predicts else Training(parameters)
+    return Prediction(parameters) if predicts else NetTraining(parameters)

@@ -8,10 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from data import fill, labels
-
-
-def versions():
-    return {"torch": torch.__version__.split("+")[0]}
+from torch_training import Training, versions  # noqa: F401
 
 
 class Block(nn.Module):
@@ -58,34 +55,19 @@ class Vit(nn.Module):
         return self.classifier(self.norm(x[:, 0]))  # only the special token is needed
 
 
-class Training:
-    """Forward, backward and a fused Adam update on one fixed batch."""
+class VitTraining(Training):
+    """Steps with fused Adam on one fixed batch."""
 
     def __init__(self, p):
-        self.net = Vit(p)
-        self.x = torch.from_numpy(fill(1, (p["batch"], 1, 28, 28)))
-        self.y = torch.from_numpy(labels(2, p["batch"], 10))
-        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=1e-3, fused=True)
-        self.quality_steps = p["quality_steps"]
+        net = Vit(p)
+        x = torch.from_numpy(fill(1, (p["batch"], 1, 28, 28)))
+        y = torch.from_numpy(labels(2, p["batch"], 10))
+        super().__init__(net, x, y, torch.optim.Adam(net.parameters(), lr=1e-3, fused=True), p["quality_steps"])
 
-    def step(self):
-        self.optimizer.zero_grad(set_to_none=True)
-        loss = F.cross_entropy(self.net(self.x), self.y)
-        loss.backward()
-        self.optimizer.step()
-        return loss
-
-    def run(self, count):
-        for _ in range(count):
-            self.step()
-
-    def quality(self):
-        """The loss the last of the first `quality_steps` steps started from."""
-        for _ in range(self.quality_steps - 1):
-            self.step()
-        return self.step().item()
+    def loss(self):
+        return F.cross_entropy(self.net(self.x), self.y)
 
 
 def make(workload, parameters, threads):
     torch.set_num_threads(threads)
-    return Training(parameters)
+    return VitTraining(parameters)

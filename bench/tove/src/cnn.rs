@@ -1,5 +1,7 @@
 //! W4: a small convolutional net on images of 28x28, a training step with Adam and the forward pass alone.
 //!
+//! With `"dtype": "f64"` a training step is in double precision, which the loss curves ask for.
+//!
 //! conv3x3 (1-32), relu, pool 2, conv3x3 (32-64), relu, pool 2, linear (3136-128), relu, linear (128-10).
 
 use std::hint::black_box;
@@ -9,7 +11,7 @@ use tove::prelude::*;
 use tove_tensor::{ConvOptions, PoolOptions};
 
 use crate::data;
-use crate::workload::{Workload, number};
+use crate::workload::{Workload, number, value};
 
 /// Shapes of the weights; each has a bias of its first size.
 const WEIGHTS: [&[usize]; 4] = [&[32, 1, 3, 3], &[64, 32, 3, 3], &[128, 3136], &[10, 128]];
@@ -30,9 +32,10 @@ impl Cnn {
         Cnn { layers: WEIGHTS.iter().enumerate().map(layer).collect() }
     }
 
-    fn trainable(mut self) -> Cnn {
+    /// The same weights in this type, to be trained.
+    fn trainable(mut self, dtype: DType) -> Cnn {
         for (weight, bias) in &mut self.layers {
-            (*weight, *bias) = (weight.requires_grad(), bias.requires_grad());
+            (*weight, *bias) = (weight.to_dtype(dtype).requires_grad(), bias.to_dtype(dtype).requires_grad());
         }
         self
     }
@@ -59,7 +62,7 @@ struct Training {
 }
 
 impl Training {
-    fn train(&mut self) -> f32 {
+    fn train(&mut self) -> f64 {
         let loss = self.net.forward(&self.x).cross_entropy(&self.y, &CrossEntropy::default());
         loss.backward();
         let mut parameters: Vec<&mut Tensor> = Vec::new();
@@ -67,7 +70,7 @@ impl Training {
             parameters.extend([weight, bias]);
         }
         self.adam.step(&mut parameters).expect("the parameters stay the same");
-        loss.item()
+        value(&loss)
     }
 }
 
@@ -77,11 +80,10 @@ impl Workload for Training {
     }
 
     fn quality(&mut self) -> f64 {
-        let losses: Vec<f32> = (0..self.quality_steps).map(|_| self.train()).collect();
-        losses.last().copied().map_or(f64::NAN, f64::from)
+        (0..self.quality_steps).map(|_| self.train()).last().unwrap_or(f64::NAN)
     }
 
-    fn train_on(&mut self, x: Tensor, y: Tensor) -> Option<f32> {
+    fn train_on(&mut self, x: Tensor, y: Tensor) -> Option<f64> {
         (self.x, self.y) = (x, y);
         Some(self.train())
     }
@@ -109,9 +111,10 @@ pub fn make(parameters: &Value) -> Result<Box<dyn Workload>, String> {
     if parameters["task"] == "forward" {
         return Ok(Box::new(Prediction { net: Cnn::new(), x }));
     }
+    let dtype = if parameters["dtype"] == "f64" { DType::F64 } else { DType::F32 };
     Ok(Box::new(Training {
-        net: Cnn::new().trainable(),
-        x,
+        net: Cnn::new().trainable(dtype),
+        x: x.to_dtype(dtype),
         y: Tensor::from(data::labels(2, batch, 10)),
         adam: Adam::default(),
         quality_steps: number(parameters, "quality_steps")?,

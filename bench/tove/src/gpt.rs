@@ -61,9 +61,9 @@ impl Workload for Training {
         losses.last().copied().map_or(f64::NAN, f64::from)
     }
 
-    fn train_on(&mut self, x: Tensor, y: Tensor) -> Option<f32> {
+    fn train_on(&mut self, x: Tensor, y: Tensor) -> Option<f64> {
         (self.x, self.y) = (x, y);
-        self.train().ok()
+        self.train().ok().map(f64::from)
     }
 }
 

@@ -19,6 +19,7 @@ mod nets;
 mod products;
 mod protocol;
 mod selftest;
+mod tables;
 mod timing;
 mod vit;
 mod w13;

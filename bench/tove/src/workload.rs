@@ -1,7 +1,7 @@
 //! What a workload is, and the list of them.
 
 use serde_json::Value;
-use tove::prelude::Tensor;
+use tove::prelude::{DType, Tensor};
 
 /// One case of one workload, ready to run.
 pub trait Workload {
@@ -12,7 +12,7 @@ pub trait Workload {
     fn quality(&mut self) -> f64;
 
     /// One training step on another batch: its loss; nothing if the workload has no curve.
-    fn train_on(&mut self, _x: Tensor, _y: Tensor) -> Option<f32> {
+    fn train_on(&mut self, _x: Tensor, _y: Tensor) -> Option<f64> {
         None
     }
 }
@@ -36,12 +36,19 @@ pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, S
         "W20" | "W21" | "W22" => crate::learn_linear::make(parameters).map(Some),
         "W23" => crate::learn_logistic::make_fit(parameters).map(Some),
         "W32" => crate::learn_logistic::make_prediction(parameters).map(Some),
+        "W33" => crate::tables::make_pipeline(parameters).map(Some),
+        "W34" => crate::tables::make_start(parameters).map(Some),
         "W24" => crate::learn_margins::make_linear(parameters).map(Some),
         "W25" => crate::learn_margins::make_rbf(parameters).map(Some),
         "conv2d" => crate::convolution::make(parameters).map(Some),
         "attention" => crate::attention::make(parameters).map(Some),
         _ => Ok(None),
     }
+}
+
+/// The value of a loss, whatever its type.
+pub fn value(loss: &Tensor) -> f64 {
+    if loss.dtype() == DType::F64 { loss.item::<f64>() } else { f64::from(loss.item::<f32>()) }
 }
 
 /// A whole number among a case's parameters.

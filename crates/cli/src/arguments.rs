@@ -70,8 +70,14 @@ pub struct Reading {
     #[arg(long, value_name = "CHAR", help_heading = "Reading")]
     pub delimiter: Option<char>,
     /// What a column holds: float, integer, boolean, categorical, text, date; inferred otherwise
-    #[arg(long = "type", value_name = "COLUMN=KIND", value_parser = pair, help_heading = "Reading")]
+    #[arg(long = "type", alias = "as", value_name = "COLUMN=KIND", value_parser = pair, help_heading = "Reading")]
     pub types: Vec<(String, String)>,
+    /// Values that do not fit a column's given kind become missing, and are counted, instead of being errors
+    #[arg(long, help_heading = "Reading")]
+    pub coerce: bool,
+    /// utf-8 or latin-1; found by looking otherwise
+    #[arg(long, value_name = "NAME", help_heading = "Reading")]
+    pub charset: Option<String>,
     /// The file has no header; columns are called column_1, column_2 ...
     #[arg(long, help_heading = "Reading")]
     pub no_header: bool,
@@ -89,7 +95,14 @@ Examples:
   tove fit data/german-credit.csv --target credit_risk
   tove fit data/diabetes.csv --target progression --model Ridge --set alpha=0.5
   tove fit data/iris.csv --target species --model SVC --cv 10 -o iris.tove --report iris.html
-  cat data/wine.csv | tove fit - --target cultivar --model auto --budget 20")]
+  cat data/wine.csv | tove fit - --target cultivar --model auto --budget 20
+  tove fit train.csv --target income --test test.csv --class-weight balanced --encode city=target
+  tove fit huge.csv --target price --model Ridge --stream
+
+Columns become numbers by what the training rows show, in every fold anew: numbers are scaled and gaps filled by the
+mean, categories become one number each (those with more than 100 are hashed), dates year, month, weekday and time, texts
+hashed words. --encode COLUMN=target gives a category its mean target, (sum + 10 mean) / (count + 10), which a
+training row gets from the other folds' rows only, so that it never sees its own target.")]
 pub struct Fit {
     /// The table: CSV (also packed with gzip), Parquet, or - for standard input
     pub file: PathBuf,
@@ -108,6 +121,9 @@ pub struct Fit {
     /// Share of the rows set aside to judge the model
     #[arg(long, default_value_t = 0.25, value_name = "SHARE")]
     pub test_size: f64,
+    /// Another table with the target to judge the model on; no rows are set aside then
+    #[arg(long, value_name = "FILE", conflicts_with = "test_size")]
+    pub test: Option<PathBuf>,
     /// regression or classification, when the target's values propose the wrong one
     #[arg(long, value_name = "KIND")]
     pub task: Option<String>,
@@ -120,6 +136,18 @@ pub struct Fit {
     /// A column that names the rows; it goes through to the predictions
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub id: Vec<String>,
+    /// How much the classes count at fitting: balanced for all alike, or CLASS=WEIGHT,CLASS=WEIGHT
+    #[arg(long, value_name = "HOW")]
+    pub class_weight: Option<String>,
+    /// How a column becomes numbers: onehot, target (its mean target), ordinal, hash; tfidf or hash for texts
+    #[arg(long, value_name = "COLUMN=HOW", value_parser = pair)]
+    pub encode: Vec<(String, String)>,
+    /// How texts become numbers: hash, tfidf or drop
+    #[arg(long, value_name = "HOW")]
+    pub text: Option<String>,
+    /// Read the CSV file in pieces, several times, in memory that does not grow with it; for models that can
+    #[arg(long)]
+    pub stream: bool,
     /// Seconds for the comparison of models; those that would begin later are left out
     #[arg(long, default_value_t = 60.0, value_name = "SECONDS")]
     pub budget: f64,
@@ -244,7 +272,7 @@ pub struct Inspect {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  tove runs\n  tove runs show 3\n  tove runs compare 1 3")]
+#[command(after_help = "Examples:\n  tove runs\n  tove runs show 3\n  tove runs compare 1 3 --report both.html")]
 pub struct Runs {
     /// list, show or compare
     #[command(subcommand)]
@@ -258,17 +286,32 @@ pub struct Runs {
 pub enum RunsAction {
     /// All runs, the newest last
     List,
-    /// Everything known of one run
+    /// What is known of one run: settings, scores, curves
     Show {
         /// Its number
         number: u64,
+        #[command(flatten)]
+        page: Page,
     },
     /// Several runs side by side
     Compare {
         /// Their numbers
         #[arg(required = true, num_args = 2..)]
         numbers: Vec<u64>,
+        #[command(flatten)]
+        page: Page,
     },
+}
+
+/// Where the pictures of runs go.
+#[derive(Args)]
+pub struct Page {
+    /// Write the same as pictures into this HTML file
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub overwrite: bool,
 }
 
 #[derive(Args)]

@@ -1,22 +1,23 @@
 //! The HTML report of a fit.
 
-use tove::data::table::Table as Data;
+use tove::data::table::{Column, ReadReport, Table as Data};
 use tove::learn::{Model, Predict, Samples, Task};
 use tove::metrics::{ConfusionMatrix, precision_recall_curve, roc_curve};
 use tove::plot::{
-    BarChart, ConfusionChart, PrecisionRecallChart, ReliabilityChart, Report, ResidualChart, RocChart, ScoreChart,
-    Table,
+    BarChart, ConfusionChart, DecisionMap, LineChart, PrecisionRecallChart, ReliabilityChart, Report, ResidualChart,
+    RocChart, ScoreChart, Table,
 };
-use tove::tabular::Outcome;
+use tove::tabular::{Outcome, TabularModel};
 use tove::tensor::{DType, Tensor};
 
 use crate::arguments::Fit;
-use crate::commands::fit::{score_rows, tried_rows, verdict};
+use crate::commands::fit::{changes, curve, score_rows, streaming, tried_rows, verdict};
+use crate::commands::runs::learning_chart;
 use crate::failure::Failure;
 use crate::output::number;
 
 /// The report: scores, the comparison, pictures of the errors, what the model looks at, the columns.
-pub fn of_fit(fit: &Fit, data: &Data, outcome: &Outcome) -> Result<Report, Failure> {
+pub fn of_fit(fit: &Fit, data: Option<&Data>, read: &ReadReport, outcome: &Outcome) -> Result<Report, Failure> {
     let model = outcome.model.model();
     let first = outcome.test.first();
     let mut report = Report::new(format!("{} from {}", fit.target, fit.file.display())).subtitle(format!(
@@ -36,7 +37,7 @@ pub fn of_fit(fit: &Fit, data: &Data, outcome: &Outcome) -> Result<Report, Failu
         report = report.card_with_note("Baseline", number(named.score.value), "a constant prediction");
     }
     report = report
-        .card("Rows", format!("{} fitted, {} judged", outcome.train_rows.len(), outcome.test_rows.len()))
+        .card("Rows", format!("{} fitted, {} judged", outcome.fitted_rows, outcome.judged_rows))
         .card("Features", model.width().to_string());
     report = report.section("Scores").table(&table(&score_rows(outcome)));
     report = report.text(
@@ -51,10 +52,22 @@ pub fn of_fit(fit: &Fit, data: &Data, outcome: &Outcome) -> Result<Report, Failu
         Task::Regression => residuals(report, model, &outcome.test_samples)?,
         Task::Classification => classes(report, outcome)?,
     };
+    if let Some(map) = data.and_then(|data| regions(data, &outcome.model)) {
+        report = report.section("Decision regions").picture(&map)?;
+    }
     report = coefficients(report, outcome)?;
-    report = columns(report, data);
+    report = curves(report, outcome)?;
+    if let Some(data) = data {
+        report = columns(report, data);
+    }
     let settings = format!("{:#}", model.settings());
     report = report.section("How it was made").text(format!("Seed {}. {:.1} seconds.", fit.seed, outcome.seconds));
+    if let Some(streaming) = streaming(outcome) {
+        report = report.text(streaming);
+    }
+    for change in changes(read, outcome) {
+        report = report.text(format!("{change}."));
+    }
     report = report.details("Hyperparameters", |body| Ok(body.preformatted(&settings)))?;
     for warning in &model.summary().warnings {
         report = report.text(format!("Note: {warning}"));
@@ -172,6 +185,81 @@ fn coefficients(report: Report, outcome: &Outcome) -> Result<Report, Failure> {
         report = report.picture(&chart)?;
     }
     Ok(report)
+}
+
+/// How the fit went, and how scores grow with the number of rows.
+fn curves(report: Report, outcome: &Outcome) -> Result<Report, Failure> {
+    let losses = curve(outcome);
+    if losses.len() < 2 && outcome.learning.len() < 2 {
+        return Ok(report);
+    }
+    let mut report = report.section("Fitting");
+    if outcome.learning.len() > 1 {
+        let of =
+            |value: fn(&tove::tabular::LearningPoint) -> f64| outcome.learning.iter().map(value).collect::<Vec<f64>>();
+        let (rows, train, test) = (of(|point| point.rows as f64), of(|point| point.train), of(|point| point.test));
+        let chart = learning_chart(&rows, &train, &test, &outcome.scorer.to_string());
+        report = report.picture(&chart.title("Learning curve"))?;
+        report = report.text(
+            "The same model fitted on parts of the training rows. Curves far apart tell of overfitting, which more rows mend; \
+             curves that meet at a poor score tell of a model that is too simple.",
+        );
+    }
+    if losses.len() > 1 {
+        let steps: Vec<f64> = (0..losses.len()).map(|step| step as f64).collect();
+        let chart = LineChart::new().series("objective", &steps, &losses).x_label("iteration").y_label("objective");
+        report = report.picture(&chart.title("Objective over the iterations"))?;
+    }
+    Ok(report)
+}
+
+/// Points of a side of the grid.
+const GRID: usize = 61;
+/// Rows that are drawn.
+const DRAWN: usize = 600;
+
+/// The regions of a classifier that looks at exactly two columns of numbers, with some rows of the table.
+fn regions(data: &Data, model: &TabularModel) -> Option<DecisionMap> {
+    let names: Vec<&str> = model.encoder().columns().collect();
+    let &[first, second] = &names[..] else { return None };
+    let (a, b) = (data.column(first).ok()?, data.column(second).ok()?);
+    let numeric = a.kind().is_numeric() && b.kind().is_numeric() && model.encoder().feature_names().len() == 2;
+    if !numeric || model.classes().is_empty() {
+        return None;
+    }
+    let range = |column: &Column| {
+        let known = (0..column.len()).filter_map(|row| column.number(row));
+        let (low, high) = known.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+        (low < high).then(|| (low - 0.05 * (high - low), high + 0.05 * (high - low)))
+    };
+    let (x, y) = (range(a)?, range(b)?);
+    let place = |(low, high): (f64, f64), at: usize| low + (high - low) * at as f64 / (GRID - 1) as f64;
+    let axis = |range: (f64, f64)| (0..GRID).map(|at| place(range, at)).collect::<Vec<f64>>();
+    let (xs, ys) = (axis(x), axis(y));
+    let grid = Tensor::from(xs.iter().flat_map(|&x| ys.iter().flat_map(move |&y| [x, y])).collect::<Vec<f64>>());
+    // The encoder is asked directly: whole-number columns have no values between.
+    let numbers = grid.to_f64_vec();
+    let side = |offset: usize| Column::floats(numbers.iter().skip(offset).step_by(2).copied().collect());
+    let table = Data::new([(first, side(0)), (second, side(1))]).ok()?;
+    let rows = model.encoder().encode(&table).ok()?.x;
+    let classes = model.model().predict(&rows).ok()?.to_dtype(DType::I64).to_vec::<i64>();
+    let classes: Vec<usize> = classes.iter().map(|&class| class as usize).collect();
+    let mut map = DecisionMap::new(&xs, &ys, &classes).class_names(model.classes()).x_label(first).y_label(second);
+    if let Ok(probabilities) = model.model().predict_proba(&rows) {
+        let m = model.model().classes().len().max(1);
+        let sure =
+            probabilities.to_f64_vec().chunks(m).map(|row| row.iter().copied().fold(0.0, f64::max)).collect::<Vec<_>>();
+        map = map.confidence(&sure);
+    }
+    let (kept, _) = data.drop_missing(&[model.target(), first, second]).ok()?;
+    let kept = kept.filter(|row| row % (data.n_rows().div_ceil(DRAWN)) == 0);
+    let known = |name: &str| -> Option<Vec<f64>> {
+        let column = kept.column(name).ok()?;
+        (0..column.len()).map(|row| column.number(row)).collect()
+    };
+    let truth = model.labels().encode(kept.column(model.target()).ok()?).ok()?.to_vec::<i64>();
+    let truth: Vec<usize> = truth.iter().map(|&class| class as usize).collect();
+    Some(map.points(&known(first)?, &known(second)?, &truth))
 }
 
 fn columns(report: Report, data: &Data) -> Report {

@@ -1,14 +1,13 @@
 //! Tables in and out of files.
 
-use std::io::Read;
+use std::io::{BufRead, Read};
 use std::path::Path;
 
 use tove::data::DataError;
-use tove::data::table::csv::Ragged;
+use tove::data::table::csv::{Charset, Ragged};
 use tove::data::table::parquet::{read_parquet, read_parquet_bytes};
 use tove::data::table::{CsvOptions, Kind, ReadReport, Table};
 use tove::tabular::TabularModel;
-use tove::tensor::io::WriteOptions;
 
 use crate::arguments::Reading;
 use crate::failure::Failure;
@@ -26,26 +25,46 @@ pub fn model(path: &Path) -> Result<TabularModel, Failure> {
 }
 
 /// A failure of the work on a table, with the name of its file.
-pub fn failed(path: &Path, table: &Table, error: impl std::fmt::Display) -> Failure {
-    Failure::work(format!("{}: {error}{}", path.display(), hint(table)))
+pub fn failed(path: &Path, names: &[String], error: impl std::fmt::Display) -> Failure {
+    Failure::work(format!("{}: {error}{}", path.display(), hint(names)))
 }
 
 /// Advice for a table that was probably cut at the wrong character.
-pub fn hint(table: &Table) -> &'static str {
-    let joined = table.n_columns() == 1 && table.names()[0].contains([',', ';', '\t', '|']);
+pub fn hint(names: &[String]) -> &'static str {
+    let joined = matches!(names, [one] if one.contains([',', ';', '\t', '|']));
     if joined { "; all fields are in one column: look at --delimiter" } else { "" }
 }
 
 /// Reads a table and tells what was changed on the way.
 pub fn read(path: &Path, reading: &Reading, output: &Output) -> Result<Table, Failure> {
-    let (table, report) = load(path, reading)?;
+    let (table, report) = read_with_report(path, reading)?;
     for note in report.notes() {
         output.remark(format!("{}: {note}", path.display()));
     }
-    if table.n_rows() == 0 {
-        return Err(Failure::work(format!("{}: the table has no rows; give one with data", path.display())));
-    }
     Ok(table)
+}
+
+/// Reads a table, with what was changed on the way.
+pub fn read_with_report(path: &Path, reading: &Reading) -> Result<(Table, ReadReport), Failure> {
+    let (table, report) = load(path, reading)?;
+    if table.n_rows() == 0 {
+        return Err(no_rows(path));
+    }
+    Ok((table, report))
+}
+
+#[cold]
+pub fn no_rows(path: &Path) -> Failure {
+    Failure::work(format!("{}: the table has no rows; give one with data", path.display()))
+}
+
+/// Whether a file, or what waits on the standard input, is Parquet. Nothing is taken from the standard input.
+pub fn is_parquet(path: &Path) -> bool {
+    if path == Path::new("-") {
+        return std::io::stdin().lock().fill_buf().is_ok_and(|start| start.starts_with(PARQUET));
+    }
+    let mut start = [0; 4];
+    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == PARQUET
 }
 
 fn load(path: &Path, reading: &Reading) -> Result<(Table, ReadReport), Failure> {
@@ -58,18 +77,16 @@ fn load(path: &Path, reading: &Reading) -> Result<(Table, ReadReport), Failure> 
     if path.is_dir() {
         return Err(Failure::work(format!("{} is a folder; give a CSV or Parquet file", path.display())));
     }
-    let mut start = [0; 4];
-    let parquet =
-        std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == PARQUET;
     // A column that only the command line knows is a mistake of the call.
     let wrong = |error| match error {
         DataError::NoColumn { .. } => Failure::usage(format!("--type: {error}")),
         other => Failure::from(other),
     };
-    if parquet { Ok(read_parquet(path)?) } else { options.read(path).map_err(wrong) }
+    if is_parquet(path) { Ok(read_parquet(path)?) } else { options.read(path).map_err(wrong) }
 }
 
-fn options(reading: &Reading) -> Result<CsvOptions, Failure> {
+/// How the command line says that CSV is to be read.
+pub fn options(reading: &Reading) -> Result<CsvOptions, Failure> {
     let mut options = CsvOptions::new();
     if let Some(delimiter) = reading.delimiter {
         let byte = u8::try_from(delimiter).ok().filter(u8::is_ascii);
@@ -80,25 +97,15 @@ fn options(reading: &Reading) -> Result<CsvOptions, Failure> {
         let kind: Kind = kind.parse().map_err(|error| Failure::usage(format!("--type {column}: {error}")))?;
         options = options.kind(column.as_str(), kind);
     }
+    if let Some(name) = &reading.charset {
+        options = options.charset(match name.to_ascii_lowercase().as_str() {
+            "utf-8" | "utf8" => Charset::Utf8,
+            "latin-1" | "latin1" | "iso-8859-1" => Charset::Latin1,
+            _ => return Err(Failure::usage(format!("--charset {name}: there are utf-8 and latin-1"))),
+        });
+    }
     if reading.drop_ragged {
         options = options.ragged(Ragged::Drop);
     }
-    Ok(options.header(!reading.no_header).decimal_comma(reading.decimal_comma))
-}
-
-/// Writes a table as CSV or Parquet, by the ending of the name; CSV to standard output without a name.
-pub fn write(table: &Table, path: Option<&Path>, overwrite: bool) -> Result<(), Failure> {
-    let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-        let mut out = std::io::stdout().lock();
-        return match table.write_csv_to(&mut out) {
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            written => Ok(written?),
-        };
-    };
-    let options = WriteOptions { overwrite, ..WriteOptions::default() };
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("parquet" | "pq") => table.write_parquet(path, options)?,
-        _ => table.write_csv(path, options)?,
-    }
-    Ok(())
+    Ok(options.header(!reading.no_header).decimal_comma(reading.decimal_comma).coerce(reading.coerce))
 }

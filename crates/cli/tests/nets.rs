@@ -138,7 +138,13 @@ fn h32_frozen_layers_serve_for_other_classes() {
         wins.push(number(&result["features"]["value"]) - number(&result["raw_pixels"]["value"]));
         assert!(number(&result["trained_on"]["value"]) > number(&result["raw_pixels"]["value"]), "{result}");
     }
+    // Each seed draws other labelled images; five wins of five come about by chance once in 32 times.
     assert!(wins.iter().all(|&win| win > 0.0), "{wins:?}");
+    let mean = wins.iter().sum::<f64>() / 5.0;
+    let error = (wins.iter().map(|win| (win - mean).powi(2)).sum::<f64>() / 4.0 / 5.0).sqrt();
+    println!("features beat pixels by {mean:.3} ± {error:.3}: {wins:?}");
+    // 2.13 standard errors is the one-sided 5% point of Student's t with four degrees of freedom.
+    assert!(mean > 2.13 * error, "{wins:?}");
 
     // Frozen layers are the same bits in the new file; the last layer is another one.
     let load = |name: &str| Container::load(place.path(name)).unwrap();
@@ -184,7 +190,7 @@ fn pictures_come_from_folders_and_idx_files() {
         write_idx(path("labels-idx1-ubyte"), &labels, WriteOptions::default()).unwrap();
     }
     let fitted = place.run(&["images", "fit", "idx", "--json", "-q"]).ok().json();
-    assert_eq!((number(&fitted["train_rows"]), number(&fitted["test_rows"])), (600.0, 200.0));
+    assert_eq!(["train_rows", "validation_rows", "test_rows"].map(|rows| number(&fitted[rows])), [540.0, 60.0, 200.0]);
     assert!(number(&fitted["test"]["accuracy"]["value"]) > 0.85, "{fitted}");
     let vit =
         place.run(&["images", "fit", "idx", "--model", "vit", "--epochs", "8", "--batch", "16", "--json", "-q"]).ok();
@@ -202,13 +208,12 @@ fn wrong_images_are_explained() {
     place.run(&["images", "fit", "set"]).fails(1, &["set/2", ".png"]);
     place.write("set/2/broken.png", "this is no picture");
     place.run(&["images", "fit", "set"]).fails(1, &["broken.png"]);
-    write_png(&place.path("set/2/broken.png"), 4, 6, &[7; 24]);
-    place.run(&["images", "fit", "set"]).fails(1, &["6 × 4", "8 × 8", "one size"]);
     assert!(!place.path("tove-runs").exists(), "failed before a run began");
 
     place.run(&["images", "fit", "set", "--classes", "0,1", "--epochs", "1", "-o", "m.tove", "-q"]).ok();
-    let wrong_size = place.run(&["images", "predict", "m.tove", "set/2/broken.png"]);
-    wrong_size.fails(1, &["broken.png", "6 × 4", "8 × 8"]);
+    place.run(&["images", "predict", "m.tove", "set/2/broken.png"]).fails(1, &["broken.png"]);
+    write_png(&place.path("set/2/broken.png"), 4, 6, &[7; 24]);
+    place.run(&["images", "predict", "m.tove", "set/2/broken.png"]).ok();
     place.run(&["images", "predict", "m.tove", "none.png"]).fails(1, &["none.png"]);
     place.run(&["images", "transfer", "m.tove", "set", "--classes", "0,1", "--labels", "9"]).fails(1, &["--labels 9"]);
     place.run(&["images", "fit", "digits", "--classes", "0,11"]).fails(2, &["11"]);
@@ -267,7 +272,7 @@ fn a_repeated_sentence_is_learnt_and_written_on() {
 
     // Byte pairs take any prompt.
     let pairs = fit(&["--tokens", "bpe", "--vocabulary", "300", "-o", "pairs.tove"]);
-    assert!(pairs.out.contains("Validation loss") && pairs.out.contains("per character"), "{}", pairs.out);
+    assert!(pairs.out.contains("Test loss") && pairs.out.contains("per character"), "{}", pairs.out);
     let written = write(&["pairs.tove", "--prompt", "the quick", "--length", "20", "--temperature", "0"]).ok().out;
     assert!(written.contains("brown fox jumps over"), "{written}");
     write(&["pairs.tove", "--prompt", "Žluťoučký", "--length", "3"]).ok();

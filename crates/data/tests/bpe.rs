@@ -29,6 +29,13 @@ fn files_and_refusals() {
     let loaded = Bpe::load(&path).unwrap();
     assert_eq!(loaded.encode(TEXT).unwrap().to_vec::<i64>(), bpe.encode(TEXT).unwrap().to_vec::<i64>());
     assert_eq!(loaded.decode(&loaded.encode(TEXT).unwrap()).unwrap(), TEXT);
+    // The same as text, which is what the file holds.
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), bpe.to_json().unwrap());
+    let from_text = Bpe::from_json(&bpe.to_json().unwrap()).unwrap();
+    assert_eq!(from_text.encode(TEXT).unwrap().to_vec::<i64>(), bpe.encode(TEXT).unwrap().to_vec::<i64>());
+    for wrong in ["", "{}", "{\"model\": 3}", "low lower"] {
+        assert!(matches!(Bpe::from_json(wrong), Err(DataError::Tokenizer { .. })), "{wrong}");
+    }
     std::fs::write(&path, "{\"model\": 3}").unwrap();
     assert!(matches!(Bpe::load(&path), Err(DataError::Tokenizer { .. })));
     std::fs::remove_file(&path).unwrap();

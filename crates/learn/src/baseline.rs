@@ -15,9 +15,10 @@
 //! ```
 
 use tove_optim::settings::{Choice, Hyperparameters};
-use tove_tensor::{DType, Tensor, TryOps};
+use tove_tensor::{Tensor, TryOps};
 
-use crate::{Abilities, Fit, Labels, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+use crate::logistic::linear::first_largest;
+use crate::{Abilities, About, Fit, Labels, Model, Record, Restore, Result, Rows, Samples, Task};
 
 /// Which constant a baseline of regression answers with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -41,11 +42,8 @@ pub struct DummyRegressor {
 /// A fitted [`DummyRegressor`].
 #[derive(Clone, Debug)]
 pub struct FittedDummyRegressor {
-    settings: DummyRegressor,
+    about: About,
     constant: f64,
-    width: usize,
-    dtype: DType,
-    summary: Summary,
 }
 
 impl FittedDummyRegressor {
@@ -71,8 +69,7 @@ impl Fit for DummyRegressor {
             }
             Centre::Median => weighted_median(&y, &weights),
         };
-        let (width, dtype) = (samples.width(), samples.x().dtype());
-        Ok(FittedDummyRegressor { settings: self.clone(), constant, width, dtype, summary: Summary::exact() })
+        Ok(FittedDummyRegressor { about: About::of(self, samples), constant })
     }
 }
 
@@ -96,39 +93,17 @@ pub(crate) fn weighted_median(values: &[f64], weights: &[f64]) -> f64 {
 }
 
 impl Model for FittedDummyRegressor {
-    fn name(&self) -> &'static str {
-        DummyRegressor::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Regression
-    }
-
-    fn width(&self) -> usize {
-        self.width
-    }
-
-    fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        Ok(Tensor::try_full([x.len()], self.constant, self.dtype)?)
+        Ok(Tensor::try_full([x.len()], self.constant, self.dtype())?)
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
-        record.put("width", self.width);
-        record.put("single", self.dtype == DType::F32);
+        let mut record = self.about.record();
+        self.about.write_shape(&mut record);
         record.put_real("constant", self.constant);
         record
     }
@@ -136,16 +111,9 @@ impl Model for FittedDummyRegressor {
 
 impl Restore for FittedDummyRegressor {
     fn restore(record: &Record) -> Result<FittedDummyRegressor> {
-        record.expect(DummyRegressor::NAME, 1)?;
-        let mut settings = DummyRegressor::default();
-        settings.load_json(record.get("settings")?)?;
-        Ok(FittedDummyRegressor {
-            settings,
-            constant: record.real("constant")?,
-            width: record.count("width")?,
-            dtype: if record.switch("single")? { DType::F32 } else { DType::F64 },
-            summary: Summary::exact(),
-        })
+        let settings: DummyRegressor = record.settings(DummyRegressor::NAME, 1)?;
+        let about = About::read(&settings, record, record.count("width")?, record.precision()?)?;
+        Ok(FittedDummyRegressor { about, constant: record.real("constant")? })
     }
 }
 
@@ -171,11 +139,8 @@ pub struct DummyClassifier {
 /// A fitted [`DummyClassifier`].
 #[derive(Clone, Debug)]
 pub struct FittedDummyClassifier {
-    settings: DummyClassifier,
-    classes: Vec<i64>,
+    about: About,
     shares: Tensor, // (m)
-    width: usize,
-    summary: Summary,
 }
 
 impl Fit for DummyClassifier {
@@ -195,64 +160,31 @@ impl Fit for DummyClassifier {
         let total: f64 = weights.iter().sum();
         shares.iter_mut().for_each(|share| *share /= total);
         if self.strategy == Constant::MostFrequent {
-            let best = largest(&shares);
+            let best = first_largest(&shares);
             shares.iter_mut().enumerate().for_each(|(code, share)| *share = f64::from(code == best));
         }
         let shares = Tensor::from_slice(&shares).to_dtype(samples.x().dtype());
-        let classes = labels.classes().to_vec();
-        let settings = self.clone();
-        Ok(FittedDummyClassifier { settings, classes, shares, width: samples.width(), summary: Summary::exact() })
+        Ok(FittedDummyClassifier { about: About::of(self, samples).classes(labels.classes()), shares })
     }
-}
-
-/// The place of the largest number; the first of equal ones.
-fn largest(values: &[f64]) -> usize {
-    (1..values.len()).fold(0, |best, place| if values[place] > values[best] { place } else { best })
 }
 
 impl Model for FittedDummyClassifier {
-    fn name(&self) -> &'static str {
-        DummyClassifier::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Classification
-    }
-
-    fn width(&self) -> usize {
-        self.width
-    }
-
-    fn dtype(&self) -> DType {
-        self.shares.dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
-    }
-
-    fn classes(&self) -> &[i64] {
-        &self.classes
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        let best = largest(&self.shares.to_f64_vec());
-        Ok(Labels::decode(&self.classes, std::iter::repeat_n(best, x.len())))
+        let best = first_largest(&self.shares.to_f64_vec());
+        Ok(Labels::decode(self.classes(), std::iter::repeat_n(best, x.len())))
     }
 
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
-        Ok(self.shares.try_broadcast_to([x.len(), self.classes.len()])?.try_contiguous()?)
+        Ok(self.shares.try_broadcast_to([x.len(), self.classes().len()])?.try_contiguous()?)
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
-        record.put("width", self.width);
-        record.put_tensor("classes", &Tensor::from_slice(&self.classes));
+        let mut record = self.about.record();
+        self.about.write_shape(&mut record);
         record.put_tensor("shares", &self.shares);
         record
     }
@@ -260,20 +192,12 @@ impl Model for FittedDummyClassifier {
 
 impl Restore for FittedDummyClassifier {
     fn restore(record: &Record) -> Result<FittedDummyClassifier> {
-        record.expect(DummyClassifier::NAME, 1)?;
-        let mut settings = DummyClassifier::default();
-        settings.load_json(record.get("settings")?)?;
-        let classes = record.integers("classes")?;
-        let shares = record.shaped("shares", &[classes.len()])?.clone();
-        if classes.is_empty() {
-            return Err(record.wrong("classes", "a list of classes"));
+        let settings: DummyClassifier = record.settings(DummyClassifier::NAME, 1)?;
+        let shares = record.tensor("shares")?.clone();
+        let about = About::read(&settings, record, record.count("width")?, shares.dtype())?;
+        if shares.dims() != [about.classes.len()] || !shares.dtype().is_float() {
+            return Err(record.wrong("shares", "a number per class"));
         }
-        Ok(FittedDummyClassifier {
-            settings,
-            classes,
-            shares,
-            width: record.count("width")?,
-            summary: Summary::exact(),
-        })
+        Ok(FittedDummyClassifier { about, shares })
     }
 }

@@ -7,7 +7,7 @@
 use tove_optim::settings::{Hyperparameter, Hyperparameters, Value};
 use tove_tensor::Tensor;
 
-use crate::{LearnError, Model, Restore, Result, Rows, Samples, Task};
+use crate::{AnyLearner, LearnError, Model, Restore, Result, Rows, Samples, Task};
 
 /// What an estimator can take and give, beyond dense features and one output.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,6 +52,12 @@ pub trait Fit: Hyperparameters + Default + Clone + Send + Sync + 'static {
     /// Fits to samples that were checked, with hyperparameters that were validated. Users call [`Fit::fit`].
     fn fit_samples(&self, samples: &Samples) -> Result<Self::Fitted>;
 
+    /// A learner for data that come in pieces, where the estimator can learn so; classes as for
+    /// [`PartialFit::learner`](crate::PartialFit::learner).
+    fn pieces(&self, _classes: &[i64]) -> Option<Result<Box<dyn AnyLearner>>> {
+        None
+    }
+
     /// Fits to features (n, d) and targets (n).
     fn fit(&self, x: impl Into<Rows>, y: &Tensor) -> Result<Self::Fitted> {
         self.fit_checked(&Samples::new(x, y)?)
@@ -82,16 +88,8 @@ pub trait Fit: Hyperparameters + Default + Clone + Send + Sync + 'static {
     }
 }
 
-/// An estimator of any kind; every [`Fit`] is one.
-pub trait Estimator: Send + Sync {
-    /// Name in messages and files.
-    fn name(&self) -> &'static str;
-    /// What the fitted model predicts.
-    fn task(&self) -> Task;
-    /// What can be taken and given.
-    fn abilities(&self) -> Abilities;
-    /// Fits to samples, after checking what can be checked.
-    fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>>;
+/// Hyperparameters behind an object: of one estimator or transformer, or of all parts of a composed one under dotted names.
+pub trait Tunable {
     /// Sets a hyperparameter from text.
     fn set_any(&mut self, name: &str, text: &str) -> Result<()>;
     /// Names and present values of the hyperparameters.
@@ -100,6 +98,71 @@ pub trait Estimator: Send + Sync {
     fn describe_any(&self) -> Vec<(String, Hyperparameter)>;
     /// Whether the hyperparameters can be used.
     fn validate_any(&self) -> Result<()>;
+}
+
+impl<H: Hyperparameters> Tunable for H {
+    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
+        Ok(self.set(name, text)?)
+    }
+
+    fn values_any(&self) -> Vec<(String, Value)> {
+        self.values().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
+        self.schema().hyperparameters.iter().map(|entry| (entry.name.to_owned(), entry.clone())).collect()
+    }
+
+    fn validate_any(&self) -> Result<()> {
+        Ok(self.validate()?)
+    }
+}
+
+/// `Tunable` for a box, by what is inside.
+macro_rules! tunable_box {
+    ($inner:ty) => {
+        impl $crate::Tunable for Box<$inner> {
+            fn set_any(&mut self, name: &str, text: &str) -> $crate::Result<()> {
+                (**self).set_any(name, text)
+            }
+
+            fn values_any(&self) -> Vec<(String, tove_optim::settings::Value)> {
+                (**self).values_any()
+            }
+
+            fn describe_any(&self) -> Vec<(String, tove_optim::settings::Hyperparameter)> {
+                (**self).describe_any()
+            }
+
+            fn validate_any(&self) -> $crate::Result<()> {
+                (**self).validate_any()
+            }
+        }
+
+        impl Clone for Box<$inner> {
+            fn clone(&self) -> Box<$inner> {
+                (**self).duplicate()
+            }
+        }
+    };
+}
+pub(crate) use tunable_box;
+tunable_box!(dyn Estimator);
+
+/// An estimator of any kind; every [`Fit`] is one.
+pub trait Estimator: Tunable + Send + Sync {
+    /// Name in messages and files.
+    fn name(&self) -> &'static str;
+    /// What the fitted model predicts.
+    fn task(&self) -> Task;
+    /// What can be taken and given.
+    fn abilities(&self) -> Abilities;
+    /// Fits to samples, after checking what can be checked.
+    fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>>;
+    /// A learner for data that come in pieces, where the estimator can learn so.
+    fn pieces_any(&self, _classes: &[i64]) -> Option<Result<Box<dyn AnyLearner>>> {
+        None
+    }
     /// A copy.
     fn duplicate(&self) -> Box<dyn Estimator>;
 }
@@ -121,30 +184,12 @@ impl<E: Fit> Estimator for E {
         Ok(Box::new(self.fit_checked(samples)?))
     }
 
-    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
-        Ok(self.set(name, text)?)
-    }
-
-    fn values_any(&self) -> Vec<(String, Value)> {
-        self.values().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-    }
-
-    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
-        self.schema().hyperparameters.iter().map(|entry| (entry.name.to_owned(), entry.clone())).collect()
-    }
-
-    fn validate_any(&self) -> Result<()> {
-        Ok(self.validate()?)
+    fn pieces_any(&self, classes: &[i64]) -> Option<Result<Box<dyn AnyLearner>>> {
+        self.pieces(classes)
     }
 
     fn duplicate(&self) -> Box<dyn Estimator> {
         Box::new(self.clone())
-    }
-}
-
-impl Clone for Box<dyn Estimator> {
-    fn clone(&self) -> Box<dyn Estimator> {
-        (**self).duplicate()
     }
 }
 
@@ -165,20 +210,8 @@ impl Estimator for Box<dyn Estimator> {
         (**self).fit_any(samples)
     }
 
-    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
-        (**self).set_any(name, text)
-    }
-
-    fn values_any(&self) -> Vec<(String, Value)> {
-        (**self).values_any()
-    }
-
-    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
-        (**self).describe_any()
-    }
-
-    fn validate_any(&self) -> Result<()> {
-        (**self).validate_any()
+    fn pieces_any(&self, classes: &[i64]) -> Option<Result<Box<dyn AnyLearner>>> {
+        (**self).pieces_any(classes)
     }
 
     fn duplicate(&self) -> Box<dyn Estimator> {

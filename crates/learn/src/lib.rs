@@ -28,7 +28,9 @@
 //! | [`selection`] | splits, folds, scores, searches, curves, bounds |
 //! | [`svm`] | support vector machines |
 
+mod about;
 pub mod baseline;
+mod class_weight;
 pub mod contract;
 mod csr;
 pub mod diagnostics;
@@ -55,10 +57,12 @@ pub mod svm;
 mod transform;
 mod warning;
 
+pub use about::About;
 pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDummyClassifier, FittedDummyRegressor};
+pub use class_weight::ClassWeight;
 pub use csr::Csr;
 pub use error::{LearnError, Result};
-pub use estimator::{Abilities, Estimator, Fit};
+pub use estimator::{Abilities, Estimator, Fit, Tunable};
 pub use features::{
     Imputer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, PolynomialFeatures, RobustScaler, SelectKBest, StandardScaler,
 };
@@ -69,17 +73,19 @@ pub use linear::{
     RidgeCv,
 };
 pub use logistic::{
-    ClassWeight, FittedLogisticRegression, FittedOneVsRest, LogisticRegression, OneVsRest, Penalty, SoftmaxRegression,
-    Solver,
+    FittedLogisticRegression, FittedOneVsRest, LogisticRegression, OneVsRest, Penalty, SoftmaxRegression, Solver,
 };
 pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
-pub use partial::{Learner, PartialFit};
+pub use partial::{AnyLearner, Learner, PartialFit};
 pub use pipeline::{Chain, ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
 pub use real::Real;
 pub use record::Record;
 pub use rows::Rows;
 pub use samples::Samples;
 pub use sgd::{FittedPerceptron, FittedSgdClassifier, FittedSgdRegressor, Perceptron, SgdClassifier, SgdRegressor};
-pub use svm::{FittedLinearSvc, FittedLinearSvr, FittedSvc, FittedSvr, LinearSvc, LinearSvr, Svc, Svr};
+pub use svm::{
+    FittedLinearSvc, FittedLinearSvr, FittedNuSvc, FittedNuSvr, FittedSvc, FittedSvr, LinearSvc, LinearSvr, NuSvc,
+    NuSvr, Svc, Svr,
+};
 pub use transform::{Apply, FitTransform, RestoreTransform, Transform, Transformer};
-pub use warning::{on_warning, warn};
+pub use warning::{on_warning, quietly, warn};

@@ -6,7 +6,7 @@ use tove_metrics::{Score, accuracy, r2_score};
 use tove_tensor::io::WriteOptions;
 use tove_tensor::{DType, Tensor};
 
-use crate::{LearnError, Record, Result, Rows, registry};
+use crate::{About, LearnError, Record, Result, Rows, registry};
 
 /// What a model predicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Summary {
     pub objective: Option<f64>,
     /// What the user was warned of.
     pub warnings: Vec<String>,
+    /// The objective after each iteration, where the method follows it. Not kept in model files.
+    pub curve: Vec<f64>,
 }
 
 impl Summary {
@@ -42,7 +44,7 @@ impl Summary {
     /// An iteration that ended after so many steps with this residual; warns if it did not converge.
     pub fn iterative(who: &str, iterations: usize, converged: bool, residual: f64, objective: f64) -> Summary {
         let (residual, objective) = (Some(residual), Some(objective));
-        let mut summary = Summary { iterations, converged, residual, objective, warnings: Vec::new() };
+        let mut summary = Summary { iterations, converged, residual, objective, ..Summary::default() };
         if !converged {
             let size = summary.residual.unwrap_or(f64::NAN);
             summary.warn(format!(
@@ -81,31 +83,46 @@ impl Summary {
             residual: record.real("residual").ok(),
             objective: record.real("objective").ok(),
             warnings: texts.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect(),
+            curve: Vec::new(),
         })
     }
 }
 
 /// A fitted model of any kind. The methods here take rows that were checked; users call those of [`Predict`], which check.
 pub trait Model: Send + Sync + 'static {
+    /// What is known of it whatever its kind; the methods up to [`Model::classes`] answer from it.
+    fn about(&self) -> &About;
     /// The name of its estimator.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.about().name
+    }
     /// What it predicts.
-    fn task(&self) -> Task;
+    fn task(&self) -> Task {
+        self.about().task
+    }
     /// Number of features.
-    fn width(&self) -> usize;
+    fn width(&self) -> usize {
+        self.about().width
+    }
     /// Precision it computes in; rows are converted to it.
-    fn dtype(&self) -> DType;
+    fn dtype(&self) -> DType {
+        self.about().dtype
+    }
+    /// How the fit went.
+    fn summary(&self) -> &Summary {
+        &self.about().summary
+    }
+    /// The hyperparameters it was fitted with, as a JSON object.
+    fn settings(&self) -> serde_json::Value {
+        self.about().settings.clone()
+    }
+    /// The classes in ascending order; empty for a regression.
+    fn classes(&self) -> &[i64] {
+        &self.about().classes
+    }
     /// Whether NaN is understood as a missing value.
     fn takes_missing(&self) -> bool {
         false
-    }
-    /// How the fit went.
-    fn summary(&self) -> &Summary;
-    /// The hyperparameters it was fitted with, as a JSON object.
-    fn settings(&self) -> serde_json::Value;
-    /// The classes in ascending order; empty for a regression.
-    fn classes(&self) -> &[i64] {
-        &[]
     }
     /// Numbers (n) or (n, m) of a regression, labels (n) of a classifier.
     fn predict_rows(&self, x: &Rows) -> Result<Tensor>;

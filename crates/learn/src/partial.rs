@@ -12,7 +12,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use crate::{Fit, Result, Samples};
+use crate::{Fit, Model, Result, Samples};
 
 /// An estimator that can learn from one piece of the data after another.
 pub trait PartialFit: Fit {
@@ -34,4 +34,43 @@ pub trait Learner {
 
     /// The model as it stands.
     fn model(&self) -> Result<Self::Fitted>;
+
+    /// Mean loss with penalty over the last piece, where the method goes by it.
+    fn loss(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// A fit under way, of any kind; every [`Learner`] is one.
+pub trait AnyLearner: Send {
+    /// Goes through the samples of a piece once.
+    fn learn_any(&mut self, samples: &Samples) -> Result<()>;
+
+    /// The model as it stands.
+    fn model_any(&self) -> Result<Box<dyn Model>>;
+
+    /// Mean loss with penalty over the last piece, where the method goes by it.
+    fn loss_any(&self) -> Option<f64>;
+}
+
+impl<L: Learner<Fitted: Model> + Send> AnyLearner for L {
+    fn learn_any(&mut self, samples: &Samples) -> Result<()> {
+        self.learn(samples)
+    }
+
+    fn model_any(&self) -> Result<Box<dyn Model>> {
+        Ok(Box::new(self.model()?))
+    }
+
+    fn loss_any(&self) -> Option<f64> {
+        self.loss()
+    }
+}
+
+/// A learner of any kind, for [`Fit::pieces`].
+pub(crate) fn boxed<E: PartialFit<Learner: Send + 'static>>(
+    estimator: &E,
+    classes: &[i64],
+) -> Option<Result<Box<dyn AnyLearner>>> {
+    Some(estimator.learner(classes).map(|learner| Box::new(learner) as Box<dyn AnyLearner>))
 }

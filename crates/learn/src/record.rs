@@ -6,8 +6,9 @@
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use tove_tensor::Tensor;
+use tove_optim::settings::Hyperparameters;
 use tove_tensor::io::{Container, WriteOptions};
+use tove_tensor::{DType, Tensor};
 
 use crate::{LearnError, Result};
 
@@ -152,6 +153,19 @@ impl Record {
             return Err(LearnError::model(problem, "read it with a newer tove"));
         }
         Ok(())
+    }
+
+    /// The hyperparameters in a record of this kind, in a version that is understood.
+    pub fn settings<H: Hyperparameters + Default>(&self, kind: &str, newest: u32) -> Result<H> {
+        self.expect(kind, newest)?;
+        let mut settings = H::default();
+        settings.load_json(self.get("settings")?)?;
+        Ok(settings)
+    }
+
+    /// The precision that [`About::write_shape`](crate::About::write_shape) wrote.
+    pub fn precision(&self) -> Result<DType> {
+        Ok(if self.switch("single")? { DType::F32 } else { DType::F64 })
     }
 
     /// Writes a file; complete or not at all, and never over an existing one unless asked.

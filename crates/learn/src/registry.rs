@@ -84,6 +84,8 @@ pub fn estimators() -> &'static [Entry] {
         entry::<crate::KernelRidge>(),
         entry::<crate::Svc>(),
         entry::<crate::Svr>(),
+        entry::<crate::NuSvc>(),
+        entry::<crate::NuSvr>(),
         entry::<crate::LinearSvc>(),
         entry::<crate::LinearSvr>(),
     ];

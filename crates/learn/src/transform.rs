@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use tove_optim::settings::{Hyperparameter, Hyperparameters, Value};
+use tove_optim::settings::Hyperparameters;
 use tove_tensor::Tensor;
 
-use crate::{LearnError, Record, Result, Rows};
+use crate::{LearnError, Record, Result, Rows, Tunable};
 
 /// Hyperparameters of a change of features that is learnt from rows.
 pub trait FitTransform: Hyperparameters + Default + Clone + Send + Sync + 'static {
@@ -104,7 +104,7 @@ impl<T: Transform + ?Sized> Apply for T {
 }
 
 /// A transformer of any kind; every [`FitTransform`] is one.
-pub trait Transformer: Send + Sync {
+pub trait Transformer: Tunable + Send + Sync {
     /// Name in messages and files.
     fn name(&self) -> &'static str;
     /// Whether NaN is understood as a missing value.
@@ -113,14 +113,6 @@ pub trait Transformer: Send + Sync {
     fn fit_any(&self, x: &Rows, weights: Option<&Tensor>) -> Result<Box<dyn Transform>>;
     /// Learns from rows with their targets.
     fn fit_supervised_any(&self, x: &Rows, y: Option<&Tensor>, weights: Option<&Tensor>) -> Result<Box<dyn Transform>>;
-    /// Sets a hyperparameter from text.
-    fn set_any(&mut self, name: &str, text: &str) -> Result<()>;
-    /// Names and present values of the hyperparameters.
-    fn values_any(&self) -> Vec<(String, Value)>;
-    /// The hyperparameters with their ranges and documentation.
-    fn describe_any(&self) -> Vec<(String, Hyperparameter)>;
-    /// Whether the hyperparameters can be used.
-    fn validate_any(&self) -> Result<()>;
     /// A copy.
     fn duplicate(&self) -> Box<dyn Transformer>;
 }
@@ -142,32 +134,12 @@ impl<F: FitTransform> Transformer for F {
         Ok(Box::new(FitTransform::fit_supervised(self, x, y, weights)?))
     }
 
-    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
-        Ok(self.set(name, text)?)
-    }
-
-    fn values_any(&self) -> Vec<(String, Value)> {
-        self.values().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-    }
-
-    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
-        self.schema().hyperparameters.iter().map(|entry| (entry.name.to_owned(), entry.clone())).collect()
-    }
-
-    fn validate_any(&self) -> Result<()> {
-        Ok(self.validate()?)
-    }
-
     fn duplicate(&self) -> Box<dyn Transformer> {
         Box::new(self.clone())
     }
 }
 
-impl Clone for Box<dyn Transformer> {
-    fn clone(&self) -> Box<dyn Transformer> {
-        (**self).duplicate()
-    }
-}
+crate::estimator::tunable_box!(dyn Transformer);
 
 impl Transformer for Box<dyn Transformer> {
     fn name(&self) -> &'static str {
@@ -184,22 +156,6 @@ impl Transformer for Box<dyn Transformer> {
 
     fn fit_supervised_any(&self, x: &Rows, y: Option<&Tensor>, weights: Option<&Tensor>) -> Result<Box<dyn Transform>> {
         (**self).fit_supervised_any(x, y, weights)
-    }
-
-    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
-        (**self).set_any(name, text)
-    }
-
-    fn values_any(&self) -> Vec<(String, Value)> {
-        (**self).values_any()
-    }
-
-    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
-        (**self).describe_any()
-    }
-
-    fn validate_any(&self) -> Result<()> {
-        (**self).validate_any()
     }
 
     fn duplicate(&self) -> Box<dyn Transformer> {

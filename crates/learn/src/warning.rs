@@ -13,7 +13,12 @@
 //! assert_eq!(*heard.lock().unwrap(), ["Lasso: not converged"]);
 //! ```
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
+
+thread_local! {
+    static SILENCED: Cell<usize> = const { Cell::new(0) };
+}
 
 type Handler = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -26,9 +31,29 @@ pub fn on_warning(handler: impl Fn(&str) + Send + Sync + 'static) {
 
 /// Tells a warning to the handler.
 pub fn warn(text: &str) {
+    if SILENCED.get() > 0 {
+        return;
+    }
     let handler = HANDLER.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match handler {
         Some(handler) => handler(text),
         None => eprintln!("warning: {text}"),
     }
+}
+
+/// Runs something whose warnings are told to nobody: fits that are a means, not the result. They stay in the models' summaries.
+///
+/// ```
+/// assert_eq!(tove_learn::quietly(|| { tove_learn::warn("not converged"); 1 }), 1);
+/// ```
+pub fn quietly<R>(work: impl FnOnce() -> R) -> R {
+    struct Voice;
+    impl Drop for Voice {
+        fn drop(&mut self) {
+            SILENCED.set(SILENCED.get() - 1);
+        }
+    }
+    SILENCED.set(SILENCED.get() + 1);
+    let _voice = Voice;
+    work()
 }

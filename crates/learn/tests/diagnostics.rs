@@ -345,4 +345,20 @@ fn g13_noise_bias_and_variance_sum_to_the_error() {
     let best = (0..6).min_by(|&a, &b| parts[a].error.total_cmp(&parts[b].error)).unwrap();
     assert!((1..5).contains(&best));
     assert!(fresh_error(3, &cubic(100, 1), 2) < fresh_error(1, &cubic(100, 1), 2));
+    // Places drawn anew for each set: the sum holds as before, with what the places add counted as variance. Polynomials that
+    // can follow the curve (degree 3 on) vary more the more freedom they have; 100 places keep the edges covered.
+    let draw = |key: Key| {
+        let places: Vec<f64> =
+            key.fold(1).uniform([100], DType::F64).to_f64_vec().iter().map(|u| 2.0 * u - 1.0).collect();
+        let noise = key.fold(2).normal([100], DType::F64).to_f64_vec();
+        let y: Vec<f64> = places.iter().zip(&noise).map(|(x, e)| (2.5 * x).sin() + 0.3 * e).collect();
+        Samples::new(Tensor::from_vec(places, [100, 1]), &Tensor::from_slice(&y))
+    };
+    let experiment = Experiment { points: &table, truth: &truth, noise_variance: 0.09, draw: &draw, noise: &noise };
+    let parts = [1, 3, 5, 7].map(|d| bias_variance(&Polynomial::default().degree(d), &experiment, 2000, 5).unwrap());
+    for part in &parts {
+        assert!((part.sum() / part.error - 1.0).abs() < 0.02, "{part:?}");
+    }
+    assert!(parts[0].bias > parts[1].bias && parts[1].bias > parts[2].bias, "{parts:?}");
+    assert!(parts[1..].windows(2).all(|two| two[1].variance > two[0].variance), "{parts:?}");
 }

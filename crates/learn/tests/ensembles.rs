@@ -7,7 +7,7 @@ mod toys;
 use common::data;
 use tove_learn::ensemble::*;
 use tove_learn::selection::{KFold, Scorer, StratifiedKFold, cross_val_score};
-use tove_learn::{DummyClassifier, DummyRegressor, Estimator, Model, Predict, Samples, contract, restore};
+use tove_learn::{DummyClassifier, DummyRegressor, Estimator, Model, Predict, Samples, Tunable, contract, restore};
 use tove_tensor::{DType, Key, Tensor};
 use toys::{Nearest, Polynomial};
 

@@ -10,6 +10,7 @@ use tove_learn::logistic::formulas::{
 };
 use tove_learn::{Fit, Labels, LogisticRegression, Model, Penalty, Predict, SgdClassifier, SoftmaxRegression, Solver};
 use tove_optim::losses::{Loss, Softmax};
+use tove_plot::{DecisionMap, Picture};
 use tove_tensor::linalg::eigh;
 use tove_tensor::{DType, Key, Tensor, gradcheck, hessian, value_and_grad};
 
@@ -160,6 +161,21 @@ fn f17_a_grid_of_regions_and_weight_vectors_and_boundaries_of_equal_scores() {
     assert!((0..3).all(|class| classes.contains(&class)));
     for row in (0..41).rev().step_by(4) {
         println!("{}", (0..41).map(|c| ["o", "+", "x"][classes[row * 41 + c] as usize]).collect::<String>());
+    }
+    // The picture: regions, weight vectors, and boundaries whose points score equally for the fitted model itself.
+    let vectors: Vec<[f64; 2]> = w.chunks(2).map(|w| [w[0], w[1]]).collect();
+    let map = DecisionMap::linear(&vectors, &b, (-2.0, 2.0), (-2.0, 2.0)).unwrap();
+    let svg = map.to_svg().unwrap();
+    assert!(svg.starts_with("<svg") && ["w₀", "w₁", "w₂"].iter().all(|name| svg.contains(name)));
+    assert!(map.boundaries().len() >= 2); // setosa and virginica need not touch
+    for [from, to] in map.boundaries() {
+        for share in [0.0, 0.3, 0.5, 1.0] {
+            let at = |a: f64, b: f64| a + share * (b - a);
+            let point = Tensor::from([[at(from.0, to.0), at(from.1, to.1)]]);
+            let mut scores = model.decision_function(&point).unwrap().to_f64_vec();
+            scores.sort_by(|a, b| b.total_cmp(a));
+            assert!(scores[0] - scores[1] < 1e-9, "{scores:?}");
+        }
     }
     // The score is the projection on w, times its length, plus b.
     let length = (w[0] * w[0] + w[1] * w[1]).sqrt();

@@ -5,7 +5,9 @@ mod common;
 
 use common::{assert_close, data, fixture, numbers, standardised};
 use tove_learn::kernel::{is_psd, kernel_matrix, smallest_eigenvalue};
-use tove_learn::{Fit, FittedKernelRidge, KernelFunction, KernelKind, KernelRidge, Model, Predict, Restore, Samples};
+use tove_learn::{
+    Fit, FittedKernelRidge, KernelFunction, KernelKind, KernelRidge, Model, Predict, Restore, Ridge, Samples,
+};
 use tove_tensor::{DType, Key, Tensor, num_threads, set_num_threads};
 
 fn weights(n: usize) -> Tensor {
@@ -150,6 +152,9 @@ fn f28_kernels_and_kernel_ridge() {
     let primal = (x.t().matmul(&x) + Tensor::eye(10, DType::F64) * lambda).solve(&x.t().matmul(&y));
     assert_close(&w.to_f64_vec(), &primal.to_f64_vec(), 1e-8);
     assert_close(&model.predict(&x).unwrap().to_f64_vec(), &x.matmul(&primal).to_f64_vec(), 1e-8);
+    let ridge = Ridge::default().alpha(lambda).fit_intercept(false).fit(&x, &y).unwrap();
+    assert_close(&w.to_f64_vec(), &ridge.coef().to_f64_vec(), 1e-8);
+    assert_close(&model.predict(&x).unwrap().to_f64_vec(), &ridge.predict(&x).unwrap().to_f64_vec(), 1e-8);
     // scikit-learn to 1e-6, for each kernel.
     let all = fixture("margins.json");
     let cases = all["ridge"].as_array().unwrap();
@@ -174,6 +179,15 @@ fn f28_kernels_and_kernel_ridge() {
     }
     let small = kernel_matrix(&KernelFunction::Rbf { gamma: 0.1 }, &x, &x).unwrap();
     assert!(smallest_eigenvalue(&small).unwrap() >= -1e-10);
+    // The bound itself, not relative to the entries, for the other kernels: on rows of length 1 no entry exceeds 1, so that
+    // the rounding of eigenvalues, about n · 2e-16 · ‖K‖ ≤ 200 · 2e-16 · 200, stays below it.
+    let part = x.narrow(0, 0, 200).contiguous();
+    let unit = &part / (&part * &part).sum_axes(&[1], true).sqrt();
+    for function in [KernelFunction::Linear, KernelFunction::Poly { gamma: 0.5, coef0: 0.5, degree: 3 }] {
+        let k = kernel_matrix(&function, &unit, &unit).unwrap();
+        assert!(k.abs().max().item::<f64>() <= 1.0 + 1e-12);
+        assert!(smallest_eigenvalue(&k).unwrap() >= -1e-10, "{function:?}");
+    }
     // (1 + x·z)² = φ(x)·φ(z) with φ = (1, √2 xᵢ, xᵢ², √2 xᵢxⱼ).
     let explicit: Vec<Vec<f64>> = x.to_f64_vec().chunks(10).map(degree_two).collect();
     let phi = Tensor::from_vec(explicit.concat(), [442, explicit[0].len()]);

@@ -84,12 +84,25 @@ fn classification_is_that_of_scikit_learn_in_both_forms() {
             let reached = objective(case, &x, &y, &model.coef().to_f64_vec(), &model.intercept().to_f64_vec());
             let other = objective(case, &x, &y, coef, intercept);
             assert!(reached <= other * (1.0 + 1e-9), "{case}: {reached} above {other}");
-            // Where scikit-learn stops before the optimum, its coefficients are nothing to compare with.
+            // Where scikit-learn stops before the optimum, its coefficients are as far off as its objective says: this one is
+            // strongly convex, ½‖v − v*‖² ≤ F(v) − F(v*) for v = (w, b/s).
+            let own = both(model.coef(), model.intercept());
+            let scaling = svc.intercept_scaling.min(1.0);
+            let off: f64 = own.iter().zip(&theirs).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
+            let allowed = (2.0 * (other - reached).max(0.0)).sqrt() / scaling;
             if other > reached * (1.0 + 1e-9) {
                 stopped += 1;
+                println!(
+                    "{} {} {}: objective off by {:.1e}, coefficients by {off:.1e} of {allowed:.1e}",
+                    case["set"],
+                    case["loss"],
+                    p,
+                    other - reached
+                );
+                assert!(off <= svc.intercept_scaling.max(1.0) * allowed + 1e-5, "{case}: {off} {allowed}");
                 continue;
             }
-            assert_close(&both(model.coef(), model.intercept()), &theirs, 1e-5);
+            assert_close(&own, &theirs, 1e-5);
             let size = model.summary().objective.unwrap();
             assert!(model.summary().residual.unwrap() < 1e-6 * (1.0 + size), "{case}");
             let sparse = fit(Csr::from_dense(&x).unwrap().into());

@@ -93,7 +93,8 @@ fn classification_is_that_of_scikit_learn() {
         // At the default tolerance both sides stop within tol of the optimum, on different paths.
         let expected = numbers(&case["decision"]);
         if case["kernel"] == "sigmoid" {
-            // Not positive semi-definite: there are several optima, and the path decides. The labels hardly differ.
+            // Not positive semi-definite: there are several optima, and the path decides. The labels hardly differ. Where all
+            // paths lead to one optimum, it is compared in further_reference.rs.
             let labels = model.predict(&x).unwrap().to_f64_vec();
             let same = labels.iter().zip(numbers(&case["predict"])).filter(|(a, b)| **a == *b).count();
             assert!(same * 100 >= labels.len() * 97, "{what}: {same} of {} labels", labels.len());
@@ -103,7 +104,8 @@ fn classification_is_that_of_scikit_learn() {
         assert!(gap < if tight { 1e-6 } else { 2e-3 }, "{what}: decision values differ by {gap:e}");
         let ovr = fit(&svc.clone().decision_function_shape(DecisionShape::Ovr));
         let scores = ovr.decision_function(some(&x)).unwrap().to_f64_vec();
-        assert!(error(&scores, &numbers(&case["ovr"])) < 2e-3, "{what}: scores of classes");
+        let limit = if tight { 1e-6 } else { 2e-3 };
+        assert!(error(&scores, &numbers(&case["ovr"])) < limit, "{what}: scores of classes");
         assert!(model.summary().converged, "{what}");
         if tight {
             let theirs: Vec<i64> = numbers(&case["support"]).iter().map(|&place| place as i64).collect();

@@ -10,7 +10,7 @@ use tove_learn::features::{Drop, Fill, Unknown};
 use tove_learn::{
     Apply, Chain, ColumnTransformer, Csr, DummyClassifier, DummyRegressor, Estimator, FeatureUnion, FitTransform,
     Imputer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, Pipeline, Predict, Record, Remainder, RobustScaler, Rows,
-    Samples, SelectKBest, StandardScaler, Transformer, contract, registry, restore,
+    Samples, SelectKBest, StandardScaler, Transformer, Tunable, contract, registry, restore,
 };
 use tove_tensor::{DType, Tensor};
 

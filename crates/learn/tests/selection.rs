@@ -14,6 +14,7 @@ use tove_learn::diagnostics::{Sets, duplicates};
 use tove_learn::selection::*;
 use tove_learn::{
     DummyClassifier, DummyRegressor, Estimator, LearnError, Pipeline, Predict, Samples, SelectKBest, StandardScaler,
+    Tunable,
 };
 use tove_tensor::{DType, Key, Tensor};
 use toys::{Nearest, Polynomial, cubic};
@@ -289,6 +290,21 @@ struct Counting {
     left: Arc<std::sync::atomic::AtomicUsize>,
 }
 
+impl Tunable for Counting {
+    fn set_any(&mut self, name: &str, text: &str) -> tove_learn::Result<()> {
+        self.inner.set_any(name, text)
+    }
+    fn values_any(&self) -> Vec<(String, tove_optim::settings::Value)> {
+        self.inner.values_any()
+    }
+    fn describe_any(&self) -> Vec<(String, tove_optim::settings::Hyperparameter)> {
+        self.inner.describe_any()
+    }
+    fn validate_any(&self) -> tove_learn::Result<()> {
+        Ok(())
+    }
+}
+
 impl Estimator for Counting {
     fn name(&self) -> &'static str {
         "Counting"
@@ -305,18 +321,6 @@ impl Estimator for Counting {
             self.flag.store(true, SeqCst);
         }
         self.inner.fit_any(samples)
-    }
-    fn set_any(&mut self, name: &str, text: &str) -> tove_learn::Result<()> {
-        self.inner.set_any(name, text)
-    }
-    fn values_any(&self) -> Vec<(String, tove_optim::settings::Value)> {
-        self.inner.values_any()
-    }
-    fn describe_any(&self) -> Vec<(String, tove_optim::settings::Hyperparameter)> {
-        self.inner.describe_any()
-    }
-    fn validate_any(&self) -> tove_learn::Result<()> {
-        Ok(())
     }
     fn duplicate(&self) -> Box<dyn Estimator> {
         Box::new(self.clone())

@@ -13,9 +13,9 @@
 
 use std::collections::HashMap;
 
-use tove_learn::{Abilities, Fit, Labels, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+use tove_learn::{Abilities, About, Fit, Labels, Model, Record, Restore, Result, Rows, Samples, Task};
 use tove_optim::settings::Hyperparameters;
-use tove_tensor::{DType, Key, Tensor};
+use tove_tensor::{Key, Tensor};
 
 /// Remembers every sample; guesses a class by the seed for rows it has not seen.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -29,11 +29,10 @@ pub struct Memoriser {
 /// A fitted [`Memoriser`].
 #[derive(Clone, Debug)]
 pub struct FittedMemoriser {
+    about: About,
     settings: Memoriser,
     table: HashMap<Vec<u64>, i64>,
-    classes: Vec<i64>,
     samples: Samples,
-    summary: Summary,
 }
 
 /// The bits of each row.
@@ -53,50 +52,21 @@ impl Fit for Memoriser {
         let labels = Labels::several(Self::NAME, samples.y())?;
         let classes = labels.classes().to_vec();
         let table = rows(samples.x())?.into_iter().zip(labels.codes().iter().map(|&code| classes[code])).collect();
-        Ok(FittedMemoriser {
-            settings: self.clone(),
-            table,
-            classes,
-            samples: samples.clone(),
-            summary: Summary::exact(),
-        })
+        let about = About::of(self, samples).classes(&classes);
+        Ok(FittedMemoriser { about, settings: self.clone(), table, samples: samples.clone() })
     }
 }
 
 impl Model for FittedMemoriser {
-    fn name(&self) -> &'static str {
-        Memoriser::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Classification
-    }
-
-    fn width(&self) -> usize {
-        self.samples.width()
-    }
-
-    fn dtype(&self) -> DType {
-        self.samples.x().dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
-    }
-
-    fn classes(&self) -> &[i64] {
-        &self.classes
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let guess = |row: &[u64]| {
             let key = row.iter().fold(Key::new(self.settings.seed), |key, &bits| key.fold(bits));
-            let place = key.integers(0, self.classes.len() as i64, [1]).item::<i64>();
-            self.classes[place as usize]
+            let place = key.integers(0, self.classes().len() as i64, [1]).item::<i64>();
+            self.classes()[place as usize]
         };
         let answers =
             rows(x)?.iter().map(|row| self.table.get(row).copied().unwrap_or_else(|| guess(row))).collect::<Vec<i64>>();
@@ -104,8 +74,7 @@ impl Model for FittedMemoriser {
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
+        let mut record = self.about.record();
         if let Rows::Dense(x) = self.samples.x() {
             record.put_tensor("x", x);
         }
@@ -116,9 +85,7 @@ impl Model for FittedMemoriser {
 
 impl Restore for FittedMemoriser {
     fn restore(record: &Record) -> Result<FittedMemoriser> {
-        record.expect(Memoriser::NAME, 1)?;
-        let mut settings = Memoriser::default();
-        settings.load_json(record.get("settings")?)?;
+        let settings: Memoriser = record.settings(Memoriser::NAME, 1)?;
         settings.fit_checked(&Samples::new(record.tensor("x")?, record.tensor("y")?)?)
     }
 }

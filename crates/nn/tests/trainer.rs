@@ -10,7 +10,10 @@ use std::sync::{Arc, Mutex};
 
 use tove_data::{Batch, DataError, Dataset, TensorDataset};
 use tove_nn::*;
-use tove_optim::{Adam, ReduceOnPlateau, ReduceOnPlateauSettings, Schedule, Sgd};
+use tove_optim::{
+    Adam, AdamW, Group, Lbfgs, LbfgsSettings, Optimizer, ReduceOnPlateau, ReduceOnPlateauSettings, Schedule, Sgd,
+    bias_or_norm,
+};
 use tove_tensor::{DType, Key, Tensor, set_num_threads};
 
 /// A folder that goes away.
@@ -119,6 +122,147 @@ fn a_resumed_run_has_the_bits_of_an_uninterrupted_one() {
     assert!(error.to_string().contains("no checkpoint"), "{error}");
 }
 
+/// The last layer learns three times as fast, biases and norms do not decay; the checkpoint says so, not the program.
+#[test]
+fn a_resumed_run_keeps_its_parameter_groups() {
+    let (train, scratch) = (moons(150, 1), Scratch::new("groups"));
+    let names: Vec<String> = net().named_parameters().into_iter().map(|(name, _)| name).collect();
+    let plain = Group::matching(&names, |name| bias_or_norm(name) && !name.starts_with("4."));
+    let groups =
+        [plain.weight_decay(0.0), Group::matching(&names, |name| name.starts_with("4.")).learning_rate_factor(3.0)];
+    assert!(groups.iter().all(|group| !group.positions.is_empty()), "{names:?}");
+    let rule = || AdamW::new(0.01).with(|settings| settings.weight_decay(0.3));
+    let trainer = |rule: AdamW| Trainer::new(rule).epochs(4).batch_size(16).seed(3).progress(Progress::Silent);
+    let mut whole = net();
+    let task = Classification::new();
+    trainer(rule().groups(&groups).unwrap()).fit(&mut whole, &task, &train, None).unwrap();
+
+    let path = scratch.file("run.safetensors");
+    let flag = Arc::new(AtomicBool::new(false));
+    let first = trainer(rule().groups(&groups).unwrap()).checkpoint(&path);
+    let mut first = first.stop_when(flag.clone()).callback(After(17, flag));
+    assert_eq!(first.fit(&mut net(), &task, &train, None).unwrap().ending, Ending::Interrupted);
+    let mut again = net();
+    let mut second = trainer(rule()).checkpoint(&path);
+    assert_eq!(second.fit(&mut again, &task, &train, None).unwrap().ending, Ending::Complete);
+    assert_eq!(bits(&again), bits(&whole));
+    assert_eq!(second.optimizer().state().groups.as_deref(), Some(&groups[..]));
+    let mut without = net();
+    trainer(rule()).fit(&mut without, &task, &train, None).unwrap();
+    assert_ne!(bits(&without), bits(&whole));
+}
+
+fn smooth(seed: u64) -> Mlp {
+    Mlp::new(&[2, 8, 2], &mut Rng::new(seed)).activation(Nonlinearity::Tanh)
+}
+
+/// The trainer's steps are those of L-BFGS called on the whole set, and end where it converges.
+#[test]
+fn l_bfgs_trains_on_the_whole_set() {
+    let (train, task) = (moons(150, 1), Classification::new());
+    let everything = train.all(Key::new(0)).unwrap();
+    // Four iterations a step, so that five steps do not end in the minimum.
+    let rule = || Lbfgs::build(LbfgsSettings::default().max_iterations(4)).unwrap();
+    let (mut by_hand, mut lbfgs) = (smooth(7), rule());
+    let mut values = Vec::new();
+    for _ in 0..5 {
+        let mut leaves: Vec<Tensor> = by_hand.parameters().into_iter().cloned().collect();
+        let mut loss = |leaves: &[&mut Tensor]| {
+            by_hand.parameters_mut().into_iter().zip(leaves).for_each(|(own, leaf)| *own = (**leaf).clone());
+            let loss = task.loss(&by_hand, &everything, &Pass::eval()).unwrap();
+            loss.backward();
+            Ok(f64::from(loss.item::<f32>()))
+        };
+        values.push(lbfgs.step_with(&mut leaves.iter_mut().collect::<Vec<_>>(), &mut loss).unwrap());
+        by_hand.parameters_mut().into_iter().zip(leaves).for_each(|(own, leaf)| *own = leaf);
+    }
+    let trainer = || Trainer::new(rule()).epochs(5).progress(Progress::Silent);
+    let mut net = smooth(7);
+    let report = trainer().batch_size(150).fit(&mut net, &task, &train, Some(&train)).unwrap();
+    assert_eq!((report.steps, report.history.len(), &report.losses), (5, 5, &values));
+    assert_eq!(bits(&net), bits(&by_hand), "one piece: the same bits");
+    // In pieces of 32 and a rest the mean is the same up to rounding.
+    let mut pieces = smooth(7);
+    let report = trainer().epochs(2).fit(&mut pieces, &task, &train, None).unwrap();
+    assert!((report.losses[0] - values[0]).abs() < 1e-6 && (report.losses[1] - values[1]).abs() < 1e-3, "{report:?}");
+    // Adam with full batches and as many evaluations, five for four iterations, does not come as far.
+    let mut adam = smooth(7);
+    let mut other = Trainer::new(Adam::new(0.01)).steps(25).batch_size(150).progress(Progress::Silent);
+    let adam = other.fit(&mut adam, &task, &train, None).unwrap();
+    assert!(values[4] < adam.losses[24], "{values:?} {}", adam.losses[24]);
+
+    // A frozen layer stays; training ends when nothing is left to gain, and says so.
+    let mut frozen = smooth(7);
+    frozen.layers[0].freeze("").unwrap();
+    let before = bits(&frozen.layers[0]);
+    let mut patient = Trainer::new(Lbfgs::default()).epochs(500).batch_size(150).progress(Progress::Silent);
+    let report = patient.fit(&mut frozen, &task, &train, Some(&train)).unwrap();
+    assert_eq!((report.ending, bits(&frozen.layers[0])), (Ending::Converged, before));
+    assert!(report.steps < 500 && report.history.len() as u64 == report.steps, "{report}");
+    assert!(report.losses.last() < report.losses.first());
+}
+
+#[test]
+fn l_bfgs_is_resumed_interrupted_and_explained_like_the_others() {
+    let (train, task, scratch) = (moons(150, 1), Classification::new(), Scratch::new("lbfgs"));
+    let path = scratch.file("run.safetensors");
+    // Dropout draws the same numbers in every evaluation, so that there is one function to minimise.
+    let make = || {
+        let mut rng = Rng::new(4);
+        let first = Sequential::new().add(Linear::new(2, 16, &mut rng)).add(Nonlinearity::Tanh).add(Dropout::new(0.2));
+        first.add(Linear::new(16, 2, &mut rng))
+    };
+    let trainer = || Trainer::new(Lbfgs::default()).epochs(6).batch_size(64).seed(3).progress(Progress::Silent);
+    let mut whole = make();
+    let report = trainer().fit(&mut whole, &task, &train, None).unwrap();
+    assert!(report.losses.windows(2).all(|pair| pair[1] < pair[0]), "{:?}", report.losses);
+    for (stop, ending) in [(2, Ending::Interrupted), (100, report.ending)] {
+        let flag = Arc::new(AtomicBool::new(false));
+        let mut again = make();
+        let mut trainer = trainer().checkpoint(&path).stop_when(flag.clone()).callback(After(stop, flag));
+        assert_eq!(trainer.fit(&mut again, &task, &train, None).unwrap().ending, ending);
+        if ending != Ending::Interrupted {
+            assert_eq!(bits(&again), bits(&whole));
+        }
+    }
+    let x = Tensor::from([[1.0f32, f32::NAN], [0.0, 1.0]]);
+    let dirty = TensorDataset::new(x, Tensor::from([0i64, 1])).unwrap();
+    let mut net = smooth(1);
+    let before = bits(&net);
+    let error = trainer().fit(&mut net, &task, &dirty, None).unwrap_err();
+    assert!(error.to_string().contains("NaN or infinite inputs"), "{error}");
+    assert_eq!(bits(&net), before);
+    let wrong = TensorDataset::new(Tensor::zeros([4, 2], DType::F32), Tensor::from([0i64, 1, 2, -1])).unwrap();
+    let error = trainer().fit(&mut net, &task, &wrong, None).unwrap_err();
+    assert!(error.to_string().contains("class 2 in row 2"), "{error}");
+}
+
+/// Interrupted with `keep_best`: the net holds the best weights seen, the present ones among them.
+#[test]
+fn an_interrupted_run_gives_the_best_weights_back() {
+    let (train, valid, task) = (moons(64, 1), moons(64, 2), Classification::new());
+    let run = |rate: f64, stop: u64| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let trainer = Trainer::new(Sgd::new(rate)).epochs(100).batch_size(16).keep_best().progress(Progress::Silent);
+        let mut trainer = trainer.stop_when(flag.clone()).callback(After(stop, flag));
+        let mut net = smooth(3);
+        let report = trainer.fit(&mut net, &task, &train, Some(&valid)).unwrap();
+        assert_eq!((report.ending, report.steps), (Ending::Interrupted, stop));
+        (report, evaluate(&net, &task, &valid, 256).unwrap()[0].value)
+    };
+    // Steps this long lead astray: four steps an epoch, and the best evaluation is not the last.
+    let (report, loss) = run(20.0, 18);
+    let losses: Vec<f64> = report.history.iter().map(|evaluation| evaluation.validation[0].1).collect();
+    let best = losses.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!(losses.len() == 4 && loss <= best && report.best.unwrap().0 == loss, "{losses:?} {loss}");
+    // With a good step size the present weights, two steps after the last evaluation, are the best.
+    let (report, loss) = run(0.1, 18);
+    assert_eq!(report.best, Some((loss, 18)));
+    // Before the first evaluation there is nothing to go back to.
+    let (report, loss) = run(0.1, 2);
+    assert!(report.best.is_none() && loss.is_finite());
+}
+
 #[test]
 fn runs_repeat_for_any_number_of_threads() {
     let (train, valid) = (moons(120, 1), moons(40, 2));
@@ -221,8 +365,14 @@ fn bad_settings_and_data_have_their_sentences() {
     fails(quiet().batch_size(0), &train, None, "at least one sample");
     fails(quiet().batch_size(11).drop_last(true), &train, None, "smaller");
     fails(quiet().early_stopping(2, 0.0), &train, None, "needs a validation set");
-    let lbfgs = Trainer::new(tove_optim::Lbfgs::default()).progress(Progress::Silent);
-    fails(lbfgs, &train, None, "step_with");
+    let lbfgs = || Trainer::new(Lbfgs::default()).progress(Progress::Silent);
+    fails(lbfgs().clip_norm(1.0), &train, None, "gradient as it is");
+    fails(lbfgs().clip_value(1.0), &train, None, "gradient as it is");
+    fails(quiet().schedule(Schedule::cosine(0)), &train, None, "Schedule::Cosine: steps is 0");
+    fails(quiet().schedule(Schedule::Reciprocal { delay: f64::NAN }), &train, None, "delay is NaN");
+    fails(quiet().early_stopping(2, f64::NAN), &train, Some(&train), "margin");
+    let plateau = ReduceOnPlateau::build(ReduceOnPlateauSettings::default()).unwrap();
+    fails(quiet().watch("accuracy").plateau(plateau), &train, Some(&train), "larger_is_better");
     fails(quiet().watch("f1"), &train, Some(&train), "loss, accuracy");
     fails(quiet().clip_norm(0.0), &train, None, "positive");
     let wrong = TensorDataset::new(Tensor::zeros([4, 2], DType::F32), Tensor::from([0i64, 1, 2, -1])).unwrap();
@@ -307,6 +457,25 @@ fn two_ranks_train_one_net() {
         (run(0, to_b, from_b), b.join().unwrap())
     });
     assert_eq!(bits(&a), bits(&b));
+    // L-BFGS: both ranks search along the same line, and arrive where one process does, up to rounding.
+    let run = |rank, send, receive| {
+        let pair = Pair { rank, send, receive: Mutex::new(receive) };
+        let mut net = smooth(0);
+        let trainer = Trainer::new(Lbfgs::default()).epochs(2).batch_size(12).progress(Progress::Silent);
+        let report = trainer.collective(pair).fit(&mut net, &Classification::new(), &train, None).unwrap();
+        (net, report.losses)
+    };
+    let ((to_b, from_a), (to_a, from_b)) = (channel(), channel());
+    let (first, second) = std::thread::scope(|scope| {
+        let second = scope.spawn(|| run(1, to_a, from_a));
+        (run(0, to_b, from_b), second.join().unwrap())
+    });
+    assert_eq!((bits(&first.0), &first.1), (bits(&second.0), &second.1));
+    let mut alone = smooth(0);
+    let mut trainer = Trainer::new(Lbfgs::default()).epochs(2).batch_size(12).progress(Progress::Silent);
+    let alone = trainer.fit(&mut alone, &Classification::new(), &train, None).unwrap();
+    assert!((alone.losses[0] - first.1[0]).abs() < 1e-6 && (alone.losses[1] - first.1[1]).abs() < 1e-3);
+
     // One process with batches of twice the size takes the same steps, up to rounding.
     let mut whole = Mlp::new(&[2, 8, 2], &mut Rng::new(0));
     let mut trainer = Trainer::new(Sgd::new(0.1)).epochs(3).batch_size(16).progress(Progress::Silent);

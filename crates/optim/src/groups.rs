@@ -19,6 +19,7 @@
 //! # Ok::<(), tove_tensor::Error>(())
 //! ```
 
+use serde_json::json;
 use tove_tensor::{Error, Result};
 
 /// Parameters with a step size and a weight decay of their own.
@@ -81,6 +82,31 @@ pub fn bias_or_norm(name: &str) -> bool {
     name.rsplit('.').next() == Some("bias") || name.split('.').any(is_norm)
 }
 
+/// Groups as JSON, for the state of an optimiser.
+pub(crate) fn to_json(groups: &[Group]) -> serde_json::Value {
+    let group = |group: &Group| {
+        json!({
+            "positions": group.positions, "learning_rate_factor": group.learning_rate_factor,
+            "weight_decay": group.weight_decay,
+        })
+    };
+    groups.iter().map(group).collect()
+}
+
+/// Groups from what [`to_json`] gives; none if it is something else.
+pub(crate) fn from_json(groups: &serde_json::Value) -> Option<Vec<Group>> {
+    let position = |position: &serde_json::Value| position.as_u64().and_then(|position| usize::try_from(position).ok());
+    let group = |group: &serde_json::Value| {
+        let weight_decay = match &group["weight_decay"] {
+            serde_json::Value::Null => None,
+            decay => Some(decay.as_f64()?),
+        };
+        let positions = group["positions"].as_array()?.iter().map(position).collect::<Option<Vec<usize>>>()?;
+        Some(Group { positions, learning_rate_factor: group["learning_rate_factor"].as_f64()?, weight_decay })
+    };
+    groups.as_array()?.iter().map(group).collect()
+}
+
 /// What a group says of one parameter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pull {
@@ -94,9 +120,16 @@ impl Default for Pull {
     }
 }
 
+/// Positions beyond this are a mistake.
+const MOST_PARAMETERS: usize = 1 << 24;
+
 /// The groups' settings by position of the parameter.
 pub(crate) fn by_position(op: &'static str, groups: &[Group]) -> Result<Vec<Pull>> {
     let problem = |name, problem: String| Err(Error::Parameter { op, name, problem: problem.into() });
+    // A position from a damaged file must not ask for all memory.
+    if let Some(far) = groups.iter().flat_map(|group| &group.positions).find(|&&position| position > MOST_PARAMETERS) {
+        return problem("groups", format!("have position {far}; no net has so many parameter tensors"));
+    }
     let last = groups.iter().flat_map(|group| &group.positions).max();
     let mut pulls: Vec<Option<Pull>> = vec![None; last.map_or(0, |last| last + 1)];
     for group in groups {

@@ -7,6 +7,7 @@ use tove_tensor::io::{FileError, WriteOptions, read_safetensors, write_safetenso
 use tove_tensor::{Error, Result, Tensor};
 
 use crate::clip::clip_norm;
+use crate::groups::{self, Group};
 use crate::settings::Hyperparameters;
 
 /// A rule that moves parameters against their gradients.
@@ -92,7 +93,19 @@ pub trait Optimizer: Send {
     /// All settings with their values, defaults and ranges.
     fn hyperparameters(&self) -> &dyn Hyperparameters;
 
-    /// Everything that a run needs to go on: settings, counters and tensors. Parameter groups are not part of it.
+    /// Whether a step evaluates the loss several times, so that it needs [`Optimizer::step_with`] and the loss of the same
+    /// data every time. Most rules are content with a gradient.
+    fn needs_loss(&self) -> bool {
+        false
+    }
+
+    /// Whether the last step came to an end where further ones would change nothing: the gradient or the progress is as
+    /// small as the settings ask for. Rules without such a test never say so.
+    fn converged(&self) -> bool {
+        false
+    }
+
+    /// Everything that a run needs to go on: settings, parameter groups, counters and tensors.
     fn state(&self) -> OptimizerState;
 
     /// Goes on from a state: the next step gives the same bits as it would have where the state was taken.
@@ -109,6 +122,8 @@ pub struct OptimizerState {
     pub rule: String,
     /// Settings by name, as a JSON object.
     pub settings: serde_json::Value,
+    /// Parameter groups. `None` in files written before groups were kept: the optimiser that loads them stays with its own.
+    pub groups: Option<Vec<Group>>,
     /// Whole numbers by name: `3.steps` counts the steps of the fourth parameter.
     pub counters: BTreeMap<String, u64>,
     /// Tensors by name: `3.velocity` belongs to the fourth parameter.
@@ -151,9 +166,7 @@ impl OptimizerState {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
-        let header =
-            serde_json::json!({"rule": self.rule, "settings": self.settings, "counters": self.counters}).to_string();
-        let header = Tensor::from_slice(header.as_bytes());
+        let header = Tensor::from_slice(self.description().to_string().as_bytes());
         let mut tensors: Vec<(&str, &Tensor)> = vec![(HEADER, &header)];
         tensors.extend(self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor)));
         write_safetensors(path, &tensors, &BTreeMap::new(), WriteOptions::overwriting())
@@ -164,9 +177,35 @@ impl OptimizerState {
         let mut tensors: BTreeMap<String, Tensor> = read_safetensors(path)?.into_iter().collect();
         let header = tensors.remove(HEADER).ok_or(StateError::NoHeader)?;
         let header: serde_json::Value = serde_json::from_slice(&header.try_to_vec::<u8>()?)?;
-        let counters = serde_json::from_value(header["counters"].clone())?;
-        let rule = header["rule"].as_str().ok_or(StateError::NoHeader)?.to_owned();
-        Ok(OptimizerState { rule, settings: header["settings"].clone(), counters, tensors })
+        Ok(OptimizerState { tensors, ..OptimizerState::from_description(&header)? })
+    }
+
+    /// Everything but the tensors, as JSON, for files with a layout of their own.
+    ///
+    /// ```
+    /// use tove_optim::{Adam, Optimizer, OptimizerState};
+    /// let description = Adam::new(0.1).state().description();
+    /// assert_eq!(description["rule"], "Adam");
+    /// assert_eq!(OptimizerState::from_description(&description)?.settings["learning_rate"], 0.1);
+    /// # Ok::<(), tove_optim::StateError>(())
+    /// ```
+    pub fn description(&self) -> serde_json::Value {
+        let groups = self.groups.as_deref().map(groups::to_json);
+        serde_json::json!({
+            "rule": self.rule, "settings": self.settings, "groups": groups, "counters": self.counters,
+        })
+    }
+
+    /// A state without tensors from its [`description`](OptimizerState::description).
+    pub fn from_description(description: &serde_json::Value) -> Result<OptimizerState, StateError> {
+        let rule = description["rule"].as_str().ok_or(StateError::NoHeader)?.to_owned();
+        let counters = serde_json::from_value(description["counters"].clone())?;
+        let groups = match &description["groups"] {
+            serde_json::Value::Null => None,
+            groups => Some(groups::from_json(groups).ok_or(StateError::Groups)?),
+        };
+        let settings = description["settings"].clone();
+        Ok(OptimizerState { rule, settings, groups, counters, tensors: BTreeMap::new() })
     }
 }
 
@@ -183,6 +222,9 @@ pub enum StateError {
     /// The description in it is damaged.
     #[error("the description of the optimiser in the file is damaged: {0}")]
     Description(#[from] serde_json::Error),
+    /// The parameter groups in it are damaged.
+    #[error("the parameter groups of the optimiser in the file are damaged; write the state anew")]
+    Groups,
     /// A tensor in it is not what it should be.
     #[error(transparent)]
     Tensor(#[from] Error),

@@ -206,3 +206,67 @@ fn settings_work_behind_a_pointer() {
         settings.validate().expect("defaults are right");
     }
 }
+
+#[test]
+fn every_field_of_a_schedule_is_checked() {
+    use tove_optim::{Adam, Optimizer, Schedule};
+    let nan = f64::NAN;
+    let cycle = |steps, rise, start, end| Schedule::OneCycle { steps, rise, start, end };
+    let warm = |start, then: Schedule| Schedule::WarmUp { steps: 3, start, then: Box::new(then) };
+    let wrong = [
+        (Schedule::Step { every: 0, factor: 0.5 }, "every"),
+        (Schedule::Step { every: 5, factor: 0.0 }, "factor"),
+        (Schedule::Step { every: 5, factor: 1.5 }, "factor"),
+        (Schedule::Step { every: 5, factor: nan }, "factor"),
+        (Schedule::Exponential { factor: 0.0 }, "factor"),
+        (Schedule::Exponential { factor: f64::INFINITY }, "factor"),
+        (Schedule::Exponential { factor: nan }, "factor"),
+        (Schedule::Reciprocal { delay: 0.0 }, "delay"),
+        (Schedule::Reciprocal { delay: -1.0 }, "delay"),
+        (Schedule::Reciprocal { delay: nan }, "delay"),
+        (Schedule::Cosine { steps: 0, floor: 0.0 }, "steps"),
+        (Schedule::Cosine { steps: 9, floor: -0.1 }, "floor"),
+        (Schedule::Cosine { steps: 9, floor: 1.1 }, "floor"),
+        (Schedule::Cosine { steps: 9, floor: nan }, "floor"),
+        (warm(-0.5, Schedule::Constant), "start"),
+        (warm(1.5, Schedule::Constant), "start"),
+        (warm(nan, Schedule::Constant), "start"),
+        // What follows is checked, too, however deep it lies.
+        (warm(0.0, warm(0.0, Schedule::cosine(0))), "steps"),
+        (cycle(0, 0.3, 0.1, 0.0), "steps"),
+        (cycle(9, -0.3, 0.1, 0.0), "rise"),
+        (cycle(9, 1.3, 0.1, 0.0), "rise"),
+        (cycle(9, nan, 0.1, 0.0), "rise"),
+        (cycle(9, 0.3, 0.0, 0.0), "start"),
+        (cycle(9, 0.3, 2.0, 0.0), "start"),
+        (cycle(9, 0.3, nan, 0.0), "start"),
+        (cycle(9, 0.3, 0.1, -0.1), "end"),
+        (cycle(9, 0.3, 0.1, nan), "end"),
+        (cycle(9, 0.3, 0.1, 0.2), "end"),
+    ];
+    for (schedule, field) in wrong {
+        let error = schedule.validate().expect_err("wrong");
+        assert_eq!(error.field(), Some(field), "{schedule:?}: {error}");
+        assert!(matches!(error, SettingError::Range { .. } | SettingError::Conflict { .. }));
+        let mut adam = Adam::new(0.5);
+        let refused = schedule.apply(&mut adam, 0.1, 0).expect_err("wrong");
+        assert_eq!(refused.to_string(), error.to_string());
+        assert_eq!(adam.learning_rate(), 0.5, "a refused schedule changes nothing");
+    }
+    let right = [
+        Schedule::Constant,
+        Schedule::Step { every: 1, factor: 1.0 },
+        Schedule::Exponential { factor: 1.1 },
+        Schedule::Reciprocal { delay: 1e-3 },
+        Schedule::Cosine { steps: 1, floor: 1.0 },
+        Schedule::cosine(5).after_warm_up(0),
+        cycle(1, 0.0, 1.0, 0.0),
+        cycle(7, 1.0, 0.5, 0.5),
+        Schedule::one_cycle(40),
+    ];
+    for schedule in right {
+        schedule.validate().expect("right");
+        let factors: Vec<f64> = (0..100).map(|step| schedule.factor(step)).collect();
+        assert!(factors.iter().all(|factor| factor.is_finite() && *factor >= 0.0), "{schedule:?}: {factors:?}");
+    }
+}

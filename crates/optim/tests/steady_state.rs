@@ -265,6 +265,63 @@ fn groups_scale_rates_and_are_checked() {
     assert!(text(&[Group::new([0]).weight_decay(f64::NAN)]).contains("weight_decay is NaN"));
 }
 
+/// Two groups, saved to a file and loaded into a rule that has none.
+#[test]
+fn groups_are_part_of_the_state() {
+    let groups =
+        [Group::new([0]).learning_rate_factor(1.0 / 3.0).weight_decay(0.2 / 3.0), Group::new([2]).weight_decay(0.0)];
+    fn with<R: StepRule>(rule: tove_optim::rules::Stepwise<R>, groups: &[Group]) -> Box<dyn Optimizer>
+    where
+        R: 'static,
+    {
+        Box::new(rule.groups(groups).expect("right groups"))
+    }
+    let sgd = || Sgd::new(0.05).with(|s| s.momentum(0.9).weight_decay(0.1));
+    let adam_w = || AdamW::new(0.05).with(|s| s.weight_decay(0.1));
+    let nesterov = || NesterovLookAhead::new(0.05);
+    let cases: Vec<(Box<dyn Optimizer>, Box<dyn Optimizer>)> = vec![
+        (with(sgd(), &groups), Box::new(sgd())),
+        (with(RmsProp::new(0.05), &groups), Box::new(RmsProp::new(0.05))),
+        (with(adam_w(), &groups), Box::new(adam_w())),
+        (Box::new(nesterov().groups(&groups).expect("right groups")), Box::new(nesterov())),
+    ];
+    for (mut whole, mut plain) in cases {
+        let mut leaves = leaves(&[5, 40, 7], DType::F32);
+        (0..10).for_each(|number| step(&mut *whole, &mut leaves, number));
+        let path = std::env::temp_dir().join(format!("tove-groups-{}-{}", std::process::id(), whole.name()));
+        whole.state().save(&path).expect("a file");
+        let state = OptimizerState::load(&path).expect("its own file");
+        std::fs::remove_file(&path).expect("the file is there");
+        assert_eq!(state.groups.as_deref(), Some(&groups[..]));
+        let copy = |leaves: &[Tensor]| leaves.iter().map(Tensor::requires_grad).collect::<Vec<Tensor>>();
+        let (mut resumed, mut without) = (copy(&leaves), copy(&leaves));
+        let mut stripped = whole.state();
+        stripped.groups = Some(Vec::new());
+        plain.load_state(&stripped).expect("a state without groups");
+        (10..20).for_each(|number| step(&mut *plain, &mut without, number));
+        plain.load_state(&state).expect("its own state");
+        for number in 10..20 {
+            step(&mut *whole, &mut leaves, number);
+            step(&mut *plain, &mut resumed, number);
+        }
+        assert_eq!(values(&leaves), values(&resumed), "{}", whole.name());
+        assert_ne!(values(&leaves)[0], values(&without)[0], "{}: the group has an effect", whole.name());
+        // A state from before groups were kept leaves the rule's own in place.
+        plain.load_state(&OptimizerState { groups: None, ..state.clone() }).expect("an old state");
+        assert_eq!(plain.state().groups, state.groups);
+        // A damaged one is refused, and changes nothing.
+        let twice = Some(vec![Group::new([0]), Group::new([0])]);
+        let error = plain.load_state(&OptimizerState { groups: twice, ..state.clone() }).expect_err("twice");
+        assert!(error.to_string().contains("position 0 twice"), "{error}");
+        let far = Some(vec![Group::new([usize::MAX])]);
+        plain.load_state(&OptimizerState { groups: far, ..state.clone() }).expect_err("too far");
+        assert_eq!(plain.state().groups, state.groups);
+        let mut damaged = state.description();
+        damaged["groups"][0]["positions"] = serde_json::json!([-1]);
+        assert!(matches!(OptimizerState::from_description(&damaged), Err(tove_optim::StateError::Groups)));
+    }
+}
+
 #[test]
 fn a_value_that_a_graph_still_holds_does_not_change() {
     let mut w = Tensor::from([2.0]).requires_grad();

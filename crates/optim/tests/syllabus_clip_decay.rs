@@ -149,7 +149,7 @@ fn falling_steps_converge_where_constant_ones_stall() {
             let y = x.iter().zip(truth).map(|(x, w)| x * w).sum::<f64>() + noise;
             let error = x.iter().zip(w.detach().to_vec::<f64>()).map(|(x, w)| x * w).sum::<f64>() - y;
             watch.observe(1.0 + error * error).expect("no divergence");
-            schedule.apply(&mut sgd, 0.1, step as u64);
+            schedule.apply(&mut sgd, 0.1, step as u64).expect("a right schedule");
             step_with_gradient(&mut sgd, &mut w, &x.iter().map(|x| error * x).collect::<Vec<f64>>());
         }
         w.detach().to_vec::<f64>().iter().zip(truth).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()

@@ -127,82 +127,42 @@ impl Element for bool {
     }
 }
 
+/// Runs the block with `$T` standing for the Rust type of one of the listed tags; the rest goes to the last arm, if there is one.
+macro_rules! match_tags {
+    ($dtype:expr, $T:ident => $body:expr, [$($tag:ident $type:ty),*] $($other:pat => $failure:expr)?) => {
+        match $dtype {
+            $($crate::DType::$tag => {
+                type $T = $type;
+                $body
+            })*
+            $($other => $failure,)?
+        }
+    };
+}
+
 /// Runs the block with `$T` standing for the Rust type of a floating-point tag; anything else is an error.
 macro_rules! match_float {
     ($op:expr, $dtype:expr, $T:ident => $body:expr) => {
-        match $dtype {
-            $crate::DType::F32 => {
-                type $T = f32;
-                $body
-            }
-            $crate::DType::F64 => {
-                type $T = f64;
-                $body
-            }
-            other => {
-                return Err($crate::Error::DType { op: $op, dtype: other, expected: "f32 or f64 is needed" });
-            }
-        }
+        $crate::dtype::match_tags!($dtype, $T => $body, [F32 f32, F64 f64] other => {
+            return Err($crate::Error::DType { op: $op, dtype: other, expected: "f32 or f64 is needed" })
+        })
     };
 }
 
 /// Runs the block with `$T` standing for the Rust type of a numeric tag; truth values are an error.
 macro_rules! match_number {
     ($op:expr, $dtype:expr, $T:ident => $body:expr) => {
-        match $dtype {
-            $crate::DType::F32 => {
-                type $T = f32;
-                $body
-            }
-            $crate::DType::F64 => {
-                type $T = f64;
-                $body
-            }
-            $crate::DType::I64 => {
-                type $T = i64;
-                $body
-            }
-            $crate::DType::U8 => {
-                type $T = u8;
-                $body
-            }
-            $crate::DType::Bool => {
-                return Err($crate::Error::DType {
-                    op: $op,
-                    dtype: $crate::DType::Bool,
-                    expected: "a number type is needed",
-                });
-            }
-        }
+        $crate::dtype::match_tags!($dtype, $T => $body, [F32 f32, F64 f64, I64 i64, U8 u8] other => {
+            return Err($crate::Error::DType { op: $op, dtype: other, expected: "a number type is needed" })
+        })
     };
 }
 
 /// Runs the block with `$T` standing for the Rust type of any tag.
 macro_rules! match_any {
     ($dtype:expr, $T:ident => $body:expr) => {
-        match $dtype {
-            $crate::DType::F32 => {
-                type $T = f32;
-                $body
-            }
-            $crate::DType::F64 => {
-                type $T = f64;
-                $body
-            }
-            $crate::DType::I64 => {
-                type $T = i64;
-                $body
-            }
-            $crate::DType::U8 => {
-                type $T = u8;
-                $body
-            }
-            $crate::DType::Bool => {
-                type $T = bool;
-                $body
-            }
-        }
+        $crate::dtype::match_tags!($dtype, $T => $body, [F32 f32, F64 f64, I64 i64, U8 u8, Bool bool])
     };
 }
 
-pub(crate) use {match_any, match_float, match_number};
+pub(crate) use {match_any, match_float, match_number, match_tags};

@@ -29,7 +29,7 @@ pub use error::{Error, Result};
 pub use ops::list::{TryConv, TryIndex, TryLinalg, TryNorm, TryOps, TryReduce, TryUnary};
 pub use ops::{
     Activation, BatchStatistics, ConvOptions, CrossEntropy, Ellipsis, Index, IntoIndices, NewAxis, PoolOptions,
-    Reduction, Steppable, stepped,
+    Reduction, Steppable, Unique, stepped,
 };
 pub use pool::{num_threads, set_num_threads};
 pub use random::Key;

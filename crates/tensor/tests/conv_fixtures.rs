@@ -46,7 +46,9 @@ fn pool_options(case: &Case) -> PoolOptions {
 fn convolutions(kind: &str, apply: impl Fn(&Vec<Tensor>, &ConvOptions) -> Tensor) {
     for file in ["torch_f32", "torch_f64"] {
         let fixture = load(file);
-        for case in fixture.cases_starting(&format!("{kind} ")) {
+        let cases = fixture.cases_starting(&format!("{kind} "));
+        assert!(cases.len() >= 4, "{kind}");
+        for case in cases {
             let options = conv_options(case);
             let names = ["input", "weight", "bias"];
             let inputs: Vec<Tensor> = names.iter().map(|name| tensor(case.input(name))).collect();
@@ -72,6 +74,11 @@ fn conv2d_agrees_with_torch() {
 #[test]
 fn conv_transpose2d_agrees_with_torch() {
     convolutions("conv_transpose2d", |i, options| i[0].conv_transpose2d(&i[1], Some(&i[2]), options));
+}
+
+#[test]
+fn conv_transpose1d_agrees_with_torch() {
+    convolutions("conv_transpose1d", |i, options| i[0].conv_transpose1d(&i[1], Some(&i[2]), options));
 }
 
 fn poolings(kind: &str, apply: impl Fn(&Tensor, &PoolOptions) -> Tensor) {

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Array, Case, load};
 use serde_json::Value;
-use tove_tensor::{DType, Error, Index, Tensor, TryIndex};
+use tove_tensor::{DType, Error, Index, Tensor, TryIndex, vmap};
 
 fn tensor(array: &Array) -> Tensor {
     let shape = array.shape.clone();
@@ -41,6 +41,33 @@ fn entry(value: &Value, case: &Case) -> Index {
 
 fn spec(case: &Case) -> Vec<Index> {
     case.attrs["spec"].as_array().expect("a list").iter().map(|value| entry(value, case)).collect()
+}
+
+#[test]
+fn unique_values_with_their_places_and_counts() {
+    let fixture = load("numpy_index");
+    let cases = fixture.cases_starting("unique");
+    assert_eq!(cases.len(), 4);
+    for case in cases {
+        let x = tensor(case.input("x"));
+        let found = x.unique();
+        same(&found.values, case.output("values"), &case.name);
+        same(&found.inverse, case.output("inverse"), &case.name);
+        same(&found.counts, case.output("counts"), &case.name);
+        assert_eq!(found.values.dtype(), x.dtype());
+        if x.dtype() == DType::F64 {
+            let single = x.to_dtype(DType::F32).unique();
+            same(&single.values, case.output("values"), &case.name);
+            same(&single.inverse, case.output("inverse"), &case.name);
+        }
+        // The values at their places are the tensor again.
+        let again = found.values.index_select(0, &found.inverse);
+        same(&again, case.input("x"), &case.name);
+    }
+    let message = vmap(|x: &Tensor| x.try_unique().map_or_else(|e| panic!("{e}"), |u| u.values));
+    let caught = std::panic::catch_unwind(|| message(&Tensor::from([[1.0, 1.0], [1.0, 2.0]])));
+    let text = caught.err().and_then(|payload| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
+    assert!(text.contains("vmap"), "{text}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod matrices;
 use common::Array;
 use matrices::{check, close, positive_definite, random, regular, symmetric};
 use tove_tensor::linalg::{Norm, Triangle, eigh, lstsq, qr, slogdet, svd};
-use tove_tensor::{Tensor, grad, hessian, jacfwd, jacrev, jvp};
+use tove_tensor::{DType, Tensor, grad, hessian, jacfwd, jacrev, jvp};
 
 #[test]
 fn solve_by_matrix_and_right_side() {
@@ -56,6 +56,37 @@ fn cholesky_with_any_entry_moved() {
     check(&|a| a.cholesky(), &positive_definite(&[3, 3], 1));
     check(&|a| a.cholesky(), &positive_definite(&[2, 2, 2], 2));
     check(&|a| a.cholesky(), &Tensor::from([[2.0]]));
+}
+
+#[test]
+fn determinants_of_singular_matrices() {
+    let product = |n: usize, rank: usize| random(&[n, rank], 11).matmul(&random(&[rank, n], 12)) * 2.0;
+    for (n, rank) in [(2, 1), (3, 2), (3, 1), (4, 3), (4, 2), (5, 4)] {
+        check(&|a| a.det(), &product(n, rank));
+    }
+    check(&|a| a.det(), &Tensor::zeros([2, 2], DType::F64));
+    check(&|a| a.det(), &Tensor::zeros([3, 3], DType::F64));
+    check(&|a| a.det(), &Tensor::zeros([1, 1], DType::F64));
+    // A batch of both kinds.
+    check(&|a| a.det(), &Tensor::stack(&[&regular(&[3, 3], 1), &product(3, 2)], 0));
+    // The gradient holds the cofactors: determinants of what is left without a row and a column.
+    let a = product(4, 3);
+    let gradient = grad(|a: &Tensor| a.det())(&a);
+    let others = |i: usize| Tensor::from((0..4).filter(|&k| k != i as i64).collect::<Vec<i64>>());
+    for (i, j) in [(0, 0), (1, 2), (3, 0), (2, 3)] {
+        let minor = a.index_select(0, &others(i)).index_select(1, &others(j)).det().item::<f64>();
+        let sign = if (i + j) % 2 == 0 { 1.0 } else { -1.0 };
+        assert!((gradient.at::<f64>(&[i, j]) - sign * minor).abs() < 1e-13);
+    }
+    // The same in single precision.
+    let single = grad(|a: &Tensor| a.det())(&a.to_dtype(DType::F32));
+    close(&single.to_dtype(DType::F64), &gradient, 1e-6);
+    // Third derivatives of an invertible matrix; at a singular one they are refused.
+    let third = |a: &Tensor| hessian(|b: &Tensor| grad(|a: &Tensor| a.det())(b).square().sum(), a);
+    let b = regular(&[2, 2], 3);
+    close(&third(&b), &(Tensor::eye(4, DType::F64).reshape([2, 2, 2, 2]) * 2.0), 1e-10);
+    let refused = std::panic::catch_unwind(|| third(&Tensor::from([[1.0, 2.0], [2.0, 4.0]])));
+    assert!(refused.is_err());
 }
 
 #[test]

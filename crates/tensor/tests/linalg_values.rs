@@ -9,8 +9,8 @@ mod matrices;
 
 use common::load;
 use matrices::{close, distance, positive_definite, random, regular, rounding, size, symmetric, tensor};
-use tove_tensor::linalg::{Eigh, Norm, Qr, Svd, Triangle, eigh, lstsq, qr, slogdet, svd};
-use tove_tensor::{DType, Tensor, set_num_threads};
+use tove_tensor::linalg::{Complex, Eig, Eigh, Norm, Qr, Svd, Triangle, eig, eigh, lstsq, qr, slogdet, svd};
+use tove_tensor::{DType, Tensor, set_num_threads, vmap};
 
 const SHAPES: [&[usize]; 8] = [&[1, 1], &[2, 2], &[5, 5], &[7, 3], &[3, 7], &[40, 40], &[2, 3, 4, 4], &[3, 5, 2]];
 
@@ -316,4 +316,62 @@ fn results_do_not_depend_on_the_number_of_threads() {
     set_num_threads(8);
     assert!(svd(&large).unwrap().u.to_vec::<f64>() == one);
     set_num_threads(0);
+}
+
+/// Products of complex matrices by their parts.
+fn times(a: &Complex, b: &Complex) -> Complex {
+    Complex {
+        real: a.real.matmul(&b.real) - a.imaginary.matmul(&b.imaginary),
+        imaginary: a.real.matmul(&b.imaginary) + a.imaginary.matmul(&b.real),
+    }
+}
+
+#[test]
+fn general_eigenproblem_agrees_with_numpy() {
+    let fixture = load("numpy_linalg");
+    let cases = fixture.cases_starting("eig ");
+    assert_eq!(cases.len(), 7);
+    for case in cases {
+        for dtype in [DType::F64, DType::F32] {
+            let x = tensor(case.input("x")).to_dtype(dtype);
+            let n = x.dims()[0];
+            let Eig { values, vectors } = eig(&x).unwrap();
+            // Single precision may exchange values whose real parts agree to its digits: sums are compared there.
+            let tolerance = if dtype == DType::F64 { 1e-10 } else { 2e-4 };
+            let double = |y: &Tensor| y.to_dtype(DType::F64);
+            if dtype == DType::F64 {
+                close(&values.real, &tensor(case.output("real")), tolerance);
+                close(&values.imaginary, &tensor(case.output("imaginary")), tolerance);
+            }
+            close(&double(&values.real.sum()), &double(&x.trace()), tolerance);
+            // A V = V Λ, columns of length 1 with a real, positive largest entry.
+            let complex = Complex { real: x.clone(), imaginary: x.zeros_like() };
+            let lambda = Complex { real: values.real.diag(0), imaginary: values.imaginary.diag(0) };
+            let (left, right) = (times(&complex, &vectors), times(&vectors, &lambda));
+            close(&double(&left.real), &double(&right.real), tolerance);
+            close(&double(&left.imaginary), &double(&right.imaginary), tolerance);
+            let moduli = vectors.real.square() + vectors.imaginary.square();
+            close(&double(&moduli.sum_axes(&[0], false)), &Tensor::ones([n], DType::F64), tolerance);
+            for j in 0..n {
+                let top = moduli.select_index(1, j).argmax(0).item::<i64>() as usize;
+                let at = |part: &Tensor| double(part).at::<f64>(&[top, j]);
+                assert!(at(&vectors.real) > 0.0 && at(&vectors.imaginary).abs() < 0.05, "{}", case.name);
+            }
+        }
+    }
+    // Of a batch, mapped, of nothing; and no derivative.
+    let batch = random(&[3, 4, 4], 9);
+    let all = eig(&batch).unwrap().values.imaginary;
+    let mapped = vmap(|x: &Tensor| eig(x).unwrap().values.imaginary)(&batch);
+    assert_eq!(all.to_vec::<f64>(), mapped.to_vec::<f64>());
+    assert_eq!(eig(&Tensor::zeros([0, 0], DType::F64)).unwrap().vectors.imaginary.shape(), &[0, 0]);
+    assert!(eig(&Tensor::from([[f64::NAN]])).err().unwrap().is_data());
+    let x = random(&[3, 3], 4).requires_grad();
+    let error = eig(&x).unwrap().values.real.sum().try_backward().unwrap_err();
+    assert!(error.to_string().contains("eigh"), "{error}");
+    // A defective matrix: one vector for the double value, and the equation still holds.
+    let jordan = Tensor::from([[2.0, 1.0], [0.0, 2.0]]);
+    let Eig { values, vectors } = eig(&jordan).unwrap();
+    close(&values.real, &Tensor::from([2.0, 2.0]), 1e-7);
+    close(&jordan.matmul(&vectors.real), &(&vectors.real * values.real.unsqueeze(0)), 1e-7);
 }

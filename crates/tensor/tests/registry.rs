@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tove_tensor::testing::{Sample, WITHOUT_DERIVATIVE, kinks, method_names, registry, values};
+use tove_tensor::testing::{Sample, WITHOUT_DERIVATIVE, WITHOUT_VMAP, kinks, method_names, registry, values};
 use tove_tensor::{DType, Element, GradCheck, Tensor, grad, jvp, vjp, vmap};
 
 /// Runs a check on every sample and names all that fail.
@@ -61,7 +61,10 @@ fn nudged(x: &Tensor) -> Tensor {
 
 #[test]
 fn vmap_equals_the_loop() {
-    for_each(|Sample { inputs, apply, .. }| {
+    for_each(|Sample { name, inputs, apply, .. }| {
+        if WITHOUT_VMAP.contains(name) {
+            return Ok(());
+        }
         let other: Vec<Tensor> = inputs.iter().map(nudged).collect();
         let loop_of = |a: &[Tensor], b: &[Tensor]| Tensor::stack(&[&apply(a), &apply(b)], 0);
         let stacked: Vec<Tensor> = inputs.iter().zip(&other).map(|(a, b)| Tensor::stack(&[a, b], 0)).collect();

@@ -37,6 +37,10 @@ pub struct Images {
 #[derive(Subcommand)]
 pub enum ImagesAction {
     /// Train a net to tell images apart, judge it on images set aside, save it with a report
+    ///
+    /// Pictures in folders may have different sizes: they are scaled until they cover one size, and the middle is cut out.
+    /// Grey ones become colour where any is in colour, transparency is dropped, and files that cannot be read are left out
+    /// and named.
     Fit(ImagesFit),
     /// Tell what PNG and JPEG files show
     Predict(ImagesPredict),
@@ -86,9 +90,17 @@ pub struct ImagesFit {
     /// Take only these classes
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub classes: Vec<String>,
+    /// Height and width that pictures of a folder are scaled to, as 32 or 24x32; unless told otherwise the most common
+    /// size, and 64 pixels along the longer side if that is above 128
+    #[arg(long, value_name = "N|HxW", value_parser = picture_size)]
+    pub size: Option<[usize; 2]>,
     /// Share of the images set aside to judge the net, where the folder does not say which
     #[arg(long, default_value_t = 0.25, value_name = "SHARE")]
     pub test_size: f64,
+    /// Share of the other images by which the training is watched: the weights with the lowest loss on them are kept, also
+    /// after Ctrl-C. 0 takes the last weights, and so do sets in which fewer than 20 images would be watched
+    #[arg(long, default_value_t = 0.1, value_name = "SHARE")]
+    pub validation: f64,
     /// Seed of the split, the first weights, the order and the augmentation
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
@@ -96,11 +108,21 @@ pub struct ImagesFit {
     pub keeping: Keeping,
 }
 
+/// Height and width from one number or two.
+fn picture_size(text: &str) -> Result<[usize; 2], String> {
+    let side = |text: &str| text.trim().parse::<usize>().ok().filter(|side| (1..=4096).contains(side));
+    let both = match text.split_once(['x', 'X', '×']) {
+        Some((height, width)) => side(height).zip(side(width)),
+        None => side(text).map(|side| (side, side)),
+    };
+    both.map(|(height, width)| [height, width]).ok_or_else(|| "give pixels from 1 to 4096, as 32 or 24x32".to_owned())
+}
+
 #[derive(Args)]
 pub struct ImagesPredict {
     /// The model file
     pub model: PathBuf,
-    /// PNG or JPEG files of the size the net was trained on
+    /// PNG or JPEG files; those of another size are scaled until they cover the net's, and the middle is cut out
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
 }
@@ -131,12 +153,8 @@ pub struct ImagesTransfer {
     /// Seed of the choice of labelled images
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
-    /// Where the new model goes; it is not kept otherwise
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Replace the file if it exists
-    #[arg(long)]
-    pub overwrite: bool,
+    #[command(flatten)]
+    pub keeping: Keeping,
 }
 
 #[derive(Args)]
@@ -201,6 +219,10 @@ pub struct TextFit {
     /// Share of the text, at its end, set aside to judge the net
     #[arg(long, default_value_t = 0.1, value_name = "SHARE")]
     pub test_size: f64,
+    /// Share of the rest, at its end, by which the training is watched: the weights with the lowest loss on it are kept, also
+    /// after Ctrl-C. 0 takes the last weights
+    #[arg(long, default_value_t = 0.1, value_name = "SHARE")]
+    pub validation: f64,
     /// Seed of the first weights and the windows
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
@@ -242,7 +264,10 @@ pub struct Demo {
     /// Write the picture into this file
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
-    /// Replace the picture if it exists
+    /// Write text and picture into this HTML file
+    #[arg(long, value_name = "FILE.html")]
+    pub html: Option<PathBuf>,
+    /// Replace files that exist
     #[arg(long)]
     pub overwrite: bool,
     /// Samples (batches)
@@ -266,7 +291,7 @@ pub struct Demo {
     /// The step size (descent)
     #[arg(long, default_value_t = 0.07, value_name = "X", allow_negative_numbers = true)]
     pub step: f64,
-    /// Seed (batches, xor)
+    /// Seed of what is random
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
 }

@@ -34,6 +34,7 @@ fn abilities(entry: &Entry) -> Vec<&'static str> {
         (abilities.several, several),
         (abilities.weights, "weights"),
         (abilities.sparse, "sparse rows"),
+        ((entry.estimator)().pieces_any(&[0, 1]).is_some(), "pieces (--stream)"),
     ];
     all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
 }

@@ -1,55 +1,238 @@
 //! `tove predict`: predictions of a saved model for the rows of a table.
+//!
+//! A CSV file, or CSV on the standard input, is read, answered and written piece by piece, so that memory does not grow with
+//! it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::Path;
+use std::rc::Rc;
 
 use serde_json::{Value, json};
-use tove::data::table::{Column, Role, Table};
+use tove::data::table::csv::CsvChunks;
+use tove::data::table::{Column, Field, Kind, Role, Schema, Table};
 use tove::tabular::{Predictions, TabularModel};
+use tove::tensor::io::{WriteOptions, atomic};
 
+use super::training::may_write;
 use crate::arguments::Predict;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::tables;
 
+/// Numbers of a piece of the table, at most.
+const PIECE: usize = 1 << 20;
+/// Remarks on values never seen, at most.
+const UNSEEN: usize = 20;
+
 pub fn run(predict: &Predict, output: &Output) -> Result<(), Failure> {
     let model = tables::model(&predict.model)?;
-    if let Some(path) = predict.output.as_ref().filter(|path| path.exists() && !predict.overwrite) {
-        return Err(Failure::usage(format!(
-            "{} exists already; choose another name or add --overwrite",
-            path.display()
-        )));
-    }
-    let data = tables::read(&predict.file, &predict.reading, output)?;
-    let predictions = model.predict(&data).map_err(|error| tables::failed(&predict.file, &data, error))?;
-    remarks(&predictions, output);
-    if predict.proba && predictions.probabilities.is_none() {
-        let name = model.model().name();
-        return Err(Failure::usage(format!("{name} gives no probabilities; leave out --proba, or fit another model")));
-    }
-    let answer = answer(&model, &data, &predictions, predict.proba)?;
-    if output.is_json() {
-        return output.result(String::new, || rows(&answer));
-    }
-    tables::write(&answer, predict.output.as_deref(), predict.overwrite)?;
     if let Some(path) = &predict.output {
-        output.remark(format!("{} rows predicted: {}", answer.n_rows(), path.display()));
+        may_write(path, predict.overwrite)?;
+    }
+    let mut job =
+        Job { model: &model, file: &predict.file, names: Vec::new(), proba: predict.proba, about: About::default() };
+    let tables = job.tables(predict)?;
+    let rows = match predict.output.as_deref().filter(|path| *path != Path::new("-")) {
+        _ if output.is_json() => job.print_json(tables)?,
+        None => job.print(tables)?,
+        Some(path) => job.save(tables, path, predict.overwrite)?,
+    };
+    if rows == 0 {
+        return Err(tables::no_rows(&predict.file));
+    }
+    job.about.tell(output);
+    if let Some(path) = &predict.output {
+        output.remark(format!("{rows} rows predicted: {}", path.display()));
     }
     Ok(())
 }
 
-/// What had to be done to the table.
-pub fn remarks(predictions: &Predictions, output: &Output) {
-    let about = &predictions.conformed;
-    if !about.extra.is_empty() {
-        output.remark(format!("columns the model does not know were left out: {}", about.extra.join(", ")));
+/// Pieces of the table to predict: CSV in the memory of a piece, Parquet as a whole.
+type Pieces = Box<dyn Iterator<Item = Result<Table, Failure>>>;
+
+struct Job<'a> {
+    model: &'a TabularModel,
+    file: &'a Path,
+    /// The columns of the file.
+    names: Vec<String>,
+    proba: bool,
+    about: About,
+}
+
+impl Job<'_> {
+    fn tables(&mut self, predict: &Predict) -> Result<Pieces, Failure> {
+        let path = &predict.file;
+        if path.is_dir() || tables::is_parquet(path) {
+            let (table, report) = tables::read_with_report(path, &predict.reading)?;
+            self.about.notes.borrow_mut().extend(report.notes());
+            return Ok(Box::new(std::iter::once(Ok(table))));
+        }
+        // Only what the model needs is read as it was at fitting; the target and unknown columns may hold anything.
+        let needed = |field: &&Field| matches!(field.role, Role::Feature | Role::Id);
+        let needed = Schema::new(self.model.schema().fields().iter().filter(needed).cloned().collect())?;
+        let options = tables::options(&predict.reading)?.schema(&needed).rest(Kind::Text);
+        let width = self.model.encoder().feature_names().len().max(self.model.schema().fields().len());
+        let chunks = options.chunks(path, (PIECE / width.max(1)).clamp(256, 1 << 16))?;
+        self.names = chunks.names().to_vec();
+        let known = self.model.schema().clone();
+        let mut unknown = chunks.names().iter().filter(|name| !known.fields().iter().any(|field| field.name == **name));
+        self.about.extra = unknown.by_ref().cloned().collect();
+        let wanted = needed.fields().iter().map(|field| field.name.clone()).collect();
+        Ok(Box::new(Chunks { chunks, wanted, notes: Rc::clone(&self.about.notes) }))
     }
-    for (name, found, wanted) in &about.converted {
-        output.remark(format!("column {name} was read as {found} and taken as {wanted}"));
+
+    /// The answer to a piece.
+    fn answer(&mut self, table: &Table) -> Result<Table, Failure> {
+        let predictions = self.model.predict(table);
+        let predictions = predictions.map_err(|error| tables::failed(self.file, &self.names, error))?;
+        if self.proba && predictions.probabilities.is_none() {
+            let name = self.model.model().name();
+            let text = format!("{name} gives no probabilities; leave out --proba, or fit another model");
+            return Err(Failure::usage(text));
+        }
+        self.about.see(&predictions);
+        answer(self.model, table, &predictions, self.proba)
     }
-    for unseen in &about.unseen {
-        let (column, value, rows) = (&unseen.column, &unseen.value, unseen.rows);
-        output.remark(format!("column {column}: the value {value} of {rows} rows was not seen at fitting"));
+
+    /// Writes the answers one after the other; how many rows there were.
+    fn write(&mut self, tables: Pieces, out: &mut impl Write) -> Result<usize, Failure> {
+        let mut rows = 0;
+        for table in tables {
+            let answer = self.answer(&table?)?;
+            let written = if rows == 0 { answer.write_csv_to(out) } else { answer.write_csv_rows(out) };
+            rows += answer.n_rows();
+            match written {
+                // A reader that has seen enough closes the pipe; that is no failure.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(rows),
+                written => written?,
+            }
+        }
+        Ok(rows)
     }
-    for (column, rows) in &predictions.imputed {
-        output.remark(format!("column {column}: {rows} missing values were filled"));
+
+    fn print(&mut self, tables: Pieces) -> Result<usize, Failure> {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        let rows = self.write(tables, &mut out)?;
+        match out.flush() {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(rows),
+            flushed => Ok(flushed.map(|()| rows)?),
+        }
+    }
+
+    fn print_json(&mut self, tables: Pieces) -> Result<usize, Failure> {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        let mut count = 0;
+        for table in tables {
+            let answer = self.answer(&table?)?;
+            for row in 0..answer.n_rows() {
+                write!(out, "{}{}", if count == 0 { "[\n" } else { ",\n" }, row_object(&answer, row))?;
+                count += 1;
+            }
+        }
+        writeln!(out, "{}\n]", if count == 0 { "[" } else { "" })?;
+        out.flush()?;
+        Ok(count)
+    }
+
+    fn save(&mut self, tables: Pieces, path: &Path, overwrite: bool) -> Result<usize, Failure> {
+        let options = WriteOptions { overwrite, ..WriteOptions::default() };
+        if matches!(path.extension().and_then(|ending| ending.to_str()), Some("parquet" | "pq")) {
+            let mut answers = Vec::new();
+            for table in tables {
+                answers.push(self.answer(&table?)?);
+            }
+            let Some(whole) = Table::concat(answers)? else { return Ok(0) };
+            whole.write_parquet(path, options)?;
+            return Ok(whole.n_rows());
+        }
+        // The file appears only if all went well; what went wrong is told as it was.
+        let mut outcome = Ok(0);
+        let saved = atomic::write_file(path, options, |out| {
+            outcome = self.write(tables, out);
+            match &outcome {
+                Ok(0) => Err(std::io::Error::other("no rows")),
+                Ok(_) => Ok(()),
+                Err(failure) => Err(std::io::Error::other(failure.to_string())),
+            }
+        });
+        match outcome {
+            Ok(rows) if rows > 0 => Ok(saved.map(|()| rows)?),
+            other => other,
+        }
+    }
+}
+
+/// Pieces of a CSV file with the columns that are needed.
+struct Chunks {
+    chunks: CsvChunks,
+    wanted: Vec<String>,
+    /// What reading did to the file, told at its end.
+    notes: Rc<RefCell<Vec<String>>>,
+}
+
+impl Iterator for Chunks {
+    type Item = Result<Table, Failure>;
+
+    fn next(&mut self) -> Option<Result<Table, Failure>> {
+        let table = match self.chunks.next() {
+            Some(Ok(table)) => table,
+            Some(Err(error)) => return Some(Err(error.into())),
+            None => {
+                *self.notes.borrow_mut() = self.chunks.report().notes();
+                return None;
+            }
+        };
+        let here: Vec<&String> = self.wanted.iter().filter(|name| table.has(name)).collect();
+        Some(table.select(&here).map_err(Failure::from))
+    }
+}
+
+/// What had to be done to the rows, over all pieces.
+#[derive(Default)]
+struct About {
+    notes: Rc<RefCell<Vec<String>>>,
+    extra: Vec<String>,
+    unseen: BTreeMap<(String, String), usize>,
+    imputed: BTreeMap<String, usize>,
+    converted: Vec<(String, Kind, Kind)>,
+}
+
+impl About {
+    fn see(&mut self, predictions: &Predictions) {
+        let about = &predictions.conformed;
+        for name in about.extra.iter().filter(|name| !self.extra.contains(name)).cloned().collect::<Vec<_>>() {
+            self.extra.push(name);
+        }
+        for unseen in &about.unseen {
+            *self.unseen.entry((unseen.column.clone(), unseen.value.clone())).or_insert(0) += unseen.rows;
+        }
+        for (column, rows) in &predictions.imputed {
+            *self.imputed.entry(column.clone()).or_insert(0) += rows;
+        }
+        if self.converted.is_empty() {
+            self.converted.clone_from(&about.converted);
+        }
+    }
+
+    fn tell(&self, output: &Output) {
+        self.notes.borrow().iter().for_each(|note| output.remark(note));
+        if !self.extra.is_empty() {
+            output.remark(format!("columns the model does not know were left out: {}", self.extra.join(", ")));
+        }
+        for (name, found, wanted) in &self.converted {
+            output.remark(format!("column {name} was read as {found} and taken as {wanted}"));
+        }
+        for ((column, value), rows) in self.unseen.iter().take(UNSEEN) {
+            output.remark(format!("column {column}: the value {value} of {rows} rows was not seen at fitting"));
+        }
+        if self.unseen.len() > UNSEEN {
+            output.remark(format!("and {} more values that were not seen at fitting", self.unseen.len() - UNSEEN));
+        }
+        for (column, rows) in &self.imputed {
+            output.remark(format!("column {column}: {rows} missing values were filled"));
+        }
     }
 }
 
@@ -73,13 +256,12 @@ pub fn answer(model: &TabularModel, data: &Table, predictions: &Predictions, pro
     Ok(Table::new(columns)?)
 }
 
-/// A JSON object per row.
-pub fn rows(table: &Table) -> Value {
-    let cell = |column: &Column, row: usize| match column.number(row) {
+/// A row as a JSON object.
+fn row_object(table: &Table, row: usize) -> Value {
+    let cell = |column: &Column| match column.number(row) {
         _ if column.is_missing(row) => Value::Null,
         Some(value) if column.kind().is_numeric() => json!(value),
         _ => column.text(row).map_or(Value::Null, |text| json!(text)),
     };
-    let object = |row: usize| table.iter().map(|(name, column)| (name.to_owned(), cell(column, row))).collect();
-    Value::Array((0..table.n_rows()).map(|row| Value::Object(object(row))).collect())
+    Value::Object(table.iter().map(|(name, column)| (name.to_owned(), cell(column))).collect())
 }

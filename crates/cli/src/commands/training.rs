@@ -75,6 +75,10 @@ pub fn may_write(path: &Path, overwrite: bool) -> Result<(), Failure> {
         let path = path.display();
         return Err(Failure::usage(format!("{path} exists already; choose another name or add --overwrite")));
     }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(Failure::work(format!("{}: there is no such folder; make it first", path.display())));
+    }
     Ok(())
 }
 
@@ -96,7 +100,7 @@ pub fn count(name: &str, value: usize, most: usize) -> Result<usize, Failure> {
     fine.then_some(value).ok_or_else(|| Failure::usage(format!("--{name} {value}: give a number from 1 to {most}")))
 }
 
-/// Training and test loss over the evaluations; over the steps, if the run ended before the first evaluation; nothing, if
+/// Training and validation loss over the evaluations; over the steps, if the run ended before the first evaluation; nothing, if
 /// it ended before the first step.
 pub fn curve(report: &Report) -> Option<LineChart> {
     if report.history.is_empty() {
@@ -113,6 +117,11 @@ pub fn curve(report: &Report) -> Option<LineChart> {
 /// A note for runs that did not end as planned.
 pub fn ending(report: &Report) -> Option<String> {
     (report.ending == Ending::Interrupted).then(|| format!("Interrupted after {} steps.", report.steps))
+}
+
+/// The best value of the watched loss and its step, for machines.
+pub fn best(report: &Report) -> Value {
+    report.best.map_or(Value::Null, |(loss, step)| json!({"loss": loss, "step": step}))
 }
 
 /// A score for machines.

@@ -69,6 +69,39 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Runs the program and watches its memory: the most that it had at any time, in megabytes (Linux).
+    pub fn watched(&self, arguments: &[&str]) -> (Ran, f64) {
+        let out = std::fs::File::create(self.path("stdout.txt")).unwrap();
+        let err = std::fs::File::create(self.path("stderr.txt")).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tove"))
+            .args(arguments)
+            .current_dir(&self.0)
+            .env_remove("TOVE_RUNS")
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(err)
+            .spawn()
+            .unwrap();
+        // The system keeps the peak itself; the last look before the end is what counts.
+        let status = format!("/proc/{}/status", child.id());
+        let mut peak: f64 = 0.0;
+        let ended = loop {
+            if let Ok(text) = std::fs::read_to_string(&status) {
+                let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+                let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+                peak = peak.max(kilobytes.unwrap_or(0.0) / 1024.0);
+            }
+            if let Some(ended) = child.try_wait().unwrap() {
+                break ended;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        };
+        let text = |name: &str| std::fs::read_to_string(self.path(name)).unwrap();
+        (Ran { code: ended.code().unwrap_or(-1), out: text("stdout.txt"), err: text("stderr.txt") }, peak)
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
@@ -109,4 +142,15 @@ impl Ran {
 /// A data set that ships with the project.
 pub fn shipped(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data").join(name).canonicalize().unwrap().display().to_string()
+}
+
+/// A file of the shared data sets (`TOVE_DATA`, or `../shared/data` beside the repository); says so where it is not there.
+pub fn data(name: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let path = std::env::var_os("TOVE_DATA").map_or_else(beside, PathBuf::from).join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    println!("SKIPPED: {} is not there", path.display());
+    None
 }

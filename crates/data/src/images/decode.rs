@@ -7,8 +7,25 @@ use image::{DynamicImage, ImageReader};
 use tove_tensor::Tensor;
 use tove_tensor::io::{FaultKind, Place};
 
-use crate::Result;
 use crate::source::{Source, fault};
+use crate::{DataError, Result};
+
+/// Height and width of a PNG or JPEG picture (feature `images`), from the beginning of the file. What follows it may still be
+/// damaged.
+///
+/// # Errors
+/// If the file cannot be read or does not begin as a picture.
+pub fn image_size(path: impl AsRef<Path>) -> Result<[usize; 2]> {
+    let path = path.as_ref();
+    let reader = ImageReader::open(path).and_then(ImageReader::with_guessed_format).map_err(image::ImageError::IoError);
+    let (width, height) = reader.and_then(ImageReader::into_dimensions).map_err(|error| unsound(path, &error))?;
+    Ok([height as usize, width as usize])
+}
+
+fn unsound(path: &Path, error: &image::ImageError) -> DataError {
+    let advice = "give a PNG or JPEG file that other programs can show";
+    fault(path, Place::default(), FaultKind::Malformed, error.to_string(), advice)
+}
 
 /// Reads a PNG or JPEG picture (feature `images`) as (C, H, W) of type u8: one channel when it is grey, three (red, green,
 /// blue) otherwise. Transparency is dropped, and 16 bits become 8. What the picture is, its first bytes say, not its name.
@@ -20,12 +37,11 @@ use crate::source::{Source, fault};
 pub fn read_image(path: impl AsRef<Path>) -> Result<Tensor> {
     let path = path.as_ref();
     let bytes = Source::open(path)?.rest()?;
-    let wrong = |error: image::ImageError| {
-        let advice = "give a PNG or JPEG file that other programs can show";
-        fault(path, Place::default(), FaultKind::Malformed, error.to_string(), advice)
-    };
     let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
-    let picture = reader.map_err(image::ImageError::IoError).and_then(ImageReader::decode).map_err(wrong)?;
+    let picture = reader
+        .map_err(image::ImageError::IoError)
+        .and_then(ImageReader::decode)
+        .map_err(|error| unsound(path, &error))?;
     let (height, width) = (picture.height() as usize, picture.width() as usize);
     if matches!(
         picture,

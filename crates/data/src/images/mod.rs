@@ -2,13 +2,15 @@
 //! (feature `images`).
 
 pub mod cifar;
+mod cover;
 #[cfg(feature = "images")]
 mod decode;
 pub mod idx;
 mod records;
 mod streamed;
 
+pub use cover::cover;
 #[cfg(feature = "images")]
-pub use decode::read_image;
+pub use decode::{image_size, read_image};
 pub use idx::{IdxType, read_idx, write_idx};
 pub use streamed::StreamedImages;

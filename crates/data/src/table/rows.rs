@@ -132,6 +132,34 @@ impl Table {
         let columns = pairs.map(|(name, (first, second))| joined(name, first, second)).collect::<Result<Vec<_>>>()?;
         Ok(Table { names: self.names.clone(), columns, rows: self.rows + other.rows })
     }
+
+    /// The rows of several tables with the same columns, one after the other; `None` for none. Halves are joined first, so that
+    /// no row is copied often.
+    ///
+    /// ```
+    /// use tove_data::table::{Column, Table};
+    /// let piece = |x: i64| Table::new([("x", Column::integers(vec![x]))]);
+    /// let whole = Table::concat(vec![piece(1)?, piece(2)?, piece(3)?])?;
+    /// assert_eq!(whole.map(|table| table.n_rows()), Some(3));
+    /// # Ok::<(), tove_data::DataError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Table::append`].
+    pub fn concat(mut tables: Vec<Table>) -> Result<Option<Table>> {
+        while tables.len() > 1 {
+            let mut next = Vec::with_capacity(tables.len().div_ceil(2));
+            let mut rest = tables.into_iter();
+            while let Some(first) = rest.next() {
+                next.push(match rest.next() {
+                    Some(second) => first.append(&second)?,
+                    None => first,
+                });
+            }
+            tables = next;
+        }
+        Ok(tables.pop())
+    }
 }
 
 fn joined(name: &str, first: &Column, second: &Column) -> Result<Column> {

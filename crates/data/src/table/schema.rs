@@ -111,6 +111,24 @@ impl Schema {
         }
     }
 
+    /// A schema of columns whose names are known to differ.
+    pub(crate) fn of_fields(fields: Vec<Field>) -> Self {
+        Self { fields }
+    }
+
+    /// The schema with the categories of a categorical column.
+    ///
+    /// # Errors
+    /// If the column does not exist.
+    pub fn with_categories(mut self, name: &str, categories: Vec<String>) -> Result<Self> {
+        self.field(name)?;
+        let mut found = self.fields.iter_mut().filter(|field| field.name == name && field.kind == Kind::Categorical);
+        if let Some(field) = found.next() {
+            field.categories = Some(categories);
+        }
+        Ok(self)
+    }
+
     /// The columns, in order.
     pub fn fields(&self) -> &[Field] {
         &self.fields

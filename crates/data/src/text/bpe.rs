@@ -57,9 +57,32 @@ impl Bpe {
     /// # Errors
     /// If the file cannot be read or is no tokenizer.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let text = read_text(path)?;
+        Self::from_json(&read_text(path)?)
+    }
+
+    /// The tokenizer that [`Bpe::to_json`] wrote, or any other `tokenizer.json`.
+    ///
+    /// ```
+    /// use tove_data::text::Bpe;
+    /// let bpe = Bpe::train("low lower lowest", 260)?;
+    /// let again = Bpe::from_json(&bpe.to_json()?)?;
+    /// assert_eq!(again.encode("slow")?.to_vec::<i64>(), bpe.encode("slow")?.to_vec::<i64>());
+    /// # Ok::<(), tove_data::DataError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the text is no tokenizer.
+    pub fn from_json(text: &str) -> Result<Self> {
         let tokenizer = text.parse::<Tokenizer>().map_err(|error| failed("load", &error))?;
         Ok(Self { tokenizer })
+    }
+
+    /// The content of a `tokenizer.json`, to be kept inside another file.
+    ///
+    /// # Errors
+    /// If the tokenizer cannot be written as JSON.
+    pub fn to_json(&self) -> Result<String> {
+        self.tokenizer.to_string(true).map_err(|error| failed("save", &error))
     }
 
     /// Writes a `tokenizer.json`, complete or not at all.
@@ -67,7 +90,7 @@ impl Bpe {
     /// # Errors
     /// If the file exists and may not be replaced, or the system refuses.
     pub fn save(&self, path: impl AsRef<Path>, options: WriteOptions) -> Result<()> {
-        let text = self.tokenizer.to_string(true).map_err(|error| failed("save", &error))?;
+        let text = self.to_json()?;
         Ok(atomic::write_file(path.as_ref(), options, |out| std::io::Write::write_all(out, text.as_bytes()))?)
     }
 

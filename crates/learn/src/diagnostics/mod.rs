@@ -15,9 +15,11 @@ mod fit;
 pub mod hypotheses;
 mod iid;
 mod risk;
+mod student;
 
 pub use bias_variance::{BiasVariance, Experiment, bias_variance};
 pub use duplicates::{DuplicateReport, Sets, duplicates};
 pub use fit::{FitReport, Fitness, diagnose_fit};
 pub use iid::{BiasReport, Finding, IidReport, check_iid, sampling_bias};
 pub use risk::{GapReport, Loss, Risk, generalisation_gap, losses, risk};
+pub use student::{student_critical, student_two_sided};

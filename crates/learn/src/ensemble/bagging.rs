@@ -10,7 +10,7 @@ use super::fitted::{FittedEnsemble, Member};
 use crate::features::take_columns;
 use crate::pipeline::dotted;
 use crate::selection::in_parallel;
-use crate::{Abilities, Estimator, Labels, LearnError, Model, Predict, Result, Samples, Summary, Task};
+use crate::{Abilities, About, Estimator, Labels, LearnError, Model, Predict, Result, Samples, Summary, Task, Tunable};
 
 /// How sets are drawn, with scikit-learn's names and defaults.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -114,23 +114,7 @@ macro_rules! bagging {
             }
         }
 
-        impl Estimator for $type {
-            fn name(&self) -> &'static str {
-                $name
-            }
-
-            fn task(&self) -> Task {
-                $task
-            }
-
-            fn abilities(&self) -> Abilities {
-                abilities(&*self.estimator)
-            }
-
-            fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
-                Ok(Box::new(self.fit_samples(samples)?))
-            }
-
+        impl Tunable for $type {
             fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
                 match name.strip_prefix("estimator.") {
                     Some(inner) => self.estimator.set_any(inner, text),
@@ -156,6 +140,24 @@ macro_rules! bagging {
                     return Err(LearnError::unsupported($name, "joins models of the other task", fix));
                 }
                 self.estimator.validate_any()
+            }
+        }
+
+        impl Estimator for $type {
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            fn task(&self) -> Task {
+                $task
+            }
+
+            fn abilities(&self) -> Abilities {
+                abilities(&*self.estimator)
+            }
+
+            fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
+                Ok(Box::new(self.fit_samples(samples)?))
             }
 
             fn duplicate(&self) -> Box<dyn Estimator> {
@@ -270,9 +272,8 @@ fn fit(
         false => None,
     };
     let hard = !estimator.abilities().probabilities && task == Task::Classification;
-    let dtype = samples.x().dtype();
-    let settings = values;
-    Ok(FittedEnsemble { name, members, weights: None, hard, task, classes, width: d, dtype, settings, summary, oob })
+    let about = About::new(name, task, d, samples.x().dtype(), values).classes(&classes).summary(summary);
+    Ok(FittedEnsemble { about, members, weights: None, hard, oob })
 }
 
 fn unweighted(samples: &Samples) -> Result<Samples> {

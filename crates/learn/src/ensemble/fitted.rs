@@ -1,11 +1,11 @@
 //! Fitted ensembles of any kind.
 
-use tove_tensor::{DType, Tensor, TryOps};
+use tove_tensor::{Tensor, TryOps};
 
 use super::average::{average, average_probabilities, vote};
 use crate::features::take_columns;
 use crate::selection::in_parallel;
-use crate::{Labels, LearnError, Model, Predict, Record, Restore, Result, Rows, Summary, Task, restore};
+use crate::{About, Labels, LearnError, Model, Predict, Record, Restore, Result, Rows, Task, restore};
 
 /// One model of an ensemble.
 pub(super) struct Member {
@@ -25,17 +25,11 @@ impl Member {
 
 /// Models that answer together.
 pub struct FittedEnsemble {
-    pub(super) name: &'static str,
+    pub(super) about: About,
     pub(super) members: Vec<Member>,
     pub(super) weights: Option<Vec<f64>>,
     /// Whether classes are voted on; otherwise probabilities are averaged where there are any.
     pub(super) hard: bool,
-    pub(super) task: Task,
-    pub(super) classes: Vec<i64>,
-    pub(super) width: usize,
-    pub(super) dtype: DType,
-    pub(super) settings: serde_json::Value,
-    pub(super) summary: Summary,
     pub(super) oob: Option<f64>,
 }
 
@@ -91,67 +85,40 @@ impl FittedEnsemble {
 }
 
 impl Model for FittedEnsemble {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn task(&self) -> Task {
-        self.task
-    }
-
-    fn width(&self) -> usize {
-        self.width
-    }
-
-    fn dtype(&self) -> DType {
-        self.dtype
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn takes_missing(&self) -> bool {
         self.members.iter().all(|member| member.model.takes_missing())
     }
 
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.clone()
-    }
-
-    fn classes(&self) -> &[i64] {
-        &self.classes
-    }
-
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let weights = self.weights.as_deref();
-        match self.task {
+        match self.task() {
             Task::Regression => average(&self.answers(x, |model, x| model.predict(x))?, weights),
             Task::Classification if self.hard => vote(&self.answers(x, |model, x| model.predict(x))?, weights),
             Task::Classification => {
                 let best = self.proba_rows(x)?.try_argmax(1)?.to_vec::<i64>();
-                Ok(Labels::decode(&self.classes, best.into_iter().map(|code| code as usize)))
+                Ok(Labels::decode(self.classes(), best.into_iter().map(|code| code as usize)))
             }
         }
     }
 
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
-        if self.task == Task::Regression || (self.hard && self.name == "VotingClassifier") {
+        if self.task() == Task::Regression || (self.hard && self.name() == "VotingClassifier") {
             let fix = "use `predict`, or soft voting of classifiers";
-            return Err(LearnError::unsupported(self.name, "gives no probabilities", fix));
+            return Err(LearnError::unsupported(self.name(), "gives no probabilities", fix));
         }
-        let spread = |model: &dyn Model, x: &Rows| FittedEnsemble::spread(&self.classes, model, x, self.hard);
+        let spread = |model: &dyn Model, x: &Rows| FittedEnsemble::spread(self.classes(), model, x, self.hard);
         average_probabilities(&self.answers(x, spread)?, self.weights.as_deref())
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(self.name, 1);
-        record.put("settings", self.settings.clone());
-        record.put("width", self.width);
-        record.put("single", self.dtype == DType::F32);
+        let mut record = self.about.record();
+        self.about.write_shape(&mut record);
         record.put("hard", self.hard);
         record.put("members", self.members.len());
-        record.put_tensor("classes", &Tensor::from_slice(&self.classes));
         if let Some(weights) = &self.weights {
             record.put_tensor("weights", &Tensor::from_slice(weights));
         }
@@ -193,26 +160,15 @@ impl Restore for FittedEnsemble {
             members.push(Member { model, columns });
         }
         let task = if name.ends_with("Regressor") { Task::Regression } else { Task::Classification };
-        let classes = record.integers("classes")?;
-        if members.is_empty() || members.iter().any(|m| m.model.task() != task) || !classes.is_sorted_by(|a, b| a < b) {
+        let settings = record.get("settings")?.clone();
+        let about = About::new(name, task, width, record.precision()?, settings).read_rest(record)?;
+        if members.is_empty() || members.iter().any(|member| member.model.task() != task) {
             return Err(record.wrong("members", "models of one task"));
         }
         let weights = record.vector("weights").ok();
         if weights.as_ref().is_some_and(|weights| weights.len() != members.len()) {
             return Err(record.wrong("weights", "a number per model"));
         }
-        Ok(FittedEnsemble {
-            name,
-            weights,
-            members,
-            hard: record.switch("hard")?,
-            task,
-            classes,
-            width,
-            dtype: if record.switch("single")? { DType::F32 } else { DType::F64 },
-            settings: record.get("settings")?.clone(),
-            summary: Summary::exact(),
-            oob: record.real("oob").ok(),
-        })
+        Ok(FittedEnsemble { about, members, weights, hard: record.switch("hard")?, oob: record.real("oob").ok() })
     }
 }

@@ -15,7 +15,7 @@ use tove_optim::settings::{Hyperparameter, Value};
 use super::fitted::{FittedEnsemble, Member};
 use crate::pipeline::{dotted, no_part};
 use crate::selection::in_parallel;
-use crate::{Abilities, Estimator, Labels, LearnError, Model, Result, Samples, Summary, Task};
+use crate::{Abilities, About, Estimator, Labels, LearnError, Model, Result, Samples, Task, Tunable};
 
 /// The mean of several regressions, as scikit-learn's `VotingRegressor`.
 #[derive(Clone, Default)]
@@ -79,48 +79,12 @@ macro_rules! voting {
                 };
                 let work = |i: usize| Ok(Member { model: self.members[i].1.fit_any(samples)?, columns: None });
                 let members = in_parallel(self.members.len(), work).into_iter().collect::<Result<_>>()?;
-                Ok(FittedEnsemble {
-                    name: $name,
-                    members,
-                    weights: self.weights.clone(),
-                    hard: self.hard,
-                    task: $task,
-                    classes,
-                    width: samples.width(),
-                    dtype: samples.x().dtype(),
-                    settings,
-                    summary: Summary::exact(),
-                    oob: None,
-                })
+                let about = About::new($name, $task, samples.width(), samples.x().dtype(), settings).classes(&classes);
+                Ok(FittedEnsemble { about, members, weights: self.weights.clone(), hard: self.hard, oob: None })
             }
         }
 
-        impl Estimator for $type {
-            fn name(&self) -> &'static str {
-                $name
-            }
-
-            fn task(&self) -> Task {
-                $task
-            }
-
-            fn abilities(&self) -> Abilities {
-                let each: Vec<Abilities> = self.members.iter().map(|member| member.1.abilities()).collect();
-                let all = |has: fn(&Abilities) -> bool| each.iter().all(has);
-                Abilities {
-                    weights: all(|a| a.weights),
-                    sparse: all(|a| a.sparse),
-                    several: all(|a| a.several),
-                    probabilities: !self.hard && all(|a| a.probabilities),
-                    order_free: all(|a| a.order_free),
-                    accuracy: each.iter().fold(Abilities::PLAIN.accuracy, |most, a| most.max(a.accuracy)),
-                }
-            }
-
-            fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
-                Ok(Box::new(self.fit_samples(samples)?))
-            }
-
+        impl Tunable for $type {
             fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
                 for (own, member) in &mut self.members {
                     if let Some(inner) = name.strip_prefix(own.as_str()).and_then(|rest| rest.strip_prefix('.')) {
@@ -165,6 +129,33 @@ macro_rules! voting {
                     member.validate_any()?;
                 }
                 Ok(())
+            }
+        }
+
+        impl Estimator for $type {
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            fn task(&self) -> Task {
+                $task
+            }
+
+            fn abilities(&self) -> Abilities {
+                let each: Vec<Abilities> = self.members.iter().map(|member| member.1.abilities()).collect();
+                let all = |has: fn(&Abilities) -> bool| each.iter().all(has);
+                Abilities {
+                    weights: all(|a| a.weights),
+                    sparse: all(|a| a.sparse),
+                    several: all(|a| a.several),
+                    probabilities: !self.hard && all(|a| a.probabilities),
+                    order_free: all(|a| a.order_free),
+                    accuracy: each.iter().fold(Abilities::PLAIN.accuracy, |most, a| most.max(a.accuracy)),
+                }
+            }
+
+            fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
+                Ok(Box::new(self.fit_samples(samples)?))
             }
 
             fn duplicate(&self) -> Box<dyn Estimator> {

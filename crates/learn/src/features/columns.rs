@@ -195,9 +195,7 @@ macro_rules! by_column {
 
         impl $crate::RestoreTransform for $fitted {
             fn restore(record: &$crate::Record) -> $crate::Result<$fitted> {
-                record.expect(<$settings as $crate::FitTransform>::NAME, 1)?;
-                let mut settings = $settings::default();
-                settings.load_json(record.get("settings")?)?;
+                let settings: $settings = record.settings(<$settings as $crate::FitTransform>::NAME, 1)?;
                 let width = record.count("width")?;
                 $(record.shaped(stringify!($vector), &[width])?;)*
                 Ok($fitted { settings, width, $($vector: record.vector(stringify!($vector))?,)* })

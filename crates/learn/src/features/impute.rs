@@ -197,9 +197,7 @@ impl Transform for FittedImputer {
 
 impl RestoreTransform for FittedImputer {
     fn restore(record: &Record) -> Result<FittedImputer> {
-        record.expect(Imputer::NAME, 1)?;
-        let mut settings = Imputer::default();
-        settings.load_json(record.get("settings")?)?;
+        let settings: Imputer = record.settings(Imputer::NAME, 1)?;
         let width = record.count("width")?;
         record.shaped("statistics", &[width])?;
         let gaps = record.get("gaps")?.as_array().into_iter().flatten().filter_map(|gap| gap.as_bool());

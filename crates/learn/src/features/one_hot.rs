@@ -201,9 +201,7 @@ impl Transform for FittedOneHotEncoder {
 
 impl RestoreTransform for FittedOneHotEncoder {
     fn restore(record: &Record) -> Result<FittedOneHotEncoder> {
-        record.expect(OneHotEncoder::NAME, 1)?;
-        let mut settings = OneHotEncoder::default();
-        settings.load_json(record.get("settings")?)?;
+        let settings: OneHotEncoder = record.settings(OneHotEncoder::NAME, 1)?;
         let mut categories = Vec::new();
         for column in 0..record.count("width")? {
             let name = format!("categories.{column}"); // an absent one ends the loop, however large the count

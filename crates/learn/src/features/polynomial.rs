@@ -165,9 +165,7 @@ impl Transform for FittedPolynomialFeatures {
 
 impl RestoreTransform for FittedPolynomialFeatures {
     fn restore(record: &Record) -> Result<FittedPolynomialFeatures> {
-        record.expect(PolynomialFeatures::NAME, 1)?;
-        let mut settings = PolynomialFeatures::default();
-        settings.load_json(record.get("settings")?)?;
+        let settings: PolynomialFeatures = record.settings(PolynomialFeatures::NAME, 1)?;
         settings.validate()?;
         let width = record.count("width")?;
         if width == 0 || width > MOST {

@@ -203,9 +203,7 @@ impl Transform for FittedSelectKBest {
 
 impl RestoreTransform for FittedSelectKBest {
     fn restore(record: &Record) -> Result<FittedSelectKBest> {
-        record.expect(SelectKBest::NAME, 1)?;
-        let mut settings = SelectKBest::default();
-        settings.load_json(record.get("settings")?)?;
+        let settings: SelectKBest = record.settings(SelectKBest::NAME, 1)?;
         let scores = record.vector("scores")?;
         let columns = record.integers("columns")?;
         let inside = |column: i64| usize::try_from(column).ok().filter(|&column| column < scores.len());

@@ -13,6 +13,8 @@ pub(crate) struct Features {
     function: KernelFunction,
     /// Taken off every row where the kernel allows it, against cancellation.
     centre: Option<Vec<f64>>,
+    /// The training samples that the rows stand for, with a precomputed kernel; their own places without it.
+    columns: Option<Vec<usize>>,
 }
 
 /// Some rows, ready to be multiplied.
@@ -20,6 +22,8 @@ pub(crate) struct Features {
 pub(crate) struct Part {
     x: Tensor, // (m, d)
     norms: Vec<f64>,
+    /// The training samples that they are, with a precomputed kernel.
+    columns: Vec<usize>,
 }
 
 impl Part {
@@ -30,21 +34,33 @@ impl Part {
 }
 
 impl Features {
+    /// Training samples of a precomputed kernel, by their places.
+    pub(crate) fn named(columns: Vec<usize>, function: KernelFunction, dtype: DType) -> Result<Features> {
+        let x = Tensor::try_zeros([columns.len(), 0], dtype)?;
+        Ok(Features { x, function, centre: None, columns: Some(columns) })
+    }
+
     /// Features (n, d) with a kernel.
     pub(crate) fn new(x: &Tensor, function: KernelFunction) -> Result<Features> {
         let x = x.detach().try_contiguous()?;
         let centre = if function.is_shift_invariant() { Some(column_means(&x)?) } else { None };
-        Ok(Features { x, function, centre })
+        Ok(Features { x, function, centre, columns: None })
     }
 
     /// As [`Features::new`] with the centre of other features, whose kernel with these is asked for.
     pub(crate) fn beside(&self, x: &Tensor) -> Result<Features> {
-        Ok(Features { x: x.detach().try_contiguous()?, function: self.function.clone(), centre: self.centre.clone() })
+        let (function, centre) = (self.function.clone(), self.centre.clone());
+        Ok(Features { x: x.detach().try_contiguous()?, function, centre, columns: None })
     }
 
     /// The rows.
     pub(crate) fn rows(&self) -> &Tensor {
         &self.x
+    }
+
+    /// The training samples that the rows stand for, if they are named by their places.
+    pub(crate) fn columns(&self) -> Option<&[usize]> {
+        self.columns.as_deref()
     }
 
     /// The kernel.
@@ -65,6 +81,12 @@ impl Features {
     /// The rows at these places.
     pub(crate) fn part(&self, places: impl ExactSizeIterator<Item = usize>) -> Result<Part> {
         let width = self.x.dims()[1];
+        let places: Vec<usize> = places.collect();
+        let columns = match (&self.function, &self.columns) {
+            (KernelFunction::Precomputed { .. }, Some(columns)) => places.iter().map(|&place| columns[place]).collect(),
+            (KernelFunction::Precomputed { .. }, None) => places.clone(),
+            _ => Vec::new(),
+        };
         with_real!(self.x.dtype(), T => {
             let (all, count) = (self.x.as_slice::<T>()?, places.len());
             let mut rows: Vec<T> = Vec::with_capacity(count * width);
@@ -80,7 +102,7 @@ impl Features {
                 KernelFunction::Rbf { .. } => rows.chunks_exact(width.max(1)).map(square_norm).collect(),
                 _ => Vec::new(),
             };
-            Ok(Part { x: Tensor::try_from_vec(rows, [count, width])?, norms })
+            Ok(Part { x: Tensor::try_from_vec(rows, [count, width])?, norms, columns })
         })
     }
 
@@ -91,6 +113,9 @@ impl Features {
             let row = |x| z.chunks_exact(width).map(move |z| function(x, z));
             let values: Vec<f64> = x.chunks_exact(width).flat_map(row).collect();
             return Ok(Tensor::try_from_vec(values, [a.len(), b.len()])?.to_dtype(self.dtype()));
+        }
+        if let KernelFunction::Precomputed { .. } = self.function {
+            return given(a, b);
         }
         let products = a.x.try_matmul(&b.x.try_swap_axes(0, 1)?)?;
         if let KernelFunction::Linear = self.function {
@@ -127,10 +152,20 @@ impl Features {
             KernelFunction::Sigmoid { gamma, coef0 } => {
                 rows.for_each(|row| transform::sigmoid(row, number(gamma), number(coef0)));
             }
-            KernelFunction::Linear | KernelFunction::Custom(_) => {}
+            KernelFunction::Linear | KernelFunction::Custom(_) | KernelFunction::Precomputed { .. } => {}
         }
         Ok(())
     }
+}
+
+/// The columns of `a` that belong to the samples of `b`.
+fn given(a: &Part, b: &Part) -> Result<Tensor> {
+    let width = a.x.dims()[1].max(1);
+    with_real!(a.x.dtype(), T => {
+        let rows = a.x.as_slice::<T>()?.chunks_exact(width);
+        let values: Vec<T> = rows.flat_map(|row| b.columns.iter().map(|&column| row[column])).collect();
+        Ok(Tensor::try_from_vec(values, [a.len(), b.len()])?)
+    })
 }
 
 /// Kernel values of points that lie close together, from the differences of their coordinates.

@@ -20,6 +20,17 @@ impl Expansion {
         Ok(Expansion { points: Features::new(points, function)?, coefficients })
     }
 
+    /// The features at these places with coefficients (m, k).
+    pub(crate) fn of(features: &Features, places: &[usize], coefficients: &Tensor) -> Result<Expansion> {
+        let function = features.function().clone();
+        if let KernelFunction::Precomputed { .. } = function {
+            let coefficients = coefficients.to_dtype(features.dtype()).try_contiguous()?;
+            let points = Features::named(places.to_vec(), function, features.dtype())?;
+            return Ok(Expansion { points, coefficients });
+        }
+        Expansion::new(function, &crate::rows::take(features.rows(), places)?, coefficients)
+    }
+
     /// f at rows (n, d): (n, k).
     pub(crate) fn at(&self, x: &Tensor) -> Result<Tensor> {
         let (m, outputs) = (self.points.len(), self.coefficients.dims()[1]);
@@ -49,7 +60,10 @@ impl Expansion {
 
     /// Number of features.
     pub(crate) fn width(&self) -> usize {
-        self.points().dims()[1]
+        match self.function() {
+            KernelFunction::Precomputed { samples } => *samples,
+            _ => self.points().dims()[1],
+        }
     }
 
     /// Type of the numbers.
@@ -60,17 +74,36 @@ impl Expansion {
     /// Writes everything into a record.
     pub(crate) fn write(&self, record: &mut Record) {
         self.function().write(record);
-        record.put_tensor("points", self.points());
+        match self.points.columns() {
+            Some(columns) => {
+                let columns: Vec<i64> = columns.iter().map(|&column| column as i64).collect();
+                record.put_tensor("columns", &Tensor::from_slice(&columns));
+            }
+            None => record.put_tensor("points", self.points()),
+        }
         record.put_tensor("coefficients", &self.coefficients);
     }
 
     /// Reads what [`Expansion::write`] wrote.
     pub(crate) fn read(record: &Record, custom: Option<&KernelFunction>) -> Result<Expansion> {
-        let (points, coefficients) = (record.tensor("points")?, record.tensor("coefficients")?);
+        let coefficients = record.tensor("coefficients")?;
+        let function = KernelFunction::read(record, custom)?;
+        if let KernelFunction::Precomputed { samples } = function {
+            let inside = |column: i64| usize::try_from(column).ok().filter(|&column| column < samples);
+            let columns: Option<Vec<usize>> = record.integers("columns")?.into_iter().map(inside).collect();
+            let columns = columns.filter(|columns| coefficients.rank() == 2 && coefficients.dims()[0] == columns.len());
+            let columns = columns.ok_or_else(|| record.wrong("columns", "a training sample per coefficient"))?;
+            if !coefficients.dtype().is_float() {
+                return Err(record.wrong("coefficients", "a matrix of numbers"));
+            }
+            let points = Features::named(columns, function, coefficients.dtype())?;
+            return Ok(Expansion { points, coefficients: coefficients.try_contiguous()? });
+        }
+        let points = record.tensor("points")?;
         let fits = points.rank() == 2 && coefficients.rank() == 2 && points.dims()[0] == coefficients.dims()[0];
         if !fits || !points.dtype().is_float() || points.dtype() != coefficients.dtype() {
             return Err(record.wrong("coefficients", "a matrix with a row per point"));
         }
-        Expansion::new(KernelFunction::read(record, custom)?, points, coefficients)
+        Expansion::new(function, points, coefficients)
     }
 }

@@ -21,6 +21,8 @@ pub enum KernelKind {
     Rbf,
     /// tanh(γ xᵀz + c₀).
     Sigmoid,
+    /// The rows are kernel values with all training samples.
+    Precomputed,
 }
 
 impl KernelKind {
@@ -39,6 +41,7 @@ impl KernelKind {
             KernelKind::Poly => KernelFunction::Poly { gamma: gamma()?, coef0, degree },
             KernelKind::Rbf => KernelFunction::Rbf { gamma: gamma()? },
             KernelKind::Sigmoid => KernelFunction::Sigmoid { gamma: gamma()?, coef0 },
+            KernelKind::Precomputed => KernelFunction::precomputed(x)?,
         })
     }
 }
@@ -72,6 +75,11 @@ pub enum KernelFunction {
         /// c₀.
         coef0: f64,
     },
+    /// Rows hold the kernel's values with all training samples: k(x, the j-th sample) = xⱼ.
+    Precomputed {
+        /// Number of training samples.
+        samples: usize,
+    },
     /// Any symmetric function; it should be positive semidefinite (see [`is_psd`](super::is_psd)).
     Custom(Custom),
 }
@@ -85,6 +93,7 @@ impl fmt::Debug for KernelFunction {
             }
             KernelFunction::Rbf { gamma } => write!(f, "Rbf {{ gamma: {gamma} }}"),
             KernelFunction::Sigmoid { gamma, coef0 } => write!(f, "Sigmoid {{ gamma: {gamma}, coef0: {coef0} }}"),
+            KernelFunction::Precomputed { samples } => write!(f, "Precomputed {{ samples: {samples} }}"),
             KernelFunction::Custom(_) => f.write_str("Custom"),
         }
     }
@@ -96,7 +105,22 @@ impl KernelFunction {
         KernelFunction::Custom(Arc::new(function))
     }
 
-    /// k(x, z) of two rows, by the definition.
+    /// The kernel whose values for n training samples are given as a matrix (n, n).
+    pub fn precomputed(k: &Tensor) -> Result<KernelFunction> {
+        match *k.dims() {
+            [n, m] if n == m => Ok(KernelFunction::Precomputed { samples: n }),
+            _ => {
+                let problem = format!("a precomputed kernel of shape {}", k.shape());
+                Err(LearnError::data(
+                    "kernel",
+                    problem,
+                    "give the kernel's values of all training samples with each other",
+                ))
+            }
+        }
+    }
+
+    /// k(x, z) of two rows, by the definition; of a precomputed kernel for the unit vector z that names a sample.
     ///
     /// ```
     /// use tove_learn::kernel::KernelFunction;
@@ -106,7 +130,7 @@ impl KernelFunction {
     pub fn of(&self, x: &[f64], z: &[f64]) -> f64 {
         let dot = || x.iter().zip(z).map(|(x, z)| x * z).sum::<f64>();
         match self {
-            KernelFunction::Linear => dot(),
+            KernelFunction::Linear | KernelFunction::Precomputed { .. } => dot(),
             KernelFunction::Poly { gamma, coef0, degree } => {
                 (gamma * dot() + coef0).powi(i32::try_from(*degree).unwrap_or(i32::MAX))
             }
@@ -130,6 +154,7 @@ impl KernelFunction {
             KernelFunction::Poly { gamma, coef0, degree } => ("poly", [*gamma, *coef0, *degree as f64]),
             KernelFunction::Rbf { gamma } => ("rbf", [*gamma, 0.0, 0.0]),
             KernelFunction::Sigmoid { gamma, coef0 } => ("sigmoid", [*gamma, *coef0, 0.0]),
+            KernelFunction::Precomputed { samples } => ("precomputed", [*samples as f64, 0.0, 0.0]),
             KernelFunction::Custom(_) => ("custom", [0.0; 3]),
         };
         record.put("kernel", name);
@@ -147,6 +172,7 @@ impl KernelFunction {
             ("poly", _) => KernelFunction::Poly { gamma, coef0, degree: degree as usize },
             ("rbf", _) => KernelFunction::Rbf { gamma },
             ("sigmoid", _) => KernelFunction::Sigmoid { gamma, coef0 },
+            ("precomputed", _) => KernelFunction::Precomputed { samples: gamma as usize },
             ("custom", Some(function)) => function.clone(),
             ("custom", None) => {
                 let problem =

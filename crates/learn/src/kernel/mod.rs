@@ -6,6 +6,7 @@
 //! | poly | (γ xᵀz + c₀)^degree |
 //! | rbf | exp(−γ ‖x − z‖²) |
 //! | sigmoid | tanh(γ xᵀz + c₀), which is not always positive semidefinite |
+//! | precomputed | given: rows hold the kernel's values with all training samples |
 //! | custom | any function of two rows |
 //!
 //! Kernel matrices come from blocked matrix products. For the RBF kernel ‖x − z‖² = ‖x‖² + ‖z‖² − 2xᵀz loses digits when

@@ -6,11 +6,11 @@
 
 use tove_optim::settings::Hyperparameters;
 use tove_tensor::linalg::{Triangle, lstsq};
-use tove_tensor::{DType, Tensor, TryLinalg, TryOps};
+use tove_tensor::{Tensor, TryLinalg, TryOps};
 
 use super::expansion::Expansion;
-use super::{Gamma, KernelFunction, KernelKind, kernel_matrix};
-use crate::{Abilities, Fit, Model, Real, Record, Restore, Result, Rows, Samples, Summary, Task, with_real};
+use super::{Features, Gamma, KernelFunction, KernelKind, kernel_matrix};
+use crate::{Abilities, About, Fit, Model, Real, Record, Restore, Result, Rows, Samples, Summary, Task, with_real};
 
 /// Ridge regression in the space of a kernel; one or several outputs.
 ///
@@ -45,11 +45,10 @@ pub struct KernelRidge {
 /// A fitted [`KernelRidge`].
 #[derive(Clone, Debug)]
 pub struct FittedKernelRidge {
-    settings: KernelRidge,
+    about: About,
     expansion: Expansion,
     /// Whether the targets were a matrix, so that predictions are.
     several: bool,
-    summary: Summary,
 }
 
 impl FittedKernelRidge {
@@ -69,15 +68,14 @@ impl FittedKernelRidge {
 
     /// Reads a record of a model with a kernel of the user's own, which is given again.
     pub fn restore_with(record: &Record, kernel: Option<&KernelFunction>) -> Result<FittedKernelRidge> {
-        record.expect(KernelRidge::NAME, 1)?;
-        let mut settings = KernelRidge::default();
-        settings.load_json(record.get("settings")?)?;
+        let settings: KernelRidge = record.settings(KernelRidge::NAME, 1)?;
         let expansion = Expansion::read(record, kernel)?;
         let several = record.switch("several")?;
         if !several && expansion.coefficients().dims()[1] != 1 {
             return Err(record.wrong("several", "true, as the coefficients have several columns"));
         }
-        Ok(FittedKernelRidge { settings, expansion, several, summary: Summary::read(record)? })
+        let about = About::read(&settings, record, expansion.width(), expansion.dtype())?;
+        Ok(FittedKernelRidge { about, expansion, several })
     }
 }
 
@@ -124,8 +122,13 @@ impl KernelRidge {
             Err(error) => return Err(error.into()),
         };
         let dual = Tensor::try_from_vec(scale(solution.to_f64_vec()), [n, outputs])?;
-        let expansion = Expansion::new(function, x, &dual)?;
-        Ok(FittedKernelRidge { settings: self.clone(), expansion, several, summary })
+        let expansion = match function {
+            KernelFunction::Precomputed { .. } => {
+                Expansion::of(&Features::new(x, function)?, &(0..n).collect::<Vec<_>>(), &dual)?
+            }
+            _ => Expansion::new(function, x, &dual)?,
+        };
+        Ok(FittedKernelRidge { about: About::of(self, samples).summary(summary), expansion, several })
     }
 }
 
@@ -143,28 +146,8 @@ impl Fit for KernelRidge {
 }
 
 impl Model for FittedKernelRidge {
-    fn name(&self) -> &'static str {
-        KernelRidge::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Regression
-    }
-
-    fn width(&self) -> usize {
-        self.expansion.width()
-    }
-
-    fn dtype(&self) -> DType {
-        self.expansion.dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
@@ -172,10 +155,8 @@ impl Model for FittedKernelRidge {
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
+        let mut record = self.about.record();
         record.put("several", self.several);
-        self.summary.write(&mut record);
         self.expansion.write(&mut record);
         record
     }

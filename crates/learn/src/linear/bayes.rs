@@ -174,7 +174,7 @@ impl Fit for BayesianRidge {
         } else {
             Summary::exact()
         };
-        FittedLinear::single(self.clone(), coefficients, intercept, samples.x().dtype(), summary, posterior)
+        FittedLinear::single(self, samples, (coefficients, intercept), summary, posterior)
     }
 }
 

@@ -90,12 +90,11 @@ impl Fit for HuberRegressor {
         let data = Data::single(Self::NAME, samples)?;
         let moments = Moments::of(&data, self.fit_intercept)?;
         let unit = (moments.squares[0] / moments.weight).sqrt();
-        let dtype = samples.x().dtype();
         if unit == 0.0 {
             // The targets are constant (zero without an intercept): an exact fit, of scale 0.
             let nothing = Scale { sigma: 0.0, outliers: Vec::new() };
             let zeros = vec![0.0; data.width()];
-            return FittedLinear::single(self.clone(), zeros, moments.mean_y[0], dtype, Summary::exact(), nothing);
+            return FittedLinear::single(self, samples, (zeros, moments.mean_y[0]), Summary::exact(), nothing);
         }
         let objective = Objective::new(self, &data, &moments, unit)?;
         let lbfgs =
@@ -109,7 +108,7 @@ impl Fit for HuberRegressor {
         let (w, b, sigma, residual) = objective.solution(&minimum.x)?;
         let limit = self.epsilon * sigma;
         let outliers = (0..data.len()).filter(|&row| residual[row].abs() > limit).map(|row| row as i64).collect();
-        FittedLinear::single(self.clone(), w, b, dtype, summary, Scale { sigma, outliers })
+        FittedLinear::single(self, samples, (w, b), summary, Scale { sigma, outliers })
     }
 }
 

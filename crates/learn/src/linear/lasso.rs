@@ -125,7 +125,7 @@ impl Fit for Lasso {
 
     fn fit_samples(&self, samples: &Samples) -> Result<FittedLasso> {
         let (w, intercept, summary) = ElasticNet::from(self).solve(Self::NAME, samples)?;
-        FittedLinear::single(self.clone(), w, intercept, samples.x().dtype(), summary, ())
+        FittedLinear::single(self, samples, (w, intercept), summary, ())
     }
 }
 
@@ -137,7 +137,7 @@ impl Fit for ElasticNet {
 
     fn fit_samples(&self, samples: &Samples) -> Result<FittedElasticNet> {
         let (w, intercept, summary) = self.solve(Self::NAME, samples)?;
-        FittedLinear::single(self.clone(), w, intercept, samples.x().dtype(), summary, ())
+        FittedLinear::single(self, samples, (w, intercept), summary, ())
     }
 }
 

@@ -3,7 +3,8 @@
 //! At the minimum the residual is orthogonal to the columns, Xᵀ(y − Xw) = 0: the normal equations XᵀX w = Xᵀy. They are formed
 //! in one pass over X and solved by Cholesky's factor where that is accurate; otherwise a second pass in a better basis gives
 //! what a QR decomposition gives (`solve.rs`). Dependent columns and wide matrices get the solution of least norm.
-//! Sparse rows with many columns are solved by LSQR without ever being centred.
+//! Sparse rows with many columns are solved by LSQR without ever being centred. With `positive`, coefficients are kept from
+//! becoming negative (`positive.rs`).
 //!
 //! ```
 //! use tove_learn::{Fit, Predict, linear::LinearRegression};
@@ -20,7 +21,8 @@ use tove_tensor::linalg::{ILL_CONDITIONED, ILL_CONDITIONED_F32};
 
 use super::lsqr::lsqr;
 use super::model::{Extras, FittedLinear};
-use super::moments::Data;
+use super::moments::{Data, Moments};
+use super::positive::positive;
 use super::report::OlsReport;
 use super::solve::{Problem, Solution, prefers_iterations};
 use crate::{Abilities, Fit, Record, Result, Rows, Samples, Summary, Task};
@@ -36,6 +38,9 @@ pub struct LinearRegression {
     /// Singular values below this share of the largest count as zero; by default max(n, d) times the rounding unit.
     #[hyper(default = None, range = "[0, 1)")]
     pub tol: Option<f64>,
+    /// Whether coefficients are kept from becoming negative.
+    #[hyper(default = false)]
+    pub positive: bool,
 }
 
 /// What is known of the matrix behind a [`LinearRegression`].
@@ -60,7 +65,7 @@ impl Extras for Conditions {
 pub type FittedLinearRegression = FittedLinear<LinearRegression, Conditions>;
 
 impl FittedLinearRegression {
-    /// Number of independent columns (after centring).
+    /// Number of independent columns (after centring); with `positive`, of columns that have a coefficient.
     pub fn rank(&self) -> usize {
         self.extras().rank
     }
@@ -83,25 +88,70 @@ impl Fit for LinearRegression {
     const TASK: Task = Task::Regression;
     const ABILITIES: Abilities = Abilities { weights: true, sparse: true, several: true, ..Abilities::PLAIN };
 
+    fn pieces(&self, classes: &[i64]) -> Option<Result<Box<dyn crate::AnyLearner>>> {
+        crate::partial::boxed(self, classes)
+    }
+
     fn fit_samples(&self, samples: &Samples) -> Result<FittedLinearRegression> {
         let data = Data::several(samples);
-        let solution = self.solve(&data, false)?;
-        let mut summary = Summary::exact();
-        let (dtype, width) = (samples.x().dtype(), samples.width());
-        if let Some(text) = warning(&solution, width, samples.len(), dtype) {
-            summary.warn(text);
-        }
-        let extras = Conditions { rank: solution.rank, condition: solution.condition };
-        FittedLinear::new(self.clone(), &solution, samples.y().rank() == 2, dtype, summary, extras)
+        let (solution, summary) = match self.positive {
+            true => self.solve_positive(&data)?,
+            false => (self.solve(&data, false)?, Summary::exact()),
+        };
+        self.fitted(&solution, (samples.y().rank() == 2, samples.x().dtype()), samples.len(), summary)
     }
 }
 
 impl LinearRegression {
+    /// The model of a solution, with a warning where the columns are dependent.
+    pub(super) fn fitted(
+        &self,
+        solution: &Solution,
+        (several, dtype): (bool, DType),
+        rows: usize,
+        mut summary: Summary,
+    ) -> Result<FittedLinearRegression> {
+        let width = solution.coefficients.len() / solution.intercepts.len().max(1);
+        if let (Some(text), false) = (warning(solution, width, rows, dtype), self.positive) {
+            summary.warn(text);
+        }
+        let extras = Conditions { rank: solution.rank, condition: solution.condition };
+        FittedLinear::of_shape(self, solution, (several, dtype), summary, extras)
+    }
+
     pub(super) fn solve(&self, data: &Data, covariance: bool) -> Result<Solution> {
         if prefers_iterations(data.x) {
             return lsqr(data, 0.0, self.fit_intercept);
         }
         Problem { alpha: 0.0, centred: self.fit_intercept, tol: self.tol, covariance }.solve(data)
+    }
+}
+
+impl LinearRegression {
+    /// Each output by itself, with coefficients that are not negative.
+    fn solve_positive(&self, data: &Data) -> Result<(Solution, Summary)> {
+        let moments = Moments::of(data, self.fit_intercept)?;
+        let (d, m) = (moments.width, moments.outputs);
+        let (mut coefficients, mut intercepts) = (vec![0.0; d * m], moments.mean_y.clone());
+        let mut ends = Vec::with_capacity(m);
+        for output in 0..m {
+            let end = positive(&moments, output)?;
+            for (j, w) in end.coefficients.iter().enumerate() {
+                coefficients[j * m + output] = *w;
+                intercepts[output] -= w * moments.mean_x[j];
+            }
+            ends.push(end);
+        }
+        let rank = (0..d).filter(|j| coefficients[j * m..(j + 1) * m].iter().any(|&w| w > 0.0)).count();
+        let summary = Summary::iterative(
+            Self::NAME,
+            ends.iter().map(|end| end.iterations).max().unwrap_or(0),
+            ends.iter().all(|end| end.converged),
+            ends.iter().fold(0.0, |most, end| most.max(end.residual)),
+            f64::NAN,
+        );
+        let summary = Summary { objective: None, ..summary };
+        Ok((Solution { coefficients, intercepts, rank, condition: 1.0, covariance: None }, summary))
     }
 }
 

@@ -3,7 +3,7 @@
 use tove_tensor::{DType, Tensor, TryOps};
 
 use super::solve::Solution;
-use crate::{Fit, Model, Record, Restore, Result, Rows, Summary, Task};
+use crate::{About, Fit, Model, Record, Restore, Result, Rows, Samples, Summary};
 
 /// What a linear estimator knows beyond coefficients.
 pub trait Extras: Clone + std::fmt::Debug + Send + Sync + 'static {
@@ -33,20 +33,31 @@ impl Extras for () {
 /// ```
 #[derive(Clone, Debug)]
 pub struct FittedLinear<E, X = ()> {
+    about: About,
     settings: E,
     coef: Tensor,      // (d) or (m, d)
     intercept: Tensor, // () or (m)
-    summary: Summary,
     extras: X,
 }
 
-impl<E, X: Extras> FittedLinear<E, X> {
-    /// A model from coefficients (d, m) in double precision; `shape` is that of the targets.
+impl<E: Fit, X: Extras> FittedLinear<E, X> {
+    /// A model from coefficients (d, m) in double precision; there are several outputs if the targets are a matrix.
     pub(super) fn new(
-        settings: E,
+        settings: &E,
+        samples: &Samples,
         solution: &Solution,
-        several: bool,
-        dtype: DType,
+        summary: Summary,
+        extras: X,
+    ) -> Result<FittedLinear<E, X>> {
+        let shape = (samples.y().rank() == 2, samples.x().dtype());
+        FittedLinear::of_shape(settings, solution, shape, summary, extras)
+    }
+
+    /// A model of this precision, with several outputs or one.
+    pub(super) fn of_shape(
+        settings: &E,
+        solution: &Solution,
+        (several, dtype): (bool, DType),
         summary: Summary,
         extras: X,
     ) -> Result<FittedLinear<E, X>> {
@@ -54,27 +65,27 @@ impl<E, X: Extras> FittedLinear<E, X> {
         let d = solution.coefficients.len() / m.max(1);
         let coef = Tensor::try_from_vec(solution.coefficients.clone(), [d, m])?;
         let intercept = Tensor::from_slice(&solution.intercepts);
-        let (coef, intercept) = if several {
+        let (coef, intercept) = if several && E::ABILITIES.several {
             (coef.try_t()?.try_contiguous()?, intercept)
         } else {
             (coef.try_reshape([d])?, intercept.try_reshape([])?)
         };
+        let about = About::new(E::NAME, E::TASK, d, dtype, settings.to_json()).summary(summary);
         let (coef, intercept) = (coef.to_dtype(dtype), intercept.to_dtype(dtype));
-        Ok(FittedLinear { settings, coef, intercept, summary, extras })
+        Ok(FittedLinear { about, settings: settings.clone(), coef, intercept, extras })
     }
 
     /// A model with one output.
     pub(super) fn single(
-        settings: E,
-        coefficients: Vec<f64>,
-        intercept: f64,
-        dtype: DType,
+        settings: &E,
+        samples: &Samples,
+        (coefficients, intercept): (Vec<f64>, f64),
         summary: Summary,
         extras: X,
     ) -> Result<FittedLinear<E, X>> {
         let rank = coefficients.len();
         let solution = Solution { coefficients, intercepts: vec![intercept], rank, condition: 1.0, covariance: None };
-        FittedLinear::new(settings, &solution, false, dtype, summary, extras)
+        FittedLinear::new(settings, samples, &solution, summary, extras)
     }
 
     /// Coefficients (d), or (m, d) for several outputs.
@@ -108,28 +119,8 @@ impl<E, X: Extras> FittedLinear<E, X> {
 }
 
 impl<E: Fit<Fitted = FittedLinear<E, X>>, X: Extras> Model for FittedLinear<E, X> {
-    fn name(&self) -> &'static str {
-        E::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Regression
-    }
-
-    fn width(&self) -> usize {
-        self.coef.dims().last().copied().unwrap_or(0)
-    }
-
-    fn dtype(&self) -> DType {
-        self.coef.dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
@@ -141,11 +132,9 @@ impl<E: Fit<Fitted = FittedLinear<E, X>>, X: Extras> Model for FittedLinear<E, X
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(E::NAME, 1);
-        record.put("settings", self.settings.to_json());
+        let mut record = self.about.record();
         record.put_tensor("coef", &self.coef);
         record.put_tensor("intercept", &self.intercept);
-        self.summary.write(&mut record);
         self.extras.write(&mut record);
         record
     }
@@ -153,9 +142,7 @@ impl<E: Fit<Fitted = FittedLinear<E, X>>, X: Extras> Model for FittedLinear<E, X
 
 impl<E: Fit<Fitted = FittedLinear<E, X>>, X: Extras> Restore for FittedLinear<E, X> {
     fn restore(record: &Record) -> Result<FittedLinear<E, X>> {
-        record.expect(E::NAME, 1)?;
-        let mut settings = E::default();
-        settings.load_json(record.get("settings")?)?;
+        let settings: E = record.settings(E::NAME, 1)?;
         let (coef, intercept) = (record.tensor("coef")?.clone(), record.tensor("intercept")?.clone());
         let fits = match *coef.dims() {
             [d] => d > 0 && intercept.dims().is_empty(),
@@ -166,7 +153,7 @@ impl<E: Fit<Fitted = FittedLinear<E, X>>, X: Extras> Restore for FittedLinear<E,
             return Err(record.wrong("coef", "a vector with an intercept, or a row and an intercept for each output"));
         }
         let width = coef.dims().last().copied().unwrap_or(0);
-        let extras = X::read(record, width)?;
-        Ok(FittedLinear { settings, coef, intercept, summary: Summary::read(record)?, extras })
+        let about = About::read(&settings, record, width, coef.dtype())?;
+        Ok(FittedLinear { about, settings, coef, intercept, extras: X::read(record, width)? })
     }
 }

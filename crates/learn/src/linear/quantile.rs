@@ -66,7 +66,6 @@ impl Fit for QuantileRegressor {
         let programme = Programme::new(self, &data, &moments)?;
         let end = programme.solve(self.max_iter, self.tol)?;
         let summary = Summary::iterative(Self::NAME, end.iterations, end.converged, end.gap, end.objective);
-        let dtype = samples.x().dtype();
-        FittedLinear::single(self.clone(), end.coefficients, end.intercept, dtype, summary, ())
+        FittedLinear::single(self, samples, (end.coefficients, end.intercept), summary, ())
     }
 }

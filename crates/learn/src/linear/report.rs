@@ -1,5 +1,6 @@
 //! What statistics says of a least-squares fit: σ² = ‖r‖² / (n − p), the standard errors √(σ² diag (ZᵀZ)⁻¹) for
-//! Z = (1, X), and t = estimate / error.
+//! Z = (1, X), t = estimate / error, p = P(|T| ≥ |t|) for Student's T with n − p degrees of freedom, and the intervals
+//! estimate ± t* · error that hold the true value with a given probability if errors are normal.
 
 use std::fmt;
 
@@ -7,6 +8,7 @@ use tove_tensor::TryOps;
 
 use super::least_squares::FittedLinearRegression;
 use super::moments::{Data, Moments};
+use crate::diagnostics::{student_critical, student_two_sided};
 use crate::{LearnError, Result, Samples};
 
 /// Standard errors, t values and residual variance of a [`LinearRegression`](super::LinearRegression) with one output.
@@ -18,6 +20,8 @@ use crate::{LearnError, Result, Samples};
 /// let report = LinearRegression::default().fit(&x, &y)?.report(&x, &y)?;
 /// assert!((report.residual_variance - 0.1).abs() < 1e-12 && report.degrees_of_freedom == 2.0);
 /// assert!((report.t_values[1] - 0.6 / 0.02f64.sqrt()).abs() < 1e-9);
+/// let (low, high) = report.intervals(0.95)[1];
+/// assert!(report.p_values[1] > 0.05 == (low < 0.0 && high > 0.0)); // the two say the same
 /// # Ok::<(), tove_learn::LearnError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +32,8 @@ pub struct OlsReport {
     pub standard_errors: Vec<f64>,
     /// Estimate divided by standard error.
     pub t_values: Vec<f64>,
+    /// Chances of a t value as far from 0 if the true coefficient were 0.
+    pub p_values: Vec<f64>,
     /// ‖r‖² / (n − p).
     pub residual_variance: f64,
     /// n − p.
@@ -45,6 +51,10 @@ impl OlsReport {
         let intercept = model.estimator().fit_intercept;
         let (n, d) = (samples.len(), samples.width());
         let parameters = d + usize::from(intercept);
+        if model.estimator().positive {
+            let fix = "fit without `positive`, or estimate the spread by a bootstrap";
+            return Err(LearnError::unsupported(who, "knows no errors of coefficients that are held at 0", fix));
+        }
         if n <= parameters {
             let fix = "give more samples than there are parameters".to_owned();
             return Err(LearnError::TooFew { who, found: n, needed: parameters + 1, fix });
@@ -71,10 +81,11 @@ impl OlsReport {
             estimates.insert(0, solution.intercepts[0]);
             errors.insert(0, (variance * (1.0 / n as f64 + spread)).sqrt());
         }
-        let t_values = estimates.iter().zip(&errors).map(|(estimate, error)| estimate / error).collect();
+        let t_values: Vec<f64> = estimates.iter().zip(&errors).map(|(estimate, error)| estimate / error).collect();
         Ok(OlsReport {
             estimates,
             standard_errors: errors,
+            p_values: t_values.iter().map(|&t| student_two_sided(t, degrees_of_freedom)).collect(),
             t_values,
             residual_variance: variance,
             degrees_of_freedom,
@@ -85,16 +96,29 @@ impl OlsReport {
     }
 }
 
+impl OlsReport {
+    /// Intervals around the estimates that hold the true coefficients with this probability each, such as 0.95.
+    pub fn intervals(&self, level: f64) -> Vec<(f64, f64)> {
+        let far = student_critical(1.0 - level, self.degrees_of_freedom);
+        let pairs = self.estimates.iter().zip(&self.standard_errors);
+        pairs.map(|(estimate, error)| (estimate - far * error, estimate + far * error)).collect()
+    }
+}
+
 impl fmt::Display for OlsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:>12} {:>14} {:>14} {:>10}", "", "estimate", "std. error", "t")?;
+        let heads = ["estimate", "std. error", "t", "P(>|t|)", "0.025", "0.975"];
+        let [estimate, error, t, p, low, high] = heads;
+        writeln!(f, "{:>12} {estimate:>14} {error:>14} {t:>10} {p:>10} {low:>14} {high:>14}", "")?;
+        let intervals = self.intervals(0.95);
         for (place, estimate) in self.estimates.iter().enumerate() {
             let name = match (self.intercept, place) {
                 (true, 0) => "intercept".to_owned(),
                 (intercept, place) => format!("x{}", place - usize::from(intercept)),
             };
-            let (error, t) = (self.standard_errors[place], self.t_values[place]);
-            writeln!(f, "{name:>12} {estimate:>14.6} {error:>14.6} {t:>10.3}")?;
+            let (error, t, p) = (self.standard_errors[place], self.t_values[place], self.p_values[place]);
+            let (low, high) = intervals[place];
+            writeln!(f, "{name:>12} {estimate:>14.6} {error:>14.6} {t:>10.3} {p:>10.3e} {low:>14.6} {high:>14.6}")?;
         }
         let (variance, freedom, r) = (self.residual_variance, self.degrees_of_freedom, self.r_squared);
         writeln!(f, "residual variance {variance:.6} on {freedom} degrees of freedom, R² {r:.4}")

@@ -61,6 +61,10 @@ impl Fit for Ridge {
     const TASK: Task = Task::Regression;
     const ABILITIES: Abilities = Abilities { weights: true, sparse: true, several: true, ..Abilities::PLAIN };
 
+    fn pieces(&self, classes: &[i64]) -> Option<Result<Box<dyn crate::AnyLearner>>> {
+        crate::partial::boxed(self, classes)
+    }
+
     fn fit_samples(&self, samples: &Samples) -> Result<FittedRidge> {
         let data = Data::several(samples);
         let problem = Problem { alpha: self.alpha, centred: self.fit_intercept, tol: None, covariance: false };
@@ -70,7 +74,6 @@ impl Fit for Ridge {
             RidgeSolver::Auto if prefers_iterations(data.x) => lsqr(&data, self.alpha, self.fit_intercept)?,
             RidgeSolver::Auto | RidgeSolver::Cholesky => problem.solve(&data)?,
         };
-        let several = samples.y().rank() == 2;
-        FittedLinear::new(self.clone(), &solution, several, samples.x().dtype(), Summary::exact(), ())
+        FittedLinear::new(self, samples, &solution, Summary::exact(), ())
     }
 }

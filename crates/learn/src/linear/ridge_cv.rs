@@ -172,8 +172,7 @@ impl Fit for RidgeCv {
             covariance: None,
         };
         let extras = ChosenPenalty { alpha: alphas[best], errors };
-        let (several, dtype) = (samples.y().rank() == 2, samples.x().dtype());
-        FittedLinear::new(self.clone(), &solution, several, dtype, Summary::exact(), extras)
+        FittedLinear::new(self, samples, &solution, Summary::exact(), extras)
     }
 }
 

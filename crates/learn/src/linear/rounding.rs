@@ -14,10 +14,10 @@
 //! ```
 
 use tove_optim::settings::Hyperparameters;
-use tove_tensor::{DType, Tensor};
+use tove_tensor::Tensor;
 
 use super::least_squares::{FittedLinearRegression, LinearRegression};
-use crate::{Abilities, Fit, Labels, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+use crate::{Abilities, About, Fit, Labels, Model, Record, Restore, Result, Rows, Samples, Task};
 
 /// Classification by rounding a linear regression of the classes' numbers.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -31,8 +31,7 @@ pub struct RegressAndRound {
 /// A fitted [`RegressAndRound`].
 #[derive(Clone, Debug)]
 pub struct FittedRegressAndRound {
-    settings: RegressAndRound,
-    classes: Vec<i64>,
+    about: About,
     regression: FittedLinearRegression,
 }
 
@@ -54,44 +53,21 @@ impl Fit for RegressAndRound {
         let codes: Vec<f64> = labels.codes().iter().map(|&code| (code + 1) as f64).collect();
         let numbers = samples.with_y(&Tensor::from_slice(&codes))?;
         let regression = LinearRegression::default().fit_intercept(self.fit_intercept).fit_checked(&numbers)?;
-        Ok(FittedRegressAndRound { settings: self.clone(), classes: labels.classes().to_vec(), regression })
+        let about = About::of(self, samples).classes(labels.classes()).summary(regression.summary().clone());
+        Ok(FittedRegressAndRound { about, regression })
     }
 }
 
 impl Model for FittedRegressAndRound {
-    fn name(&self) -> &'static str {
-        RegressAndRound::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Classification
-    }
-
-    fn width(&self) -> usize {
-        self.regression.width()
-    }
-
-    fn dtype(&self) -> DType {
-        self.regression.dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        self.regression.summary()
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
-    }
-
-    fn classes(&self) -> &[i64] {
-        &self.classes
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        let last = self.classes.len() as f64;
+        let last = self.classes().len() as f64;
         let numbers = self.regression.predict_rows(x)?.to_f64_vec();
         let codes = numbers.iter().map(|number| number.round().clamp(1.0, last) as usize - 1);
-        Ok(Labels::decode(&self.classes, codes))
+        Ok(Labels::decode(self.classes(), codes))
     }
 
     fn coefficients(&self) -> Option<&Tensor> {
@@ -99,9 +75,7 @@ impl Model for FittedRegressAndRound {
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
-        record.put_tensor("classes", &Tensor::from_slice(&self.classes));
+        let mut record = self.about.record();
         record.put_part("regression", self.regression.record());
         record
     }
@@ -109,14 +83,12 @@ impl Model for FittedRegressAndRound {
 
 impl Restore for FittedRegressAndRound {
     fn restore(record: &Record) -> Result<FittedRegressAndRound> {
-        record.expect(RegressAndRound::NAME, 1)?;
-        let mut settings = RegressAndRound::default();
-        settings.load_json(record.get("settings")?)?;
-        let classes = record.integers("classes")?;
+        let settings: RegressAndRound = record.settings(RegressAndRound::NAME, 1)?;
         let regression = FittedLinearRegression::restore(&record.part("regression")?)?;
-        if classes.len() < 2 || regression.coef().rank() != 1 {
+        let about = About::read(&settings, record, regression.width(), regression.dtype())?;
+        if about.classes.len() < 2 || regression.coef().rank() != 1 {
             return Err(record.wrong("classes", "a list of two or more classes with one regression"));
         }
-        Ok(FittedRegressAndRound { settings, classes, regression })
+        Ok(FittedRegressAndRound { about, regression })
     }
 }

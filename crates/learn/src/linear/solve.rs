@@ -20,6 +20,9 @@ use crate::{Result, Rows};
 /// The squared condition number of the scaled columns above which a second pass is made.
 pub(super) const SQUARED_CONDITION: f64 = 1e6;
 
+/// The share of the largest singular value below which moments alone cannot tell a direction from rounding.
+const ABSENT: f64 = 1e-6;
+
 /// Coefficients and what they rest on.
 #[derive(Clone, Debug)]
 pub(super) struct Solution {
@@ -62,6 +65,42 @@ impl Problem {
             return Ok(solution);
         }
         self.twice(data, moments, &scales, &scaled)
+    }
+
+    /// Solves from moments alone, for samples that are not there any more. Where Cholesky's factor would lose digits, the
+    /// eigenvectors of the scaled Gram matrix serve; directions whose singular value is below 10⁻⁶ of the largest cannot be
+    /// told from rounding then and count as absent, unless a penalty holds them.
+    pub(super) fn from_moments(&self, moments: &Moments) -> Result<Solution> {
+        let (d, m) = (moments.width, moments.outputs);
+        let scales = self.scales(moments);
+        let scaled = scaled_gram(moments, self.alpha, &scales)?;
+        if let Some(solution) = self.once(moments, &scales, &scaled)? {
+            return Ok(solution);
+        }
+        let eigen = eigh(&scaled)?;
+        let values = eigen.values.to_f64_vec();
+        let largest = values.last().copied().unwrap_or(0.0).max(0.0);
+        let tol = self.tol.unwrap_or(0.0).max(if self.alpha > 0.0 { 0.0 } else { ABSENT });
+        let cutoff = largest * (tol * tol).max(4.0 * f64::EPSILON);
+        let first = values.iter().position(|&value| value > cutoff).unwrap_or(d);
+        let rank = d - first;
+        let mut coefficients = vec![0.0; d * m];
+        if rank > 0 {
+            let kept = eigen.vectors.try_narrow(1, first, rank)?.try_t()?;
+            let safe: Vec<f64> = scales.iter().map(|&scale| if scale > 0.0 { scale } else { 1.0 }).collect();
+            let right = Tensor::try_from_vec(divided(&moments.cross, &safe, m), [d, m])?;
+            let inverse: Vec<f64> = values[first..].iter().map(|value| value.recip()).collect();
+            let target = kept.try_matmul(&right)?.try_mul(&Tensor::try_from_vec(inverse, [rank, 1])?)?;
+            coefficients = if rank == d {
+                divided(&kept.try_t()?.try_matmul(&target)?.to_f64_vec(), &safe, m)
+            } else {
+                let rows = kept.try_mul(&Tensor::from_slice(&scales))?;
+                lstsq(&rows, &target, Some(0.0))?.solution.to_f64_vec()
+            };
+        }
+        let intercepts = moments.intercepts(&coefficients);
+        let condition = if rank == d { (largest / values[0]).sqrt() } else { f64::INFINITY };
+        Ok(Solution { coefficients, intercepts, rank, condition, covariance: None })
     }
 
     /// Lengths of the columns, with the penalty's share; 0 for a constant column.

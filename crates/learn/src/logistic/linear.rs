@@ -8,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use tove_tensor::kernels::math::Float;
 use tove_tensor::kernels::simd::{Kernel, dispatch};
 use tove_tensor::pool::parallel_for;
-use tove_tensor::{DType, Element, Tensor};
+use tove_tensor::{DType, Element, Tensor, TryOps};
 
 use super::kernels::{Block, Layout, Wide};
-use crate::{Labels, LearnError, Record, Result, Rows, with_real};
+use crate::{Record, Result, Rows, with_real};
 
 /// Rows handled by one task.
 const ROWS: usize = 512;
@@ -21,21 +21,38 @@ const ROWS: usize = 512;
 pub(crate) struct Linear {
     pub(crate) coef: Tensor,      // (k, d), k = 1 for two classes
     pub(crate) intercept: Tensor, // (k)
-    pub(crate) classes: Vec<i64>,
 }
 
 impl Linear {
     /// From parameters (k, p) in double precision, the intercept last where p = d + 1.
-    pub(crate) fn from_parameters(parameters: &[f64], d: usize, classes: &[i64], dtype: DType) -> Result<Linear> {
-        let k = if classes.len() == 2 { 1 } else { classes.len() };
+    pub(crate) fn from_parameters(parameters: &[f64], d: usize, classes: usize, dtype: DType) -> Result<Linear> {
+        let k = outputs(classes);
         let p = parameters.len() / k;
         let coef: Vec<f64> = parameters.chunks(p).flat_map(|row| row[..d].iter().copied()).collect();
         let intercept: Vec<f64> = parameters.chunks(p).map(|row| row.get(d).copied().unwrap_or(0.0)).collect();
         Ok(Linear {
             coef: Tensor::try_from_vec(coef, [k, d])?.to_dtype(dtype),
             intercept: Tensor::try_from_vec(intercept, [k])?.to_dtype(dtype),
-            classes: classes.to_vec(),
         })
+    }
+
+    /// From the weights of each output, of which the last belongs to a constant feature of this value.
+    pub(crate) fn with_constant(outputs: &[Vec<f64>], constant: f64, dtype: DType) -> Result<Linear> {
+        let d = outputs.first().map_or(0, |w| w.len() - 1);
+        let coef: Vec<f64> = outputs.iter().flat_map(|w| w[..d].iter().copied()).collect();
+        let intercept: Vec<f64> = outputs.iter().map(|w| w[d] * constant).collect();
+        let coef = Tensor::try_from_vec(coef, [outputs.len(), d])?.to_dtype(dtype);
+        Ok(Linear { coef, intercept: Tensor::from_slice(&intercept).to_dtype(dtype) })
+    }
+
+    /// W x + b of rows (n, d) by a matrix product: (n, k).
+    pub(crate) fn at(&self, x: &Rows) -> Result<Tensor> {
+        let transposed = self.coef.try_swap_axes(0, 1)?;
+        let products = match x {
+            Rows::Dense(x) => x.try_matmul(&transposed)?,
+            Rows::Sparse(x) => x.dot(&transposed.try_contiguous()?)?,
+        };
+        Ok(products.try_add(&self.intercept)?)
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -46,7 +63,7 @@ impl Linear {
         self.coef.dtype()
     }
 
-    fn outputs(&self) -> usize {
+    pub(crate) fn outputs(&self) -> usize {
         self.coef.dims()[0]
     }
 
@@ -80,12 +97,12 @@ impl Linear {
     }
 
     /// The labels of the rows.
-    pub(crate) fn predict(&self, rows: &Rows) -> Result<Tensor> {
+    pub(crate) fn predict(&self, rows: &Rows, classes: &[i64]) -> Result<Tensor> {
         with_real!(self.dtype(), T => {
             let z = self.scores::<T>(rows)?;
             let labels: Vec<i64> = match self.outputs() {
-                1 => z.iter().map(|&z| self.classes[usize::from(z > 0.0)]).collect(),
-                k => z.chunks(k).map(|z| self.classes[first_largest(z)]).collect(),
+                1 => z.iter().map(|&z| classes[usize::from(z > 0.0)]).collect(),
+                k => z.chunks(k).map(|z| classes[first_largest(z)]).collect(),
             };
             Ok(Tensor::try_from_vec(labels, [rows.len()])?)
         })
@@ -102,15 +119,11 @@ impl Linear {
         })
     }
 
-    /// Probabilities (n, m): (1 − σ(z), σ(z)) for two classes, a softmax for more.
-    pub(crate) fn softmax(&self, rows: &Rows) -> Result<Tensor> {
-        self.probabilities(rows, Soft::Softmax)
-    }
-
     /// Probabilities (n, m) by a rule; those of several scores are divided by their sum.
     pub(crate) fn probabilities(&self, rows: &Rows, rule: Soft) -> Result<Tensor> {
         with_real!(self.dtype(), T => {
-            let (k, m) = (self.outputs(), self.classes.len());
+            let k = self.outputs();
+            let m = k.max(2);
             let z = self.scores::<T>(rows)?;
             let mut p = vec![<T as Float>::ZERO; rows.len() * m];
             for (z, p) in z.chunks(k).zip(p.chunks_mut(m)) {
@@ -120,34 +133,32 @@ impl Linear {
         })
     }
 
-    /// Writes weights, intercepts and classes.
+    /// Writes weights and intercepts.
     pub(crate) fn write(&self, record: &mut Record) {
         record.put_tensor("coef", &self.coef);
         record.put_tensor("intercept", &self.intercept);
-        record.put_tensor("classes", &Tensor::from_slice(&self.classes));
     }
 
     /// Reads what [`Linear::write`] wrote.
     pub(crate) fn read(record: &Record) -> Result<Linear> {
-        let classes = record.integers("classes")?;
-        let k = match classes.len() {
-            0 | 1 => return Err(record.wrong("classes", "a list of at least two classes")),
-            2 => 1,
-            m => m,
-        };
         let coef = record.tensor("coef")?.clone();
-        let &[rows, d] = coef.dims() else { return Err(record.wrong("coef", "a matrix")) };
+        let &[k, d] = coef.dims() else { return Err(record.wrong("coef", "a matrix")) };
         let intercept = record.shaped("intercept", &[k])?.clone();
-        if rows != k || d == 0 || !coef.dtype().is_float() || intercept.dtype() != coef.dtype() {
+        if k == 0 || d == 0 || !coef.dtype().is_float() || intercept.dtype() != coef.dtype() {
             return Err(record.wrong("coef", "a row of numbers per score, like the intercepts"));
         }
-        Ok(Linear { coef: coef.try_contiguous()?, intercept: intercept.try_contiguous()?, classes })
+        Ok(Linear { coef: coef.try_contiguous()?, intercept: intercept.try_contiguous()? })
     }
+}
+
+/// Scores of so many classes.
+pub(crate) fn outputs(classes: usize) -> usize {
+    if classes == 2 { 1 } else { classes }
 }
 
 /// How scores become probabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Soft {
+pub enum Soft {
     /// softmax, or σ for two classes.
     Softmax,
     /// σ(z) of each class.
@@ -202,23 +213,4 @@ impl<T: Float> Kernel for Scores<'_, T> {
         let at = Layout { row: self.block.bias.len(), output: 1 };
         if size_of::<T>() == 4 { self.block.scores::<8>(self.z, at) } else { self.block.scores::<4>(self.z, at) }
     }
-}
-
-/// Weights of the samples times those of their classes; nothing if all are 1.
-pub(crate) fn sample_weights(samples: &crate::Samples, labels: &Labels, balanced: bool) -> Result<Option<Vec<f64>>> {
-    let given = samples.weights().map(Tensor::to_f64_vec);
-    if !balanced {
-        return Ok(given);
-    }
-    let mut weights = given.unwrap_or_else(|| vec![1.0; samples.len()]);
-    let mut sums = vec![0.0; labels.classes().len()];
-    labels.codes().iter().zip(&weights).for_each(|(&code, weight)| sums[code] += weight);
-    if let Some(empty) = sums.iter().position(|&sum| sum == 0.0) {
-        let problem =
-            format!("all samples of class {} have weight 0, so it cannot be balanced", labels.classes()[empty]);
-        return Err(LearnError::data("class_weight", problem, "give one of them a weight, or leave the class out"));
-    }
-    let even = weights.iter().sum::<f64>() / sums.len() as f64;
-    labels.codes().iter().zip(&mut weights).for_each(|(&code, weight)| *weight *= even / sums[code]);
-    Ok(Some(weights))
 }

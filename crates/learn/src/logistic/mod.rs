@@ -10,7 +10,8 @@
 //!
 //! - `newton`: the exact Hessian and Cholesky (iteratively reweighted least squares); with an l1 part proximal Newton steps; with
 //!   too many parameters for a matrix, conjugate gradients on products with the Hessian;
-//! - `lbfgs`: L-BFGS preconditioned with the columns' second moments, orthant-wise with an l1 part.
+//! - `lbfgs`: L-BFGS preconditioned with the columns' second moments, orthant-wise with an l1 part;
+//! - `saga`: stochastic gradients of single samples whose noise dies out, for all penalties; features should be scaled.
 //!
 //! `auto` takes `newton` for a few hundred parameters, else `lbfgs`. Rows are read where they lie, in blocks; the result has the
 //! same bits for any number of threads.
@@ -41,16 +42,18 @@ mod one_vs_rest;
 mod precondition;
 pub(crate) mod problem;
 mod quasi_newton;
+mod saga;
 
-pub use model::FittedLogisticRegression;
+pub use model::FittedLinearClassifier;
+pub(crate) use model::LinearClassifier;
 pub use one_vs_rest::{FittedOneVsRest, OneVsRest};
 
 use tove_optim::settings::{Choice, Hyperparameters};
-use tove_tensor::Element;
 use tove_tensor::kernels::math::Float;
+use tove_tensor::{Element, Tensor};
 
-use crate::{Abilities, Fit, Labels, Result, Samples, Summary, Task, with_real};
-use linear::{Linear, sample_weights};
+use crate::{Abilities, ClassWeight, Fit, Labels, Result, Samples, Summary, Task, with_real};
+use linear::{Linear, Soft};
 use objective::{Limits, Objective, Outcome, Strength};
 use problem::Problem;
 
@@ -78,16 +81,8 @@ pub enum Solver {
     Lbfgs,
     /// Newton's method; proximal with an l1 part.
     Newton,
-}
-
-/// How much classes count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
-pub enum ClassWeight {
-    /// As often as they occur.
-    #[default]
-    None,
-    /// All alike: samples are weighted by n / (m · count of their class).
-    Balanced,
+    /// Stochastic gradients with memory, one sample at a time; `max_iter` counts passes over the samples.
+    Saga,
 }
 
 /// Logistic regression for two classes, softmax regression for more.
@@ -112,7 +107,7 @@ pub struct LogisticRegression {
     /// Iterations at most.
     #[hyper(default = 100, range = "[0, inf)")]
     pub max_iter: usize,
-    /// Whether classes count alike.
+    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
     /// How the optimum is found.
@@ -139,8 +134,18 @@ impl Fit for LogisticRegression {
 
     fn fit_samples(&self, samples: &Samples) -> Result<FittedLogisticRegression> {
         let labels = Labels::several(Self::NAME, samples.y())?;
-        let weights = sample_weights(samples, &labels, self.class_weight == ClassWeight::Balanced)?;
+        let given = samples.weights().map(Tensor::to_f64_vec);
+        let weights = self.class_weight.apply(Self::NAME, labels.classes(), labels.codes(), given)?;
         with_real!(samples.x().dtype(), T => self.solve::<T>(samples, &labels, weights.as_deref()))
+    }
+}
+
+/// A fitted [`LogisticRegression`].
+pub type FittedLogisticRegression = FittedLinearClassifier<LogisticRegression>;
+
+impl LinearClassifier for LogisticRegression {
+    fn soft(&self) -> Option<Soft> {
+        Some(Soft::Softmax)
     }
 }
 
@@ -170,9 +175,8 @@ impl LogisticRegression {
         let objective = Objective { problem: &problem, strength: self.strength(problem.total()) };
         let mut outcome = self.minimise(&objective)?;
         centre(&mut outcome.parameters, problem.width(), samples.width(), self.penalty);
-        let linear = Linear::from_parameters(&outcome.parameters, samples.width(), classes, T::DTYPE)?;
-        let summary = self.summary(&problem, &outcome);
-        Ok(FittedLogisticRegression::new(self.clone(), linear, summary))
+        let linear = Linear::from_parameters(&outcome.parameters, samples.width(), classes.len(), T::DTYPE)?;
+        Ok(FittedLinearClassifier::new(self, classes, linear, self.summary(&problem, &outcome)))
     }
 
     fn strength(&self, total: f64) -> Strength {
@@ -194,6 +198,7 @@ impl LogisticRegression {
             Solver::Auto => size <= SMALL,
             Solver::Lbfgs => false,
             Solver::Newton => true,
+            Solver::Saga => return saga::minimise(objective, limits, start),
         };
         match (newton, size <= MATRIX, objective.strength.l1 > 0.0) {
             (true, true, _) => newton::minimise(objective, limits, start),
@@ -206,6 +211,7 @@ impl LogisticRegression {
         let who = Self::NAME;
         let mut summary =
             Summary::iterative(who, outcome.iterations, outcome.converged, outcome.residual, outcome.value);
+        summary.curve.clone_from(&outcome.curve);
         if self.penalty == Penalty::None {
             let (least, most) = problem.margins(&outcome.parameters);
             if least > 0.0 {

@@ -1,23 +1,37 @@
-//! The fitted classifier.
+//! The fitted type that all linear classifiers with scores z = W x + b share.
 
-use tove_optim::settings::Hyperparameters;
-use tove_tensor::{DType, Tensor};
+use tove_tensor::Tensor;
 
-use super::LogisticRegression;
-use super::linear::Linear;
-use crate::{Fit, Model, Record, Restore, Result, Rows, Summary, Task};
+use super::linear::{Linear, Soft, outputs};
+use crate::{About, Fit, LearnError, Model, Record, Restore, Result, Rows, Summary};
 
-/// A fitted [`LogisticRegression`].
-#[derive(Clone, Debug)]
-pub struct FittedLogisticRegression {
-    settings: LogisticRegression,
-    linear: Linear,
-    summary: Summary,
+/// An estimator whose fitted model is a linear classifier.
+pub trait LinearClassifier: Fit {
+    /// How scores become probabilities, if they do.
+    fn soft(&self) -> Option<Soft>;
 }
 
-impl FittedLogisticRegression {
-    pub(super) fn new(settings: LogisticRegression, linear: Linear, summary: Summary) -> FittedLogisticRegression {
-        FittedLogisticRegression { settings, linear, summary }
+/// A fitted linear classifier of the estimator `E`.
+///
+/// ```
+/// use tove_learn::{Fit, LogisticRegression, Model};
+/// use tove_tensor::Tensor;
+/// let (x, y) = (Tensor::from([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), Tensor::from([3i64, 4, 5]));
+/// let model = LogisticRegression::default().fit(&x, &y)?;
+/// assert_eq!((model.coef().dims(), model.intercept().dims(), model.classes()), (&[3, 2][..], &[3][..], &[3, 4, 5][..]));
+/// # Ok::<(), tove_learn::LearnError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FittedLinearClassifier<E> {
+    about: About,
+    settings: E,
+    linear: Linear,
+}
+
+impl<E: Fit> FittedLinearClassifier<E> {
+    pub(crate) fn new(settings: &E, classes: &[i64], linear: Linear, summary: Summary) -> FittedLinearClassifier<E> {
+        let about = About::new(E::NAME, E::TASK, linear.width(), linear.dtype(), settings.to_json());
+        FittedLinearClassifier { about: about.classes(classes).summary(summary), settings: settings.clone(), linear }
     }
 
     /// The weights: (1, d) for two classes, (m, d) for more.
@@ -31,37 +45,13 @@ impl FittedLogisticRegression {
     }
 }
 
-impl Model for FittedLogisticRegression {
-    fn name(&self) -> &'static str {
-        LogisticRegression::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Classification
-    }
-
-    fn width(&self) -> usize {
-        self.linear.width()
-    }
-
-    fn dtype(&self) -> DType {
-        self.linear.dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
-    }
-
-    fn classes(&self) -> &[i64] {
-        &self.linear.classes
+impl<E: LinearClassifier> Model for FittedLinearClassifier<E> {
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        self.linear.predict(x)
+        self.linear.predict(x, self.classes())
     }
 
     fn decision_rows(&self, x: &Rows) -> Result<Tensor> {
@@ -69,7 +59,13 @@ impl Model for FittedLogisticRegression {
     }
 
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
-        self.linear.softmax(x)
+        match self.settings.soft() {
+            Some(rule) => self.linear.probabilities(x, rule),
+            None => {
+                let fix = "choose the loss log_loss or modified_huber, or use `decision_function`";
+                Err(LearnError::unsupported(E::NAME, "gives no probabilities: its loss is not a likelihood", fix))
+            }
+        }
     }
 
     fn coefficients(&self) -> Option<&Tensor> {
@@ -77,20 +73,20 @@ impl Model for FittedLogisticRegression {
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
+        let mut record = self.about.record();
         self.linear.write(&mut record);
-        self.summary.write(&mut record);
         record
     }
 }
 
-impl Restore for FittedLogisticRegression {
-    fn restore(record: &Record) -> Result<FittedLogisticRegression> {
-        record.expect(LogisticRegression::NAME, 1)?;
-        let mut settings = LogisticRegression::default();
-        settings.load_json(record.get("settings")?)?;
+impl<E: LinearClassifier> Restore for FittedLinearClassifier<E> {
+    fn restore(record: &Record) -> Result<FittedLinearClassifier<E>> {
+        let settings: E = record.settings(E::NAME, 1)?;
         let linear = Linear::read(record)?;
-        Ok(FittedLogisticRegression { settings, linear, summary: Summary::read(record)? })
+        let about = About::read(&settings, record, linear.width(), linear.dtype())?;
+        if about.classes.len() < 2 || linear.coef.dims()[0] != outputs(about.classes.len()) {
+            return Err(record.wrong("classes", "a list of at least two classes with a score for each"));
+        }
+        Ok(FittedLinearClassifier { about, settings, linear })
     }
 }

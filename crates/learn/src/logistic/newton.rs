@@ -26,12 +26,12 @@ pub(super) fn minimise<T: Float + Element>(
     let (mut w, mut gradient) = (start, vec![0.0; objective.problem.size()]);
     let mut value = objective.smooth(&w, &mut gradient) + objective.rough(&w);
     let noise = 4.0 * T::EPSILON.wide() / (objective.problem.n as f64).sqrt();
-    let mut iterations = 0;
+    let (mut iterations, mut curve) = (0, vec![value]);
     loop {
         let residual = largest(&objective.subgradient(&w, &gradient));
         let done = residual <= limits.tol;
         if done || iterations >= limits.max_iter {
-            return Ok(Outcome { parameters: w, value, residual, iterations, converged: done });
+            return Ok(Outcome { parameters: w, value, residual, iterations, converged: done, curve });
         }
         let hessian = objective.hessian(&w)?;
         let target = if objective.strength.l1 > 0.0 {
@@ -59,8 +59,9 @@ pub(super) fn minimise<T: Float + Element>(
             t *= 0.5;
         }
         iterations += 1;
+        curve.push(value);
         if !moved {
-            return Ok(Outcome { parameters: w, value, residual, iterations, converged: true });
+            return Ok(Outcome { parameters: w, value, residual, iterations, converged: true, curve });
         }
     }
 }
@@ -144,12 +145,12 @@ pub(super) fn minimise_by_products<T: Float + Element>(
     let (mut w, mut gradient) = (start, vec![0.0; objective.problem.size()]);
     let mut value = objective.smooth(&w, &mut gradient);
     let noise = 4.0 * T::EPSILON.wide() / (objective.problem.n as f64).sqrt();
-    let mut iterations = 0;
+    let (mut iterations, mut curve) = (0, vec![value]);
     loop {
         let residual = largest(&gradient);
         if residual <= limits.tol || iterations >= limits.max_iter {
             let converged = residual <= limits.tol;
-            return Ok(Outcome { parameters: w, value, residual, iterations, converged });
+            return Ok(Outcome { parameters: w, value, residual, iterations, converged, curve });
         }
         let step = conjugate(objective, &model, &w, &gradient)?;
         let promised = dot(&step, &gradient);
@@ -169,8 +170,9 @@ pub(super) fn minimise_by_products<T: Float + Element>(
             }
             t *= 0.5;
         }
+        curve.push(value);
         if !moved {
-            return Ok(Outcome { parameters: w, value, residual, iterations, converged: true });
+            return Ok(Outcome { parameters: w, value, residual, iterations, converged: true, curve });
         }
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Outcome {
     pub(crate) residual: f64,
     pub(crate) iterations: usize,
     pub(crate) converged: bool,
+    /// The value at the start and after each iteration.
+    pub(crate) curve: Vec<f64>,
 }
 
 /// The objective of a problem.

@@ -14,12 +14,13 @@
 //! ```
 
 use tove_optim::settings::{Hyperparameter, Value};
-use tove_tensor::{DType, Tensor};
+use tove_tensor::Tensor;
 
 use super::LogisticRegression;
 use super::linear::first_largest;
 use crate::{
-    Abilities, Estimator, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary, Task, restore,
+    Abilities, About, Estimator, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary, Task,
+    Tunable, restore,
 };
 
 /// Fits one two-class model per class.
@@ -62,9 +63,7 @@ impl OneVsRest {
                 self.estimator.fit_any(&samples.with_y(&Tensor::from(y))?)
             })
             .collect();
-        let models = models?;
-        let summary = summary(&models);
-        Ok(FittedOneVsRest { classes: labels.classes().to_vec(), models, summary })
+        Ok(FittedOneVsRest::new(models?, labels.classes()))
     }
 }
 
@@ -78,6 +77,24 @@ fn summary(models: &[Box<dyn Model>]) -> Summary {
     summary.objective = all().map(|summary| summary.objective).sum();
     summary.warnings = all().flat_map(|summary| summary.warnings.clone()).collect(); // told when they were made
     summary
+}
+
+impl Tunable for OneVsRest {
+    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
+        self.estimator.set_any(name, text)
+    }
+
+    fn values_any(&self) -> Vec<(String, Value)> {
+        self.estimator.values_any()
+    }
+
+    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
+        self.estimator.describe_any()
+    }
+
+    fn validate_any(&self) -> Result<()> {
+        self.estimator.validate_any()
+    }
 }
 
 impl Estimator for OneVsRest {
@@ -97,22 +114,6 @@ impl Estimator for OneVsRest {
         Ok(Box::new(self.fit_samples(samples)?))
     }
 
-    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
-        self.estimator.set_any(name, text)
-    }
-
-    fn values_any(&self) -> Vec<(String, Value)> {
-        self.estimator.values_any()
-    }
-
-    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
-        self.estimator.describe_any()
-    }
-
-    fn validate_any(&self) -> Result<()> {
-        self.estimator.validate_any()
-    }
-
     fn duplicate(&self) -> Box<dyn Estimator> {
         Box::new(self.clone())
     }
@@ -120,12 +121,19 @@ impl Estimator for OneVsRest {
 
 /// A fitted [`OneVsRest`].
 pub struct FittedOneVsRest {
-    classes: Vec<i64>,
+    about: About,
     models: Vec<Box<dyn Model>>,
-    summary: Summary,
 }
 
 impl FittedOneVsRest {
+    /// Models that are alike, at least one.
+    fn new(models: Vec<Box<dyn Model>>, classes: &[i64]) -> FittedOneVsRest {
+        let first = &models[0];
+        let settings = serde_json::json!({"estimator": first.name(), "settings": first.settings()});
+        let about = About::new(OneVsRest::NAME, Task::Classification, first.width(), first.dtype(), settings);
+        FittedOneVsRest { about: about.classes(classes).summary(summary(&models)), models }
+    }
+
     /// The models, one per class; a single one for two classes.
     pub fn models(&self) -> &[Box<dyn Model>] {
         &self.models
@@ -147,33 +155,8 @@ fn second(p: &Tensor) -> Vec<f64> {
 }
 
 impl Model for FittedOneVsRest {
-    fn name(&self) -> &'static str {
-        OneVsRest::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Classification
-    }
-
-    fn width(&self) -> usize {
-        self.models.first().map_or(0, |model| model.width())
-    }
-
-    fn dtype(&self) -> DType {
-        self.models.first().map_or(DType::F64, |model| model.dtype())
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        let (name, settings) = self.models.first().map(|model| (model.name(), model.settings())).unzip();
-        serde_json::json!({"estimator": name, "settings": settings})
-    }
-
-    fn classes(&self) -> &[i64] {
-        &self.classes
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
@@ -182,7 +165,7 @@ impl Model for FittedOneVsRest {
             [only] => usize::from(only[row] > 0.0),
             several => first_largest(&several.iter().map(|scores| scores[row]).collect::<Vec<_>>()),
         });
-        Ok(Labels::decode(&self.classes, codes))
+        Ok(Labels::decode(self.classes(), codes))
     }
 
     fn decision_rows(&self, x: &Rows) -> Result<Tensor> {
@@ -198,7 +181,7 @@ impl Model for FittedOneVsRest {
         }
         let columns: Result<Vec<Vec<f64>>> =
             self.models.iter().map(|model| Ok(second(&model.proba_rows(x)?))).collect();
-        let (columns, m) = (columns?, self.classes.len());
+        let (columns, m) = (columns?, self.classes().len());
         let mut rows = Vec::with_capacity(x.len() * m);
         for row in 0..x.len() {
             let sum: f64 = columns.iter().map(|column| column[row]).sum();
@@ -209,7 +192,7 @@ impl Model for FittedOneVsRest {
 
     fn record(&self) -> Record {
         let mut record = Record::new(OneVsRest::NAME, 1);
-        record.put_tensor("classes", &Tensor::from_slice(&self.classes));
+        record.put_tensor("classes", &Tensor::from_slice(self.classes()));
         record.put("models", self.models.len());
         for (place, model) in self.models.iter().enumerate() {
             record.put_part(&format!("model{place}"), model.record());
@@ -234,7 +217,6 @@ impl Restore for FittedOneVsRest {
         if !models.iter().all(|model| alike(&**model)) {
             return Err(record.wrong("models", "models of the same width for two classes each"));
         }
-        let summary = summary(&models);
-        Ok(FittedOneVsRest { classes, models, summary })
+        Ok(FittedOneVsRest::new(models, &classes))
     }
 }

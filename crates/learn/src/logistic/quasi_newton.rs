@@ -44,17 +44,18 @@ pub(super) fn minimise<T: Float + Element>(
     let value = objective.smooth(&start, &mut gradient) + objective.rough(&start);
     let mut point = Point { w: start, gradient, value };
     let mut slope = objective.subgradient(&point.w, &point.gradient);
-    let (mut iterations, mut level) = (0, 0);
-    let end = |point: Point, slope: &[f64], iterations, converged| Outcome {
+    let (mut iterations, mut level, mut curve) = (0, 0, vec![value]);
+    let end = |point: Point, slope: &[f64], iterations, converged, curve| Outcome {
         residual: largest(slope),
         value: point.value,
         parameters: point.w,
         iterations,
         converged,
+        curve,
     };
     if largest(&slope) <= limits.tol || limits.max_iter == 0 {
         let converged = largest(&slope) <= limits.tol;
-        return Ok(end(point, &slope, 0, converged));
+        return Ok(end(point, &slope, 0, converged, curve));
     }
     let model = Preconditioner::new(objective.problem, objective.strength.l2, objective.strength.l1 > 0.0)?;
     let noise = 4.0 * T::EPSILON.wide() / (objective.problem.n as f64).sqrt();
@@ -67,7 +68,7 @@ pub(super) fn minimise<T: Float + Element>(
             if dot(&direction, &slope) < 0.0 { search(objective, &point, &slope, &direction, noise) } else { None };
         let Some(next) = next else {
             if memory.is_empty() {
-                return Ok(end(point, &slope, iterations, false));
+                return Ok(end(point, &slope, iterations, false, curve));
             }
             memory.clear(); // what was remembered may lead astray: once more along the gradient
             continue;
@@ -77,10 +78,11 @@ pub(super) fn minimise<T: Float + Element>(
         let fall = point.value - next.value;
         level = if fall > noise * next.value.abs() { 0 } else { level + 1 };
         point = next;
+        curve.push(point.value);
         slope = objective.subgradient(&point.w, &point.gradient);
         let small = largest(&slope) <= limits.tol;
         if small || level >= LEVEL || iterations >= limits.max_iter {
-            return Ok(end(point, &slope, iterations, small || level >= LEVEL));
+            return Ok(end(point, &slope, iterations, small || level >= LEVEL, curve));
         }
     }
 }

@@ -14,7 +14,7 @@ use tove_optim::settings::{Hyperparameter, Value};
 use tove_tensor::Tensor;
 
 use super::parts::{self, Named};
-use crate::{Apply, Record, RestoreTransform, Result, Rows, Transform, Transformer};
+use crate::{Apply, Record, RestoreTransform, Result, Rows, Transform, Transformer, Tunable};
 
 pub(super) const NAME: &str = "Chain";
 
@@ -72,6 +72,24 @@ impl FittedChain {
     }
 }
 
+impl Tunable for Chain {
+    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
+        parts::set_named(NAME, &mut self.steps, name, text)
+    }
+
+    fn values_any(&self) -> Vec<(String, Value)> {
+        parts::values(&self.steps)
+    }
+
+    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
+        parts::describe(&self.steps)
+    }
+
+    fn validate_any(&self) -> Result<()> {
+        parts::validate(NAME, &self.steps, None)
+    }
+}
+
 impl Transformer for Chain {
     fn name(&self) -> &'static str {
         NAME
@@ -88,22 +106,6 @@ impl Transformer for Chain {
     fn fit_supervised_any(&self, x: &Rows, y: Option<&Tensor>, weights: Option<&Tensor>) -> Result<Box<dyn Transform>> {
         self.validate_any()?;
         Ok(Box::new(self.fit_through(&x.tabular()?, y, weights)?.0))
-    }
-
-    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
-        parts::set_named(NAME, &mut self.steps, name, text)
-    }
-
-    fn values_any(&self) -> Vec<(String, Value)> {
-        parts::values(&self.steps)
-    }
-
-    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
-        parts::describe(&self.steps)
-    }
-
-    fn validate_any(&self) -> Result<()> {
-        parts::validate(NAME, &self.steps, None)
     }
 
     fn duplicate(&self) -> Box<dyn Transformer> {

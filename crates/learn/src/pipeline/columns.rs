@@ -18,7 +18,7 @@ use tove_tensor::Tensor;
 
 use super::parts::{self, Named};
 use crate::features::take_columns;
-use crate::{Apply, Csr, LearnError, Record, RestoreTransform, Result, Rows, Transform, Transformer};
+use crate::{Apply, Csr, LearnError, Record, RestoreTransform, Result, Rows, Transform, Transformer, Tunable};
 
 const NAME: &str = "ColumnTransformer";
 const UNION: &str = "FeatureUnion";
@@ -117,6 +117,24 @@ fn takes_missing(parts: &[Named]) -> bool {
 
 macro_rules! side_by_side {
     ($type:ty, $name:ident, |$this:ident, $x:ident| $groups:expr) => {
+        impl Tunable for $type {
+            fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
+                parts::set_named($name, &mut self.parts, name, text)
+            }
+
+            fn values_any(&self) -> Vec<(String, Value)> {
+                parts::values(&self.parts)
+            }
+
+            fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
+                parts::describe(&self.parts)
+            }
+
+            fn validate_any(&self) -> Result<()> {
+                parts::validate($name, &self.parts, None)
+            }
+        }
+
         impl Transformer for $type {
             fn name(&self) -> &'static str {
                 $name
@@ -140,22 +158,6 @@ macro_rules! side_by_side {
                 let ($this, $x) = (self, x);
                 let (groups, rest) = $groups;
                 fit(&self.parts, groups, rest, (x, y, weights))
-            }
-
-            fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
-                parts::set_named($name, &mut self.parts, name, text)
-            }
-
-            fn values_any(&self) -> Vec<(String, Value)> {
-                parts::values(&self.parts)
-            }
-
-            fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
-                parts::describe(&self.parts)
-            }
-
-            fn validate_any(&self) -> Result<()> {
-                parts::validate($name, &self.parts, None)
             }
 
             fn duplicate(&self) -> Box<dyn Transformer> {

@@ -6,8 +6,8 @@ use tove_tensor::{DType, Tensor};
 use super::chain::{Chain, FittedChain};
 use super::parts;
 use crate::{
-    Abilities, Apply, Estimator, Model, Predict, Record, Restore, RestoreTransform, Result, Rows, Samples, Summary,
-    Task, Transform, Transformer, restore,
+    Abilities, About, Apply, Estimator, Model, Predict, Record, Restore, RestoreTransform, Result, Rows, Samples, Task,
+    Transform, Transformer, Tunable, restore,
 };
 
 const NAME: &str = "Pipeline";
@@ -22,11 +22,10 @@ pub struct Pipeline {
 
 /// A fitted [`Pipeline`].
 pub struct FittedPipeline {
+    about: About,
     chain: FittedChain,
     last: String,
     model: Box<dyn Model>,
-    dtype: DType,
-    settings: serde_json::Value,
 }
 
 impl Pipeline {
@@ -56,11 +55,23 @@ impl Pipeline {
         let (chain, x) = self.chain.fit_through(samples.x(), Some(samples.y()), samples.weights())?;
         let model = self.estimator.fit_any(&samples.with_x(x)?)?;
         let settings = self.values_any().into_iter().map(|(name, value)| (name, value.to_json())).collect();
-        Ok(FittedPipeline { chain, last: self.last.clone(), model, dtype: samples.x().dtype(), settings })
+        Ok(FittedPipeline::new(chain, self.last.clone(), model, samples.x().dtype(), settings))
     }
 }
 
 impl FittedPipeline {
+    fn new(
+        chain: FittedChain,
+        last: String,
+        model: Box<dyn Model>,
+        dtype: DType,
+        settings: serde_json::Value,
+    ) -> FittedPipeline {
+        let about = About::new(NAME, model.task(), chain.width(), dtype, settings);
+        let about = about.classes(model.classes()).summary(model.summary().clone());
+        FittedPipeline { about, chain, last, model }
+    }
+
     /// The fitted transformers.
     pub fn chain(&self) -> &FittedChain {
         &self.chain
@@ -72,23 +83,7 @@ impl FittedPipeline {
     }
 }
 
-impl Estimator for Pipeline {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn task(&self) -> Task {
-        self.estimator.task()
-    }
-
-    fn abilities(&self) -> Abilities {
-        self.estimator.abilities()
-    }
-
-    fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
-        Ok(Box::new(self.fit_samples(samples)?))
-    }
-
+impl Tunable for Pipeline {
     fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
         match name.strip_prefix(self.last.as_str()).and_then(|rest| rest.strip_prefix('.')) {
             Some(inner) => self.estimator.set_any(inner, text),
@@ -116,6 +111,24 @@ impl Estimator for Pipeline {
         parts::validate(NAME, &self.chain.steps, Some(&self.last))?;
         self.estimator.validate_any()
     }
+}
+
+impl Estimator for Pipeline {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn task(&self) -> Task {
+        self.estimator.task()
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.estimator.abilities()
+    }
+
+    fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
+        Ok(Box::new(self.fit_samples(samples)?))
+    }
 
     fn duplicate(&self) -> Box<dyn Estimator> {
         Box::new(self.clone())
@@ -123,36 +136,12 @@ impl Estimator for Pipeline {
 }
 
 impl Model for FittedPipeline {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn task(&self) -> Task {
-        self.model.task()
-    }
-
-    fn width(&self) -> usize {
-        self.chain.width()
-    }
-
-    fn dtype(&self) -> DType {
-        self.dtype
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn takes_missing(&self) -> bool {
         self.chain.takes_missing()
-    }
-
-    fn summary(&self) -> &Summary {
-        self.model.summary()
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.clone()
-    }
-
-    fn classes(&self) -> &[i64] {
-        self.model.classes()
     }
 
     // The model checks what it is given: a transformer may have left gaps.
@@ -175,9 +164,9 @@ impl Model for FittedPipeline {
 
     fn record(&self) -> Record {
         let mut record = Record::new(NAME, 1);
-        record.put("settings", self.settings.clone());
+        record.put("settings", self.settings());
         record.put("name", self.last.clone());
-        record.put("single", self.dtype == DType::F32);
+        record.put("single", self.dtype() == DType::F32);
         record.put_part("chain", self.chain.record());
         record.put_part("model", self.model.record());
         record
@@ -192,12 +181,7 @@ impl Restore for FittedPipeline {
         if chain.outputs() != model.width() {
             return Err(record.wrong("model", "of the width that the steps give"));
         }
-        Ok(FittedPipeline {
-            chain,
-            last: record.text("name")?.to_owned(),
-            model,
-            dtype: if record.switch("single")? { DType::F32 } else { DType::F64 },
-            settings: record.get("settings")?.clone(),
-        })
+        let (last, settings) = (record.text("name")?.to_owned(), record.get("settings")?.clone());
+        Ok(FittedPipeline::new(chain, last, model, record.precision()?, settings))
     }
 }

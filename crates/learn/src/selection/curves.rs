@@ -59,7 +59,7 @@ fn curve(train: &Train, scorer: Scorer, points: Vec<Point>) -> Result<Vec<CurveP
         .collect();
     let reports = in_parallel(tasks.len(), |task| {
         let (_, estimator, folds) = &points[tasks[task].0];
-        judge(&**estimator, train, &folds[tasks[task].1], &[scorer], true)
+        judge(&**estimator, train, &folds[tasks[task].1], &[scorer.into()], true)
     });
     let mut reports = reports.into_iter();
     let mut curve = Vec::with_capacity(points.len());

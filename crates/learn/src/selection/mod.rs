@@ -38,6 +38,7 @@ mod folds;
 mod grid;
 mod plan;
 mod scorer;
+mod scoring;
 mod search;
 mod shuffle;
 mod split;
@@ -52,6 +53,7 @@ pub use folds::{
 };
 pub use grid::{Distribution, Grid, Space};
 pub use scorer::Scorer;
+pub use scoring::Scoring;
 pub use search::{GridSearch, RandomSearch};
 pub use shuffle::{ShuffleSplit, TimeSeriesSplit};
 pub use split::{Parts, Size, Split, Test, Train, Validation, train_test_split, train_validation_test};

@@ -3,6 +3,22 @@
 //! Every candidate is fitted and judged on every fold, several at once; the best mean wins and is fitted again to all
 //! training samples. A candidate that fails is written down with its message; a raised stop flag ends the search with the
 //! table so far.
+//!
+//! A search is an estimator too, so that judging one by folds of its own (nested cross-validation, whose score is not flattered
+//! by the choice) is one line:
+//!
+//! ```
+//! use tove_learn::selection::{Grid, GridSearch, KFold, Scorer, cross_val_score};
+//! use tove_learn::{Ridge, Samples};
+//! use tove_tensor::{DType, Key, Tensor};
+//! let x = Key::new(1).normal([40, 3], DType::F64);
+//! let y = x.matmul(&Tensor::from([1.0, -2.0, 0.5]));
+//! let samples = Samples::new(&x, &y)?;
+//! let search = GridSearch::new(Ridge::default(), Grid::new().over("alpha", [0.01, 100.0]));
+//! let outer = cross_val_score(&search, &samples, KFold::new(4), Scorer::R2)?;
+//! assert!(outer.iter().all(|&r2| r2 > 0.99));
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
 
 use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,33 +26,38 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use tove_optim::settings::{Hyperparameter, Value};
 
 use super::folds::{Fold, Splitter};
 use super::grid::{Candidate, Grid, Space};
 use super::plan::in_parallel;
 use super::scorer::Scorer;
+use super::scoring::{Scoring, all};
 use super::split::Train;
 use super::table::{SearchResult, Trial, rank};
 use super::validate::{FoldReport, judge, usual_folds};
-use crate::{Estimator, LearnError, Result, Samples};
+use crate::{Abilities, Estimator, LearnError, Model, Result, Samples, Task, Tunable};
 
 /// What both kinds of search share.
+#[derive(Clone)]
 struct Plan {
     estimator: Box<dyn Estimator>,
-    splitter: Option<Box<dyn Splitter>>,
-    scorers: Vec<Scorer>,
+    splitter: Option<Arc<dyn Splitter>>,
+    scorers: Vec<Scoring>,
     refit: bool,
     silent: bool,
     stop: Option<Arc<AtomicBool>>,
 }
 
 /// Tries all combinations of a grid.
+#[derive(Clone)]
 pub struct GridSearch {
     plan: Plan,
     grid: Grid,
 }
 
 /// Tries draws from distributions.
+#[derive(Clone)]
 pub struct RandomSearch {
     plan: Plan,
     space: Space,
@@ -50,20 +71,20 @@ macro_rules! options {
             /// Judges by these folds; five unless said, stratified for classes.
             #[must_use]
             pub fn folds(mut self, splitter: impl Splitter + 'static) -> $type {
-                self.plan.splitter = Some(Box::new(splitter));
+                self.plan.splitter = Some(Arc::new(splitter));
                 self
             }
 
             /// Decides by this score; accuracy or R² unless said.
             #[must_use]
-            pub fn scorer(self, scorer: Scorer) -> $type {
-                self.scorers(&[scorer])
+            pub fn scorer(self, scorer: impl Into<Scoring>) -> $type {
+                self.scorers(&[scorer.into()])
             }
 
             /// Notes several scores, of which the first decides.
             #[must_use]
-            pub fn scorers(mut self, scorers: &[Scorer]) -> $type {
-                self.plan.scorers = scorers.to_vec();
+            pub fn scorers<S: Clone + Into<Scoring>>(mut self, scorers: &[S]) -> $type {
+                self.plan.scorers = all(scorers);
                 self
             }
 
@@ -86,6 +107,49 @@ macro_rules! options {
             pub fn stop_when(mut self, flag: Arc<AtomicBool>) -> $type {
                 self.plan.stop = Some(flag);
                 self
+            }
+        }
+
+        impl Tunable for $type {
+            fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
+                self.plan.estimator.set_any(name, text)
+            }
+
+            fn values_any(&self) -> Vec<(String, Value)> {
+                self.plan.estimator.values_any()
+            }
+
+            fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
+                self.plan.estimator.describe_any()
+            }
+
+            fn validate_any(&self) -> Result<()> {
+                self.plan.estimator.validate_any()
+            }
+        }
+
+        impl Estimator for $type {
+            fn name(&self) -> &'static str {
+                stringify!($type)
+            }
+
+            fn task(&self) -> Task {
+                self.plan.estimator.task()
+            }
+
+            fn abilities(&self) -> Abilities {
+                // Which candidate wins depends on the folds, hence on the order of the samples.
+                Abilities { order_free: false, ..self.plan.estimator.abilities() }
+            }
+
+            fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
+                let found = self.fit(&Train::new(samples))?;
+                found.model()?; // the error says why there is none
+                found.into_model().ok_or(LearnError::Stopped { done: 0, total: 0 })
+            }
+
+            fn duplicate(&self) -> Box<dyn Estimator> {
+                Box::new(self.clone())
             }
         }
     };
@@ -150,10 +214,12 @@ impl Plan {
         if candidates.is_empty() {
             return Err(LearnError::parameter("search", "there is no candidate; give every name at least one value"));
         }
-        let usual = usual_folds(self.estimator.task());
-        let folds = self.splitter.as_ref().unwrap_or(&usual).split(train.y())?;
+        let folds = match &self.splitter {
+            Some(splitter) => splitter.split(train.y())?,
+            None => usual_folds(self.estimator.task()).split(train.y())?,
+        };
         let scorers = match self.scorers.is_empty() {
-            true => vec![Scorer::usual(self.estimator.task())],
+            true => vec![Scorer::usual(self.estimator.task()).into()],
             false => self.scorers.clone(),
         };
         let (k, total) = (folds.len(), candidates.len() * folds.len());
@@ -177,7 +243,7 @@ impl Plan {
     }
 
     /// Neither an error nor a panic of one candidate ends the search.
-    fn attempt(&self, candidate: &Candidate, samples: &Samples, fold: &Fold, scorers: &[Scorer]) -> End {
+    fn attempt(&self, candidate: &Candidate, samples: &Samples, fold: &Fold, scorers: &[Scoring]) -> End {
         let work = || judge(&*self.configured(candidate)?, samples, fold, scorers, false);
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(report)) => End::Done(report),
@@ -190,7 +256,7 @@ impl Plan {
         &self,
         candidates: Vec<Candidate>,
         ends: Vec<End>,
-        scorers: Vec<Scorer>,
+        scorers: Vec<Scoring>,
         k: usize,
         train: &Train,
     ) -> Result<SearchResult> {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::grid::Candidate;
-use super::scorer::Scorer;
+use super::scoring::Scoring;
 use super::validate::{deviation, mean};
 use crate::{LearnError, Model, Result};
 
@@ -42,7 +42,7 @@ impl Trial {
 
 /// The whole table of a search, and the model fitted with the best settings.
 pub struct SearchResult {
-    pub(super) scorers: Vec<Scorer>,
+    pub(super) scorers: Vec<Scoring>,
     pub(super) trials: Vec<Trial>,
     pub(super) best: usize,
     pub(super) model: Option<Box<dyn Model>>,
@@ -62,7 +62,7 @@ impl SearchResult {
     }
 
     /// The scores of the table; the first decides.
-    pub fn scorers(&self) -> &[Scorer] {
+    pub fn scorers(&self) -> &[Scoring] {
         &self.scorers
     }
 

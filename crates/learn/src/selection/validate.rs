@@ -23,12 +23,13 @@ use tove_tensor::Tensor;
 use super::folds::{Fold, KFold, Splitter, StratifiedKFold};
 use super::plan::in_parallel;
 use super::scorer::Scorer;
+use super::scoring::{Scoring, all};
 use crate::{Estimator, LearnError, Predict, Result, Samples, Task};
 
 /// What is asked of a cross-validation.
 pub struct CrossValidation {
     splitter: Box<dyn Splitter>,
-    scorers: Vec<Scorer>,
+    scorers: Vec<Scoring>,
     train_scores: bool,
 }
 
@@ -49,7 +50,7 @@ pub struct FoldReport {
 #[derive(Clone, Debug)]
 pub struct Folded {
     /// The scorers in the order of the scores.
-    pub scorers: Vec<Scorer>,
+    pub scorers: Vec<Scoring>,
     /// The folds.
     pub folds: Vec<FoldReport>,
 }
@@ -60,10 +61,10 @@ impl CrossValidation {
         CrossValidation { splitter: Box::new(splitter), scorers: Vec::new(), train_scores: false }
     }
 
-    /// Judges by these scores.
+    /// Judges by these scores, named ones or the user's own.
     #[must_use]
-    pub fn scorers(mut self, scorers: &[Scorer]) -> CrossValidation {
-        self.scorers = scorers.to_vec();
+    pub fn scorers<S: Clone + Into<Scoring>>(mut self, scorers: &[S]) -> CrossValidation {
+        self.scorers = all(scorers);
         self
     }
 
@@ -78,7 +79,7 @@ impl CrossValidation {
     pub fn run(&self, estimator: &dyn Estimator, samples: &Samples) -> Result<Folded> {
         let folds = self.splitter.split(samples.y())?;
         let scorers = match self.scorers.is_empty() {
-            true => vec![Scorer::usual(estimator.task())],
+            true => vec![Scorer::usual(estimator.task()).into()],
             false => self.scorers.clone(),
         };
         let work = |task: usize| judge(estimator, samples, &folds[task], &scorers, self.train_scores);
@@ -92,7 +93,7 @@ pub(super) fn judge(
     estimator: &dyn Estimator,
     samples: &Samples,
     fold: &Fold,
-    scorers: &[Scorer],
+    scorers: &[Scoring],
     train_scores: bool,
 ) -> Result<FoldReport> {
     let start = Instant::now();
@@ -126,29 +127,30 @@ pub(super) fn deviation(values: &[f64]) -> f64 {
 }
 
 impl Folded {
-    fn column(&self, scorer: Scorer, of: impl Fn(&FoldReport) -> &[Score]) -> Vec<f64> {
-        let place = self.scorers.iter().position(|&own| own == scorer);
+    fn column(&self, scorer: impl Into<Scoring>, of: impl Fn(&FoldReport) -> &[Score]) -> Vec<f64> {
+        let scorer = scorer.into();
+        let place = self.scorers.iter().position(|own| *own == scorer);
         let scores = self.folds.iter().filter_map(|fold| of(fold).get(place?));
         scores.map(|score| score.value).collect()
     }
 
     /// The scores of the folds; empty for a score that was not asked for.
-    pub fn values(&self, scorer: Scorer) -> Vec<f64> {
+    pub fn values(&self, scorer: impl Into<Scoring>) -> Vec<f64> {
         self.column(scorer, |fold| &fold.test)
     }
 
     /// The scores on the samples learnt from.
-    pub fn train_values(&self, scorer: Scorer) -> Vec<f64> {
+    pub fn train_values(&self, scorer: impl Into<Scoring>) -> Vec<f64> {
         self.column(scorer, |fold| &fold.train)
     }
 
     /// Mean over the folds.
-    pub fn mean(&self, scorer: Scorer) -> f64 {
+    pub fn mean(&self, scorer: impl Into<Scoring>) -> f64 {
         mean(&self.values(scorer))
     }
 
     /// Standard deviation over the folds, with their number in the denominator.
-    pub fn std(&self, scorer: Scorer) -> f64 {
+    pub fn std(&self, scorer: impl Into<Scoring>) -> f64 {
         deviation(&self.values(scorer))
     }
 }
@@ -158,7 +160,7 @@ pub fn cross_validate(
     estimator: &dyn Estimator,
     samples: &Samples,
     splitter: impl Splitter + 'static,
-    scorers: &[Scorer],
+    scorers: &[impl Clone + Into<Scoring>],
 ) -> Result<Folded> {
     CrossValidation::new(splitter).scorers(scorers).train_scores().run(estimator, samples)
 }
@@ -168,9 +170,10 @@ pub fn cross_val_score(
     estimator: &dyn Estimator,
     samples: &Samples,
     splitter: impl Splitter + 'static,
-    scorer: Scorer,
+    scorer: impl Into<Scoring>,
 ) -> Result<Vec<f64>> {
-    Ok(CrossValidation::new(splitter).scorers(&[scorer]).run(estimator, samples)?.values(scorer))
+    let scoring = scorer.into();
+    Ok(CrossValidation::new(splitter).scorers(&[&scoring]).run(estimator, samples)?.values(&scoring))
 }
 
 /// The prediction of each sample by the model that did not see it; the folds must judge every sample exactly once.

@@ -9,12 +9,10 @@ use tove_tensor::{DType, Key, Tensor};
 use super::loss::{ClassLoss, Loss};
 use super::run::{Ended, Plan, Set, State};
 use super::{Schedule, shares, split};
-use crate::logistic::linear::{Linear, Soft, sample_weights};
+use crate::logistic::linear::{Linear, Soft, outputs};
 use crate::logistic::problem::Data;
-use crate::{
-    Abilities, ClassWeight, Fit, Labels, LearnError, Model, Penalty, Record, Restore, Result, Rows, Samples, Summary,
-    Task, with_real,
-};
+use crate::logistic::{FittedLinearClassifier, LinearClassifier};
+use crate::{Abilities, ClassWeight, Fit, Labels, LearnError, Penalty, Result, Samples, Summary, Task, with_real};
 
 /// A linear classifier by stochastic gradient descent.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -62,7 +60,7 @@ pub struct SgdClassifier {
     /// Epochs without improvement after which training ends.
     #[hyper(default = 5, range = "[1, inf)")]
     pub n_iter_no_change: usize,
-    /// Whether classes count alike.
+    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
     /// Whether the model is the mean of the weights over all steps.
@@ -80,6 +78,16 @@ pub type FittedSgdClassifier = FittedLinearClassifier<SgdClassifier>;
 pub trait Stepwise: Fit {
     /// The settings as those of an [`SgdClassifier`].
     fn as_sgd(&self) -> SgdClassifier;
+}
+
+impl<E: Stepwise> LinearClassifier for E {
+    fn soft(&self) -> Option<Soft> {
+        match self.as_sgd().loss {
+            ClassLoss::LogLoss => Some(Soft::Sigmoid),
+            ClassLoss::ModifiedHuber => Some(Soft::Clipped),
+            _ => None,
+        }
+    }
 }
 
 impl Stepwise for SgdClassifier {
@@ -108,15 +116,6 @@ impl SgdClassifier {
             average: self.average,
         }
     }
-
-    /// How scores become probabilities, if they do.
-    fn soft(&self) -> Option<Soft> {
-        match self.loss {
-            ClassLoss::LogLoss => Some(Soft::Sigmoid),
-            ClassLoss::ModifiedHuber => Some(Soft::Clipped),
-            _ => None,
-        }
-    }
 }
 
 impl Fit for SgdClassifier {
@@ -132,6 +131,10 @@ impl Fit for SgdClassifier {
         accuracy: 1e-6,
     };
 
+    fn pieces(&self, classes: &[i64]) -> Option<Result<Box<dyn crate::AnyLearner>>> {
+        crate::partial::boxed(self, classes)
+    }
+
     fn fit_samples(&self, samples: &Samples) -> Result<FittedSgdClassifier> {
         fit(self, samples)
     }
@@ -141,8 +144,8 @@ impl Fit for SgdClassifier {
 pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<FittedLinearClassifier<E>> {
     let settings = estimator.as_sgd();
     let labels = Labels::several(E::NAME, samples.y())?;
-    let balanced = settings.class_weight == ClassWeight::Balanced;
-    let weights = sample_weights(samples, &labels, balanced)?;
+    let given = samples.weights().map(Tensor::to_f64_vec);
+    let weights = settings.class_weight.apply(E::NAME, labels.classes(), labels.codes(), given)?;
     let share = settings.early_stopping.then_some(settings.validation_fraction);
     let (train, watch) = split(labels.codes(), share, settings.random_state);
     if train.is_empty() || (share.is_some() && watch.is_empty()) {
@@ -150,8 +153,7 @@ pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<Fitte
         return Err(LearnError::TooFew { who: E::NAME, found: samples.len(), needed: 2 * labels.classes().len(), fix });
     }
     let plan = settings.plan(E::NAME);
-    let outputs = outputs(labels.classes());
-    let mut states = vec![State::new(&plan, samples.width()); outputs];
+    let mut states = vec![State::new(&plan, samples.width()); outputs(labels.classes().len())];
     let job = Job { plan: &plan, classes: labels.classes().len(), codes: labels.codes(), weights: weights.as_deref() };
     let ended = with_real!(samples.x().dtype(), T => {
         let data = Data::<T>::of(samples.x())?;
@@ -161,21 +163,20 @@ pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<Fitte
             state.run(plan, set, key)
         })?
     });
-    let linear = linear(&mut states, labels.classes(), samples.x().dtype())?;
+    let linear = linear(&mut states, labels.classes().len(), samples.x().dtype())?;
     let most = |figure: fn(&Ended) -> f64| ended.iter().map(figure).fold(f64::NEG_INFINITY, f64::max);
     let epochs = ended.iter().map(|ended| ended.epochs).max().unwrap_or(0);
     let converged = ended.iter().all(|ended| ended.converged);
     let objective = ended.iter().map(|ended| ended.objective).sum();
-    let summary = Summary::iterative(E::NAME, epochs, converged, most(|ended| ended.fall), objective);
-    Ok(FittedLinearClassifier { settings: estimator.clone(), linear, summary })
-}
-
-pub(super) fn outputs(classes: &[i64]) -> usize {
-    if classes.len() == 2 { 1 } else { classes.len() }
+    let mut summary = Summary::iterative(E::NAME, epochs, converged, most(|ended| ended.fall), objective);
+    // Outputs that ended earlier stay at their last objective.
+    let at = |ended: &Ended, epoch: usize| ended.curve.get(epoch).or(ended.curve.last()).copied().unwrap_or(0.0);
+    summary.curve = (0..epochs).map(|epoch| ended.iter().map(|ended| at(ended, epoch)).sum()).collect();
+    Ok(FittedLinearClassifier::new(estimator, labels.classes(), linear, summary))
 }
 
 /// The classifier that the states have come to.
-pub(super) fn linear(states: &mut [State], classes: &[i64], dtype: DType) -> Result<Linear> {
+pub(super) fn linear(states: &mut [State], classes: usize, dtype: DType) -> Result<Linear> {
     let mut parameters = Vec::new();
     let mut width = 0;
     for state in states {
@@ -215,99 +216,5 @@ impl Job<'_> {
         });
         let outcomes = slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).1);
         outcomes.collect()
-    }
-}
-
-/// A fitted linear classifier of the estimator `E`.
-#[derive(Clone, Debug)]
-pub struct FittedLinearClassifier<E> {
-    settings: E,
-    linear: Linear,
-    summary: Summary,
-}
-
-impl<E> FittedLinearClassifier<E> {
-    pub(super) fn new(settings: E, linear: Linear, summary: Summary) -> FittedLinearClassifier<E> {
-        FittedLinearClassifier { settings, linear, summary }
-    }
-
-    /// The weights: (1, d) for two classes, (m, d) for more.
-    pub fn coef(&self) -> &Tensor {
-        &self.linear.coef
-    }
-
-    /// The intercepts: one, or one per class.
-    pub fn intercept(&self) -> &Tensor {
-        &self.linear.intercept
-    }
-}
-
-impl<E: Stepwise> Model for FittedLinearClassifier<E> {
-    fn name(&self) -> &'static str {
-        E::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Classification
-    }
-
-    fn width(&self) -> usize {
-        self.linear.width()
-    }
-
-    fn dtype(&self) -> DType {
-        self.linear.dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
-    }
-
-    fn classes(&self) -> &[i64] {
-        &self.linear.classes
-    }
-
-    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        self.linear.predict(x)
-    }
-
-    fn decision_rows(&self, x: &Rows) -> Result<Tensor> {
-        self.linear.decision(x)
-    }
-
-    fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
-        match self.settings.as_sgd().soft() {
-            Some(rule) => self.linear.probabilities(x, rule),
-            None => {
-                let fix = "choose the loss log_loss or modified_huber, or use `decision_function`";
-                Err(LearnError::unsupported(E::NAME, "gives no probabilities: its loss is not a likelihood", fix))
-            }
-        }
-    }
-
-    fn coefficients(&self) -> Option<&Tensor> {
-        Some(&self.linear.coef)
-    }
-
-    fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
-        self.linear.write(&mut record);
-        self.summary.write(&mut record);
-        record
-    }
-}
-
-impl<E: Stepwise> Restore for FittedLinearClassifier<E> {
-    fn restore(record: &Record) -> Result<FittedLinearClassifier<E>> {
-        record.expect(E::NAME, 1)?;
-        let mut settings = E::default();
-        settings.load_json(record.get("settings")?)?;
-        let linear = Linear::read(record)?;
-        Ok(FittedLinearClassifier { settings, linear, summary: Summary::read(record)? })
     }
 }

@@ -17,7 +17,8 @@ mod regressor;
 mod run;
 mod weights;
 
-pub use classifier::{FittedLinearClassifier, FittedSgdClassifier, SgdClassifier};
+pub use crate::logistic::FittedLinearClassifier;
+pub use classifier::{FittedSgdClassifier, SgdClassifier};
 pub use loss::{ClassLoss, RegressionLoss};
 pub use online::OnlineClassifier;
 pub use perceptron::{FittedPerceptron, Perceptron};

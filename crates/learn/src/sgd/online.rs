@@ -3,8 +3,10 @@
 use tove_tensor::kernels::math::Float;
 use tove_tensor::{DType, Element, Key, Tensor};
 
-use super::classifier::{FittedLinearClassifier, Job, SgdClassifier, Stepwise, linear, outputs};
+use super::classifier::{Job, SgdClassifier, Stepwise, linear};
 use super::run::{Set, State};
+use crate::logistic::FittedLinearClassifier;
+use crate::logistic::linear::outputs;
 use crate::logistic::problem::Data;
 use crate::{ClassWeight, Labels, LearnError, Learner, PartialFit, Result, Samples, Summary, with_real};
 
@@ -63,12 +65,13 @@ impl<E: Stepwise> Learner for OnlineClassifier<E> {
         let codes = self.codes(samples)?;
         let plan = settings.plan(E::NAME);
         if self.states.is_empty() {
-            self.states = vec![State::new(&plan, samples.width()); outputs(&self.classes)];
+            self.states = vec![State::new(&plan, samples.width()); outputs(self.classes.len())];
             self.dtype = samples.x().dtype();
         } else {
             samples.x().check_width(E::NAME, self.states[0].width())?;
         }
-        let weights = samples.weights().map(Tensor::to_f64_vec);
+        let given = samples.weights().map(Tensor::to_f64_vec);
+        let weights = settings.class_weight.apply(E::NAME, &self.classes, &codes, given)?;
         let rows: Vec<usize> = (0..samples.len()).collect();
         let job = Job { plan: &plan, classes: self.classes.len(), codes: &codes, weights: weights.as_deref() };
         let losses = with_real!(samples.x().dtype(), T => learn::<T>(&job, &mut self.states, samples, &rows, settings.random_state)?);
@@ -77,15 +80,19 @@ impl<E: Stepwise> Learner for OnlineClassifier<E> {
         Ok(())
     }
 
+    fn loss(&self) -> Option<f64> {
+        self.objective.is_finite().then_some(self.objective)
+    }
+
     fn model(&self) -> Result<FittedLinearClassifier<E>> {
         if self.states.is_empty() {
             let fix = "give at least one piece of data first".to_owned();
             return Err(LearnError::TooFew { who: E::NAME, found: 0, needed: 1, fix });
         }
-        let linear = linear(&mut self.states.clone(), &self.classes, self.dtype)?;
+        let linear = linear(&mut self.states.clone(), self.classes.len(), self.dtype)?;
         let mut summary = Summary::exact();
         (summary.iterations, summary.objective) = (self.pieces, Some(self.objective));
-        Ok(FittedLinearClassifier::new(self.settings.clone(), linear, summary))
+        Ok(FittedLinearClassifier::new(&self.settings, &self.classes, linear, summary))
     }
 }
 

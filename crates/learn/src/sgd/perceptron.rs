@@ -55,7 +55,7 @@ pub struct Perceptron {
     /// Epochs without improvement after which training ends.
     #[hyper(default = 5, range = "[1, inf)")]
     pub n_iter_no_change: usize,
-    /// Whether classes count alike.
+    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
     /// Seed of the order.
@@ -82,7 +82,7 @@ impl Stepwise for Perceptron {
             early_stopping: self.early_stopping,
             validation_fraction: self.validation_fraction,
             n_iter_no_change: self.n_iter_no_change,
-            class_weight: self.class_weight,
+            class_weight: self.class_weight.clone(),
             random_state: self.random_state,
             ..SgdClassifier::default()
         }

@@ -19,8 +19,8 @@ use super::run::{Plan, Set, State};
 use super::{Schedule, shares, split};
 use crate::logistic::problem::Data;
 use crate::{
-    Abilities, Fit, LearnError, Learner, Model, PartialFit, Penalty, Record, Restore, Result, Rows, Samples, Summary,
-    Task, with_real,
+    Abilities, About, Fit, LearnError, Learner, Model, PartialFit, Penalty, Record, Restore, Result, Rows, Samples,
+    Summary, Task, with_real,
 };
 
 /// A linear regression by stochastic gradient descent.
@@ -109,6 +109,10 @@ impl Fit for SgdRegressor {
     const ABILITIES: Abilities =
         Abilities { weights: true, sparse: true, order_free: false, accuracy: 1e-6, ..Abilities::PLAIN };
 
+    fn pieces(&self, classes: &[i64]) -> Option<Result<Box<dyn crate::AnyLearner>>> {
+        crate::partial::boxed(self, classes)
+    }
+
     fn fit_samples(&self, samples: &Samples) -> Result<FittedSgdRegressor> {
         let y = samples.targets(Self::NAME)?;
         let weights = samples.weights().map(Tensor::to_f64_vec);
@@ -125,24 +129,26 @@ impl Fit for SgdRegressor {
             let set = Set { data, d, y: &y, weights: weights.as_deref(), train: &train, watch: &watch };
             state.run(&plan, set, Key::new(self.random_state))?
         });
-        let summary = Summary::iterative(Self::NAME, ended.epochs, ended.converged, ended.fall, ended.objective);
-        FittedSgdRegressor::new(self.clone(), &mut state, samples.x().dtype(), summary)
+        let mut summary = Summary::iterative(Self::NAME, ended.epochs, ended.converged, ended.fall, ended.objective);
+        summary.curve = ended.curve;
+        FittedSgdRegressor::new(self, &mut state, samples.x().dtype(), summary)
     }
 }
 
 /// A fitted [`SgdRegressor`].
 #[derive(Clone, Debug)]
 pub struct FittedSgdRegressor {
-    settings: SgdRegressor,
+    about: About,
     coef: Tensor, // (d)
     intercept: f64,
-    summary: Summary,
 }
 
 impl FittedSgdRegressor {
-    fn new(settings: SgdRegressor, state: &mut State, dtype: DType, summary: Summary) -> Result<FittedSgdRegressor> {
+    fn new(settings: &SgdRegressor, state: &mut State, dtype: DType, summary: Summary) -> Result<FittedSgdRegressor> {
         let (weights, intercept) = state.parameters();
-        Ok(FittedSgdRegressor { settings, coef: Tensor::from(weights).to_dtype(dtype), intercept, summary })
+        let (name, task) = (SgdRegressor::NAME, Task::Regression);
+        let about = About::new(name, task, weights.len(), dtype, settings.to_json()).summary(summary);
+        Ok(FittedSgdRegressor { about, coef: Tensor::from(weights).to_dtype(dtype), intercept })
     }
 
     /// The weights (d).
@@ -157,28 +163,8 @@ impl FittedSgdRegressor {
 }
 
 impl Model for FittedSgdRegressor {
-    fn name(&self) -> &'static str {
-        SgdRegressor::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Regression
-    }
-
-    fn width(&self) -> usize {
-        self.coef.numel()
-    }
-
-    fn dtype(&self) -> DType {
-        self.coef.dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
@@ -194,26 +180,22 @@ impl Model for FittedSgdRegressor {
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
+        let mut record = self.about.record();
         record.put_tensor("coef", &self.coef);
         record.put_real("intercept", self.intercept);
-        self.summary.write(&mut record);
         record
     }
 }
 
 impl Restore for FittedSgdRegressor {
     fn restore(record: &Record) -> Result<FittedSgdRegressor> {
-        record.expect(SgdRegressor::NAME, 1)?;
-        let mut settings = SgdRegressor::default();
-        settings.load_json(record.get("settings")?)?;
+        let settings: SgdRegressor = record.settings(SgdRegressor::NAME, 1)?;
         let coef = record.tensor("coef")?.clone();
         if coef.rank() != 1 || !coef.dtype().is_float() {
             return Err(record.wrong("coef", "a vector of numbers"));
         }
-        let intercept = record.real("intercept")?;
-        Ok(FittedSgdRegressor { settings, coef, intercept, summary: Summary::read(record)? })
+        let about = About::read(&settings, record, coef.numel(), coef.dtype())?;
+        Ok(FittedSgdRegressor { about, coef, intercept: record.real("intercept")? })
     }
 }
 
@@ -261,6 +243,10 @@ impl Learner for OnlineRegressor {
         Ok(())
     }
 
+    fn loss(&self) -> Option<f64> {
+        self.objective.is_finite().then_some(self.objective)
+    }
+
     fn model(&self) -> Result<FittedSgdRegressor> {
         let Some(mut state) = self.state.clone() else {
             let fix = "give at least one piece of data first".to_owned();
@@ -268,6 +254,6 @@ impl Learner for OnlineRegressor {
         };
         let mut summary = Summary::exact();
         (summary.iterations, summary.objective) = (self.pieces, Some(self.objective));
-        FittedSgdRegressor::new(self.settings.clone(), &mut state, self.dtype, summary)
+        FittedSgdRegressor::new(&self.settings, &mut state, self.dtype, summary)
     }
 }

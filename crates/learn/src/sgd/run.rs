@@ -83,6 +83,8 @@ pub(super) struct Ended {
     pub(super) objective: f64,
     /// Fall of the objective in the last epoch.
     pub(super) fall: f64,
+    /// The objective of each epoch.
+    pub(super) curve: Vec<f64>,
 }
 
 impl State {
@@ -109,11 +111,13 @@ impl State {
     /// Epochs until the objective (or the score of the watched rows) stops improving.
     pub(super) fn run<T: Float + Element>(&mut self, plan: &Plan, set: Set<'_, T>, key: Key) -> Result<Ended> {
         let (mut best, mut patience, mut before) = (f64::INFINITY, 0, f64::INFINITY);
-        let mut ended = Ended { epochs: 0, converged: false, objective: f64::NAN, fall: f64::INFINITY };
+        let mut ended =
+            Ended { epochs: 0, converged: false, objective: f64::NAN, fall: f64::INFINITY, curve: Vec::new() };
         while ended.epochs < plan.max_iter {
             let loss = self.epoch(plan, set, key)?;
             ended.epochs += 1;
             ended.objective = loss;
+            ended.curve.push(loss);
             ended.fall = before - loss;
             before = loss;
             let Some(tol) = plan.tol else { continue };

@@ -1,15 +1,16 @@
 //! Linear classification with margins, dense or sparse.
 
 use tove_optim::settings::{Choice, Hyperparameters};
-use tove_tensor::{DType, Tensor, TryOps};
+use tove_tensor::{Tensor, TryOps};
 
 use super::coordinate::Classes;
 use super::design::with_design;
-use super::linear_model::Linear;
 use super::newton::{Newton, SquaredLoss};
 use super::weights::labelled;
+use crate::logistic::linear::{Linear, first_largest, outputs};
 use crate::{
-    Abilities, ClassWeight, Fit, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary, Task,
+    Abilities, About, ClassWeight, Fit, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary,
+    Task,
 };
 
 /// What a violated margin costs.
@@ -84,7 +85,7 @@ pub struct LinearSvc {
     /// Value of the constant feature that carries the intercept.
     #[hyper(default = 1.0, range = "(0, inf)")]
     pub intercept_scaling: f64,
-    /// Weights of the classes.
+    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
     /// Seed of the order in which the dual visits samples.
@@ -98,10 +99,8 @@ pub struct LinearSvc {
 /// A fitted [`LinearSvc`].
 #[derive(Clone, Debug)]
 pub struct FittedLinearSvc {
-    settings: LinearSvc,
-    classes: Vec<i64>,
+    about: About,
     linear: Linear,
-    summary: Summary,
 }
 
 impl FittedLinearSvc {
@@ -222,7 +221,7 @@ impl Fit for LinearSvc {
         Abilities { weights: true, sparse: true, several: true, accuracy: 1e-3, ..Abilities::PLAIN };
 
     fn fit_samples(&self, samples: &Samples) -> Result<FittedLinearSvc> {
-        let (labels, weights) = labelled(Self::NAME, samples, self.class_weight)?;
+        let (labels, weights) = labelled(Self::NAME, samples, &self.class_weight)?;
         let costs: Vec<f64> = weights.iter().map(|weight| self.c * weight).collect();
         let primal = self.dual.primal(Self::NAME, self.loss == HingeLoss::SquaredHinge, samples)?;
         let k = labels.classes().len();
@@ -232,7 +231,7 @@ impl Fit for LinearSvc {
             self.side(samples, &y, &costs, primal)
         };
         let sides = super::parallel(targets.len(), |target| one(targets[target]))?;
-        let outputs: Vec<Vec<f64>> = sides.iter().map(|side| side.w.clone()).collect();
+        let weights: Vec<Vec<f64>> = sides.iter().map(|side| side.w.clone()).collect();
         let summary = Summary::iterative(
             Self::NAME,
             sides.iter().map(|side| side.iterations).max().unwrap_or(0),
@@ -240,52 +239,28 @@ impl Fit for LinearSvc {
             sides.iter().fold(0.0, |gap, side| gap.max(side.gap)),
             sides.iter().map(|side| side.objective).sum(),
         );
-        let linear = Linear::new(&outputs, self.constant(), samples.x().dtype())?;
-        Ok(FittedLinearSvc { settings: self.clone(), classes: labels.classes().to_vec(), linear, summary })
+        let linear = Linear::with_constant(&weights, self.constant(), samples.x().dtype())?;
+        Ok(FittedLinearSvc { about: About::of(self, samples).classes(labels.classes()).summary(summary), linear })
     }
 }
 
 impl Model for FittedLinearSvc {
-    fn name(&self) -> &'static str {
-        LinearSvc::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Classification
-    }
-
-    fn width(&self) -> usize {
-        self.linear.coef.dims()[1]
-    }
-
-    fn dtype(&self) -> DType {
-        self.linear.coef.dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
-    }
-
-    fn classes(&self) -> &[i64] {
-        &self.classes
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        let (scores, outputs) = (self.linear.at(x)?.to_f64_vec(), self.linear.coef.dims()[0]);
+        let (scores, outputs) = (self.linear.at(x)?.to_f64_vec(), self.linear.outputs());
         let largest = |row: &[f64]| match row {
             [score] => usize::from(*score > 0.0),
-            scores => (1..scores.len()).fold(0, |best, class| if scores[class] > scores[best] { class } else { best }),
+            scores => first_largest(scores),
         };
-        Ok(Labels::decode(&self.classes, scores.chunks_exact(outputs).map(largest)))
+        Ok(Labels::decode(self.classes(), scores.chunks_exact(outputs).map(largest)))
     }
 
     fn decision_rows(&self, x: &Rows) -> Result<Tensor> {
         let scores = self.linear.at(x)?;
-        Ok(if self.classes.len() == 2 { scores.try_reshape([x.len()])? } else { scores })
+        Ok(if self.classes().len() == 2 { scores.try_reshape([x.len()])? } else { scores })
     }
 
     fn proba_rows(&self, _x: &Rows) -> Result<Tensor> {
@@ -298,10 +273,7 @@ impl Model for FittedLinearSvc {
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
-        record.put_tensor("classes", &Tensor::from_slice(&self.classes));
-        self.summary.write(&mut record);
+        let mut record = self.about.record();
         self.linear.write(&mut record);
         record
     }
@@ -309,14 +281,12 @@ impl Model for FittedLinearSvc {
 
 impl Restore for FittedLinearSvc {
     fn restore(record: &Record) -> Result<FittedLinearSvc> {
-        record.expect(LinearSvc::NAME, 1)?;
-        let mut settings = LinearSvc::default();
-        settings.load_json(record.get("settings")?)?;
-        let classes = record.integers("classes")?;
-        if classes.len() < 2 {
-            return Err(record.wrong("classes", "a list of at least two classes"));
+        let settings: LinearSvc = record.settings(LinearSvc::NAME, 1)?;
+        let linear = Linear::read(record)?;
+        let about = About::read(&settings, record, linear.width(), linear.dtype())?;
+        if about.classes.len() < 2 || linear.outputs() != outputs(about.classes.len()) {
+            return Err(record.wrong("classes", "a list of at least two classes with a score for each"));
         }
-        let linear = Linear::read(record, if classes.len() == 2 { 1 } else { classes.len() })?;
-        Ok(FittedLinearSvc { settings, classes, linear, summary: Summary::read(record)? })
+        Ok(FittedLinearSvc { about, linear })
     }
 }

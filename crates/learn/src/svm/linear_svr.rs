@@ -1,14 +1,14 @@
 //! Linear regression with a tube in which errors cost nothing, dense or sparse.
 
 use tove_optim::settings::{Choice, Hyperparameters};
-use tove_tensor::{DType, Tensor, TryOps};
+use tove_tensor::{Tensor, TryOps};
 
 use super::coordinate::Numbers;
 use super::design::with_design;
-use super::linear_model::Linear;
 use super::linear_svc::{Apply, Dual, Rebuild};
 use super::newton::{Newton, SquaredLoss};
-use crate::{Abilities, Fit, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+use crate::logistic::linear::Linear;
+use crate::{Abilities, About, Fit, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
 
 /// What an error beyond the tube costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -67,9 +67,8 @@ pub struct LinearSvr {
 /// A fitted [`LinearSvr`].
 #[derive(Clone, Debug)]
 pub struct FittedLinearSvr {
-    settings: LinearSvr,
+    about: About,
     linear: Linear,
-    summary: Summary,
 }
 
 impl FittedLinearSvr {
@@ -145,8 +144,8 @@ impl Fit for LinearSvr {
         }
         let gap = (objective - dual).max(0.0);
         let summary = Summary::iterative(Self::NAME, iterations, converged, gap, objective);
-        let linear = Linear::new(&[w], self.constant(), samples.x().dtype())?;
-        Ok(FittedLinearSvr { settings: self.clone(), linear, summary })
+        let linear = Linear::with_constant(&[w], self.constant(), samples.x().dtype())?;
+        Ok(FittedLinearSvr { about: About::of(self, samples).summary(summary), linear })
     }
 }
 
@@ -155,28 +154,8 @@ fn square(w: &[f64]) -> f64 {
 }
 
 impl Model for FittedLinearSvr {
-    fn name(&self) -> &'static str {
-        LinearSvr::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Regression
-    }
-
-    fn width(&self) -> usize {
-        self.linear.coef.dims()[1]
-    }
-
-    fn dtype(&self) -> DType {
-        self.linear.coef.dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
@@ -188,9 +167,7 @@ impl Model for FittedLinearSvr {
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
-        self.summary.write(&mut record);
+        let mut record = self.about.record();
         self.linear.write(&mut record);
         record
     }
@@ -198,9 +175,12 @@ impl Model for FittedLinearSvr {
 
 impl Restore for FittedLinearSvr {
     fn restore(record: &Record) -> Result<FittedLinearSvr> {
-        record.expect(LinearSvr::NAME, 1)?;
-        let mut settings = LinearSvr::default();
-        settings.load_json(record.get("settings")?)?;
-        Ok(FittedLinearSvr { settings, linear: Linear::read(record, 1)?, summary: Summary::read(record)? })
+        let settings: LinearSvr = record.settings(LinearSvr::NAME, 1)?;
+        let linear = Linear::read(record)?;
+        if linear.outputs() != 1 {
+            return Err(record.wrong("coef", "a matrix of one row"));
+        }
+        let about = About::read(&settings, record, linear.width(), linear.dtype())?;
+        Ok(FittedLinearSvr { about, linear })
     }
 }

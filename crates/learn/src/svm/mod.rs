@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | [`Svc`] | classes, any kernel | SMO for each pair of classes |
 //! | [`Svr`] | numbers, any kernel | SMO |
+//! | [`NuSvc`], [`NuSvr`] | the same by the share of errors | SMO within two groups |
 //! | [`LinearSvc`] | classes, linear, also sparse | coordinate descent in the dual, or Newton's method |
 //! | [`LinearSvr`] | numbers, linear, also sparse | the same |
 //! | [`margin`] | the textbook's forms, one beside the other | interior points, subgradients, dual ascent |
@@ -22,15 +23,18 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
+mod classifier;
 mod coordinate;
 mod design;
-mod linear_model;
+mod grouped;
 mod linear_svc;
 mod linear_svr;
 pub mod margin;
 mod newton;
+mod nu;
 mod pairs;
 mod platt;
+mod regressor;
 mod rows;
 mod scan;
 mod smo;
@@ -38,8 +42,11 @@ mod svc;
 mod svr;
 mod weights;
 
+pub use classifier::FittedSupportClassifier;
 pub use linear_svc::{Dual, FittedLinearSvc, HingeLoss, LinearSvc};
 pub use linear_svr::{FittedLinearSvr, LinearSvr, TubeLoss};
+pub use nu::{FittedNuSvc, FittedNuSvr, NuSvc, NuSvr};
+pub use regressor::FittedSupportRegressor;
 pub use svc::{DecisionShape, FittedSvc, Svc};
 pub use svr::{FittedSvr, Svr};
 

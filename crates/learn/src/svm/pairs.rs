@@ -6,14 +6,19 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::grouped::{Grouped, share_out};
 use super::rows::KernelRows;
 use super::smo::{Problem, Solution, solve};
 use crate::kernel::{Features, over_tasks, symmetric_f32};
-use crate::{Real, Result, with_real};
+use crate::{LearnError, Real, Result, with_real};
 
 /// What all machines share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Training {
+    /// The estimator, for messages.
+    pub(super) who: &'static str,
+    /// ν, where it takes the place of C; costs are weights then.
+    pub(super) nu: Option<f64>,
     pub(super) tolerance: f64,
     pub(super) limit: Option<usize>,
     pub(super) shrinking: bool,
@@ -37,6 +42,48 @@ impl Training {
         }
     }
 
+    /// Solves one pair over the kernel of `rows`.
+    fn run(&self, first: usize, costs: &[f64], rows: &mut KernelRows<'_>) -> Result<Solution> {
+        match self.nu {
+            None => solve(&self.problem(first, costs), rows),
+            Some(nu) => self.by_share(nu, first, costs, rows),
+        }
+    }
+
+    /// The machine whose margin errors are at most a share ν. The margin ρ that comes out becomes 1 by dividing β and b by it.
+    fn by_share(&self, nu: f64, first: usize, weights: &[f64], rows: &mut KernelRows<'_>) -> Result<Solution> {
+        let n = weights.len();
+        let half = 0.5 * nu * weights.iter().sum::<f64>();
+        let (positive, negative) = weights.split_at(first);
+        let least = positive.iter().sum::<f64>().min(negative.iter().sum::<f64>());
+        if half > least * (1.0 + 1e-12) {
+            let problem = format!("nu is {nu}, but the smaller of two classes allows {:.4} at most", nu * least / half);
+            return Err(LearnError::data(self.who, problem, "choose a smaller `nu`, or balance the classes"));
+        }
+        let below = share_out(half, negative.iter().copied()).into_iter().map(|alpha| -alpha);
+        let problem = Grouped {
+            row: (0..n).collect(),
+            group: (0..n).map(|i| usize::from(i >= first)).collect(),
+            target: vec![0.0; n],
+            low: (0..n).map(|i| if i < first { 0.0 } else { -weights[i] }).collect(),
+            high: (0..n).map(|i| if i < first { weights[i] } else { 0.0 }).collect(),
+            start: share_out(half, positive.iter().copied()).into_iter().chain(below).collect(),
+            tolerance: self.tolerance,
+            limit: self.limit(n),
+        };
+        let end = problem.solve(rows, n)?;
+        let (margin, bias) = (0.5 * (end.levels[1] - end.levels[0]), 0.5 * (end.levels[0] + end.levels[1]));
+        let scale = if margin > 0.0 { 1.0 / margin } else { 1.0 };
+        Ok(Solution {
+            beta: end.beta.iter().map(|beta| beta * scale).collect(),
+            bias: bias * scale,
+            objective: end.objective,
+            steps: end.steps,
+            gap: end.gap,
+            converged: end.converged,
+        })
+    }
+
     /// Steps allowed for n variables.
     pub(super) fn limit(&self, n: usize) -> usize {
         self.limit.unwrap_or(10_000_000.max(100 * n))
@@ -44,7 +91,7 @@ impl Training {
 
     /// Tells the first samples at `places` from the others.
     pub(super) fn two(&self, features: &Features, places: &[usize], first: usize, costs: &[f64]) -> Result<Solution> {
-        solve(&self.problem(first, costs), &mut KernelRows::new(features, places, self.bytes)?)
+        self.run(first, costs, &mut KernelRows::new(features, places, self.bytes)?)
     }
 
     /// The machines of all pairs (a, b) with a < b, in this order: (0, 1), (0, 2), …, (1, 2), …; variables of class a come first.
@@ -69,7 +116,7 @@ impl Training {
             }
             let whole = assemble(features, &groups[a], &groups[b], &own[a], &own[b])?;
             let mut rows = KernelRows::from_whole(features, &places, whole, training.bytes);
-            solve(&training.problem(groups[a].len(), &costs), &mut rows)
+            training.run(groups[a].len(), &costs, &mut rows)
         })
     }
 }

@@ -55,9 +55,8 @@ pub(super) fn cross_validated(
         let support: Vec<usize> = (0..kept.len()).filter(|&i| solution.beta[i] != 0.0).collect();
         let points: Vec<usize> = support.iter().map(|&i| trained[i]).collect();
         let beta: Vec<f64> = support.iter().map(|&i| solution.beta[i]).collect();
-        let points = crate::rows::take(features.rows(), &points)?;
         let beta = Tensor::try_from_vec(beta, [support.len(), 1])?;
-        let expansion = Expansion::new(features.function().clone(), &points, &beta)?;
+        let expansion = Expansion::of(features, &points, &beta)?;
         let asked: Vec<usize> = held.iter().map(|&i| places[i]).collect();
         let values = expansion.at(&crate::rows::take(features.rows(), &asked)?)?.to_f64_vec();
         held.iter().zip(values).for_each(|(&i, value)| decisions[i] = value + solution.bias);

@@ -1,17 +1,10 @@
 //! Classification with kernels: a soft margin for each pair of classes.
 
 use tove_optim::settings::{Choice, Hyperparameters};
-use tove_tensor::{DType, Key, Tensor};
 
-use super::pairs::{Training, pairs};
-use super::platt::{self, Sigmoid};
-use super::smo::Solution;
-use super::weights::labelled;
-use crate::kernel::{Expansion, Features, Gamma, KernelFunction, KernelKind};
-use crate::{
-    Abilities, ClassWeight, Fit, Labels, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, Summary,
-    Task, with_real,
-};
+use super::classifier::{FittedSupportClassifier, KernelClassifier};
+use crate::kernel::{Gamma, KernelFunction, KernelKind};
+use crate::{Abilities, ClassWeight, Fit, Result, Samples, Task};
 
 /// What the decision function of more than two classes gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -64,7 +57,7 @@ pub struct Svc {
     /// Memory for kernel values in megabytes.
     #[hyper(default = 200.0, range = "(0, inf)")]
     pub cache_size: f64,
-    /// Weights of the classes.
+    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
     /// Steps at most for a pair; ten million or 100 n without it.
@@ -82,203 +75,18 @@ pub struct Svc {
 }
 
 /// A fitted [`Svc`].
-#[derive(Clone, Debug)]
-pub struct FittedSvc {
-    settings: Svc,
-    classes: Vec<i64>,
-    expansion: Expansion, // coefficients (support vectors, pairs), positive for the first class of a pair
-    bias: Vec<f64>,       // (pairs)
-    support: Vec<i64>,
-    n_support: Vec<i64>,
-    sigmoids: Vec<Sigmoid>,
-    summary: Summary,
+pub type FittedSvc = FittedSupportClassifier<Svc>;
+
+impl KernelClassifier for Svc {
+    fn as_svc(&self) -> Svc {
+        self.clone()
+    }
 }
 
 impl Svc {
     /// Fits with a kernel of the user's own in place of the named one.
     pub fn fit_with(&self, kernel: &KernelFunction, samples: &Samples) -> Result<FittedSvc> {
-        self.validate()?;
-        self.solve(kernel.clone(), samples)
-    }
-
-    fn solve(&self, function: KernelFunction, samples: &Samples) -> Result<FittedSvc> {
-        let x = samples.x().dense(Self::NAME)?;
-        let (labels, weights) = labelled(Self::NAME, samples, self.class_weight)?;
-        let costs: Vec<f64> = weights.iter().map(|weight| self.c * weight).collect();
-        let mut groups = vec![Vec::new(); labels.classes().len()];
-        for (place, &code) in labels.codes().iter().enumerate().filter(|&(place, _)| costs[place] > 0.0) {
-            groups[code].push(place);
-        }
-        let training = Training {
-            tolerance: self.tol,
-            limit: self.max_iter,
-            shrinking: self.shrinking,
-            bytes: (self.cache_size * 1e6) as usize,
-        };
-        let features = Features::new(x, function)?;
-        let solutions = training.all(&features, &groups, &costs)?;
-        let sigmoids =
-            if self.probability { self.sigmoids(&training, &features, &groups, &costs)? } else { Vec::new() };
-        let (support, n_support, coefficients) = gather(&groups, &solutions);
-        let points = crate::rows::take(x, &support)?;
-        let coefficients = Tensor::try_from_vec(coefficients, [support.len(), solutions.len()])?;
-        Ok(FittedSvc {
-            settings: self.clone(),
-            classes: labels.classes().to_vec(),
-            expansion: Expansion::new(features.function().clone(), &points, &coefficients)?,
-            bias: solutions.iter().map(|solution| solution.bias).collect(),
-            support: support.iter().map(|&place| place as i64).collect(),
-            n_support,
-            sigmoids,
-            summary: summary(Self::NAME, &solutions),
-        })
-    }
-
-    fn sigmoids(
-        &self,
-        training: &Training,
-        features: &Features,
-        groups: &[Vec<usize>],
-        costs: &[f64],
-    ) -> Result<Vec<Sigmoid>> {
-        let pairs = pairs(groups.len());
-        super::parallel(pairs.len(), |pair| {
-            let (a, b) = pairs[pair];
-            let places: Vec<usize> = groups[a].iter().chain(&groups[b]).copied().collect();
-            let costs: Vec<f64> = places.iter().map(|&place| costs[place]).collect();
-            let key = Key::new(self.random_state).fold(pair as u64);
-            platt::cross_validated(training, features, &places, groups[a].len(), &costs, key)
-        })
-    }
-}
-
-/// How the fits of all machines went.
-pub(super) fn summary(who: &str, solutions: &[Solution]) -> Summary {
-    let steps = solutions.iter().map(|solution| solution.steps).sum();
-    let gap = solutions.iter().fold(0.0f64, |gap, solution| gap.max(solution.gap));
-    let objective = solutions.iter().map(|solution| solution.objective).sum();
-    Summary::iterative(who, steps, solutions.iter().all(|solution| solution.converged), gap, objective)
-}
-
-/// Places of the support vectors class by class, their number in each class, and their coefficients in all pairs.
-fn gather(groups: &[Vec<usize>], solutions: &[Solution]) -> (Vec<usize>, Vec<i64>, Vec<f64>) {
-    let pairs = pairs(groups.len());
-    let (mut support, mut counts, mut coefficients) = (Vec::new(), Vec::new(), Vec::new());
-    for (class, group) in groups.iter().enumerate() {
-        let before = support.len();
-        for (place, &sample) in group.iter().enumerate() {
-            let beta = |(&(a, b), solution): (&(usize, usize), &Solution)| match class {
-                _ if class == a => solution.beta[place],
-                _ if class == b => solution.beta[groups[a].len() + place],
-                _ => 0.0,
-            };
-            let row: Vec<f64> = pairs.iter().zip(solutions).map(beta).collect();
-            if row.iter().any(|&beta| beta != 0.0) {
-                support.push(sample);
-                coefficients.extend(row);
-            }
-        }
-        counts.push((support.len() - before) as i64);
-    }
-    (support, counts, coefficients)
-}
-
-impl FittedSvc {
-    /// Places of the support vectors among the samples, class by class.
-    pub fn support(&self) -> &[i64] {
-        &self.support
-    }
-
-    /// The support vectors, (s, d).
-    pub fn support_vectors(&self) -> &Tensor {
-        self.expansion.points()
-    }
-
-    /// Number of support vectors of each class.
-    pub fn n_support(&self) -> &[i64] {
-        &self.n_support
-    }
-
-    /// Constants of the decision values: one, or one per pair of classes.
-    pub fn intercept(&self) -> Vec<f64> {
-        if self.classes.len() == 2 { vec![-self.bias[0]] } else { self.bias.clone() }
-    }
-
-    /// Coefficients of the support vectors (classes − 1, s) in scikit-learn's order: for two classes positive for the second; for
-    /// more, a support vector of class c has its coefficients against the other classes in ascending order.
-    pub fn dual_coef(&self) -> Result<Tensor> {
-        let (k, s) = (self.classes.len(), self.support.len());
-        let values = self.expansion.coefficients().to_f64_vec();
-        let mut out = vec![0.0; (k - 1) * s];
-        let mut row = 0;
-        for (class, &count) in self.n_support.iter().enumerate() {
-            for sv in row..row + count as usize {
-                for (pair, &(a, b)) in pairs(k).iter().enumerate() {
-                    let line = if class == a { b - 1 } else { a };
-                    if class == a || class == b {
-                        let value = values[sv * self.bias.len() + pair];
-                        out[line * s + sv] = if k == 2 { -value } else { value };
-                    }
-                }
-            }
-            row += count as usize;
-        }
-        Ok(Tensor::try_from_vec(out, [k - 1, s])?)
-    }
-
-    /// The kernel with its numbers.
-    pub fn kernel(&self) -> &KernelFunction {
-        self.expansion.function()
-    }
-
-    /// Decision values (n, pairs) of all pairs, positive for the first class.
-    fn values(&self, x: &Rows) -> Result<Vec<f64>> {
-        let mut values = self.expansion.at(x.dense(Svc::NAME)?)?.to_f64_vec();
-        for row in values.chunks_exact_mut(self.bias.len()) {
-            row.iter_mut().zip(&self.bias).for_each(|(value, bias)| *value += bias);
-        }
-        Ok(values)
-    }
-
-    /// Votes of the pairs, and a score below ½ that orders equal votes.
-    fn scores(&self, values: &[f64]) -> (Vec<usize>, Vec<f64>) {
-        let k = self.classes.len();
-        let (mut votes, mut sums) = (vec![0; k], vec![0.0; k]);
-        for (&(a, b), &value) in pairs(k).iter().zip(values) {
-            votes[if value > 0.0 { a } else { b }] += 1;
-            sums[a] += value;
-            sums[b] -= value;
-        }
-        let scores =
-            votes.iter().zip(sums).map(|(&votes, sum): (_, f64)| votes as f64 + sum / (3.0 * (sum.abs() + 1.0)));
-        let scores = scores.collect();
-        (votes, scores)
-    }
-
-    fn tensor(&self, values: Vec<f64>, shape: &[usize]) -> Result<Tensor> {
-        Ok(Tensor::try_from_vec(values, shape)?.to_dtype(self.dtype()))
-    }
-
-    /// Reads a record of a model with a kernel of the user's own, which is given again.
-    pub fn restore_with(record: &Record, kernel: Option<&KernelFunction>) -> Result<FittedSvc> {
-        record.expect(Svc::NAME, 1)?;
-        let mut settings = Svc::default();
-        settings.load_json(record.get("settings")?)?;
-        let expansion = Expansion::read(record, kernel)?;
-        let classes = record.integers("classes")?;
-        let (support, n_support) = (record.integers("support")?, record.integers("n_support")?);
-        let machines = classes.len() * classes.len().saturating_sub(1) / 2;
-        let bias = record.shaped("bias", &[machines])?.to_f64_vec();
-        let sigmoids = record.vector("sigmoids")?;
-        let counted = n_support.iter().all(|&count| count >= 0)
-            && n_support.iter().try_fold(0i64, |sum, &count| sum.checked_add(count)) == Some(support.len() as i64);
-        let fits = classes.len() > 1 && expansion.coefficients().dims() == [support.len(), machines];
-        if !fits || !counted || n_support.len() != classes.len() || ![0, 2 * machines].contains(&sigmoids.len()) {
-            return Err(record.wrong("coefficients", "a column per pair of classes and a row per support vector"));
-        }
-        let sigmoids = sigmoids.chunks_exact(2).map(|two| (two[0], two[1])).collect();
-        let summary = Summary::read(record)?;
-        Ok(FittedSvc { settings, classes, expansion, bias, support, n_support, sigmoids, summary })
+        FittedSupportClassifier::fit_with(self, kernel, samples)
     }
 }
 
@@ -289,102 +97,6 @@ impl Fit for Svc {
     const ABILITIES: Abilities = Abilities { weights: true, several: true, accuracy: 5e-3, ..Abilities::PLAIN };
 
     fn fit_samples(&self, samples: &Samples) -> Result<FittedSvc> {
-        let x = samples.x().dense(Self::NAME)?;
-        let weights = samples.weights().map(Tensor::to_f64_vec);
-        self.solve(self.kernel.function(self.degree, self.gamma, self.coef0, x, weights.as_deref())?, samples)
-    }
-}
-
-impl Model for FittedSvc {
-    fn name(&self) -> &'static str {
-        Svc::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Classification
-    }
-
-    fn width(&self) -> usize {
-        self.expansion.width()
-    }
-
-    fn dtype(&self) -> DType {
-        self.expansion.dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
-    }
-
-    fn classes(&self) -> &[i64] {
-        &self.classes
-    }
-
-    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        let values = self.values(x)?;
-        let first_largest = |row: &[f64]| {
-            let (votes, scores) = self.scores(row);
-            let by_score = self.settings.break_ties && self.classes.len() > 2;
-            let score = |class: usize| if by_score { scores[class] } else { votes[class] as f64 };
-            (1..votes.len()).fold(0, |best, class| if score(class) > score(best) { class } else { best })
-        };
-        Ok(Labels::decode(&self.classes, values.chunks_exact(self.bias.len()).map(first_largest)))
-    }
-
-    fn decision_rows(&self, x: &Rows) -> Result<Tensor> {
-        let (values, n, k) = (self.values(x)?, x.len(), self.classes.len());
-        if k == 2 {
-            return self.tensor(values.iter().map(|value| -value).collect(), &[n]);
-        }
-        match self.settings.decision_function_shape {
-            DecisionShape::Ovo => self.tensor(values, &[n, self.bias.len()]),
-            DecisionShape::Ovr => {
-                let scores = values.chunks_exact(self.bias.len()).flat_map(|row| self.scores(row).1).collect();
-                self.tensor(scores, &[n, k])
-            }
-        }
-    }
-
-    fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
-        if self.sigmoids.is_empty() {
-            let fix = "fit with `probability` set to true";
-            return Err(LearnError::unsupported(Svc::NAME, "was fitted without probabilities", fix));
-        }
-        let (values, k, machines) = (self.values(x)?, self.classes.len(), self.bias.len());
-        with_real!(self.dtype(), T => {
-            let mut out = vec![<T as Real>::ZERO; x.len() * k];
-            for (row, out) in values.chunks_exact(machines).zip(out.chunks_exact_mut(k)) {
-                let p: Vec<f64> = row.iter().zip(&self.sigmoids).map(|(&v, &s)| platt::probability(v, s)).collect();
-                match k {
-                    2 => (out[0], out[1]) = (T::of(p[0]), T::of(1.0 - p[0])),
-                    _ => platt::couple(k, |a, b| p[a * k - a * (a + 1) / 2 + b - a - 1], out),
-                }
-            }
-            Ok(Tensor::try_from_vec(out, [x.len(), k])?)
-        })
-    }
-
-    fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
-        self.summary.write(&mut record);
-        self.expansion.write(&mut record);
-        record.put_tensor("classes", &Tensor::from_slice(&self.classes));
-        record.put_tensor("bias", &Tensor::from_slice(&self.bias));
-        record.put_tensor("support", &Tensor::from_slice(&self.support));
-        record.put_tensor("n_support", &Tensor::from_slice(&self.n_support));
-        let sigmoids: Vec<f64> = self.sigmoids.iter().flat_map(|&(a, b)| [a, b]).collect();
-        record.put_tensor("sigmoids", &Tensor::from_slice(&sigmoids));
-        record
-    }
-}
-
-impl Restore for FittedSvc {
-    fn restore(record: &Record) -> Result<FittedSvc> {
-        FittedSvc::restore_with(record, None)
+        FittedSupportClassifier::fit(self, samples)
     }
 }

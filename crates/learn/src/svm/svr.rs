@@ -1,12 +1,10 @@
 //! Regression with kernels and a tube of width ε in which errors cost nothing.
 
 use tove_optim::settings::Hyperparameters;
-use tove_tensor::{DType, Tensor};
 
-use super::rows::KernelRows;
-use super::smo::{Problem, solve};
-use crate::kernel::{Expansion, Features, Gamma, KernelFunction, KernelKind};
-use crate::{Abilities, Fit, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+use super::regressor::{FittedSupportRegressor, KernelRegressor};
+use crate::kernel::{Gamma, KernelFunction, KernelKind};
+use crate::{Abilities, Fit, Result, Samples, Task};
 
 /// Support vector regression: min ½‖w‖² + C Σ wᵢ max(0, |yᵢ − f(xᵢ)| − ε), in the space of a kernel.
 ///
@@ -55,93 +53,18 @@ pub struct Svr {
 }
 
 /// A fitted [`Svr`].
-#[derive(Clone, Debug)]
-pub struct FittedSvr {
-    settings: Svr,
-    expansion: Expansion, // coefficients (support vectors, 1)
-    bias: f64,
-    support: Vec<i64>,
-    summary: Summary,
+pub type FittedSvr = FittedSupportRegressor<Svr>;
+
+impl KernelRegressor for Svr {
+    fn as_svr(&self) -> Svr {
+        self.clone()
+    }
 }
 
 impl Svr {
     /// Fits with a kernel of the user's own in place of the named one.
     pub fn fit_with(&self, kernel: &KernelFunction, samples: &Samples) -> Result<FittedSvr> {
-        self.validate()?;
-        self.solve(kernel.clone(), samples)
-    }
-
-    fn solve(&self, function: KernelFunction, samples: &Samples) -> Result<FittedSvr> {
-        let (x, y) = (samples.x().dense(Self::NAME)?, samples.targets(Self::NAME)?);
-        let weights = samples.weights().map_or_else(|| vec![1.0; y.len()], Tensor::to_f64_vec);
-        let places: Vec<usize> = (0..y.len()).filter(|&place| weights[place] > 0.0).collect();
-        let high: Vec<f64> = places.iter().map(|&place| self.c * weights[place]).collect();
-        let problem = Problem {
-            target: places.iter().map(|&place| y[place]).collect(),
-            low: high.iter().map(|high| -high).collect(),
-            high,
-            epsilon: self.epsilon,
-            tolerance: self.tol,
-            limit: self.max_iter.unwrap_or(10_000_000.max(100 * y.len())),
-            shrinking: self.shrinking,
-        };
-        let features = Features::new(x, function)?;
-        let mut rows = KernelRows::new(&features, &places, (self.cache_size * 1e6) as usize)?;
-        let solution = solve(&problem, &mut rows)?;
-        drop(rows);
-        let summary = super::svc::summary(Self::NAME, std::slice::from_ref(&solution));
-        let kept: Vec<usize> = (0..places.len()).filter(|&i| solution.beta[i] != 0.0).collect();
-        let support: Vec<usize> = kept.iter().map(|&i| places[i]).collect();
-        let beta: Vec<f64> = kept.iter().map(|&i| solution.beta[i]).collect();
-        let beta = Tensor::try_from_vec(beta, [kept.len(), 1])?;
-        let points = crate::rows::take(x, &support)?;
-        Ok(FittedSvr {
-            settings: self.clone(),
-            expansion: Expansion::new(features.function().clone(), &points, &beta)?,
-            bias: solution.bias,
-            support: support.iter().map(|&place| place as i64).collect(),
-            summary,
-        })
-    }
-}
-
-impl FittedSvr {
-    /// Places of the support vectors among the samples.
-    pub fn support(&self) -> &[i64] {
-        &self.support
-    }
-
-    /// The support vectors, (s, d).
-    pub fn support_vectors(&self) -> &Tensor {
-        self.expansion.points()
-    }
-
-    /// Coefficients of the support vectors, (s, 1).
-    pub fn dual_coef(&self) -> &Tensor {
-        self.expansion.coefficients()
-    }
-
-    /// The constant.
-    pub fn intercept(&self) -> f64 {
-        self.bias
-    }
-
-    /// The kernel with its numbers.
-    pub fn kernel(&self) -> &KernelFunction {
-        self.expansion.function()
-    }
-
-    /// Reads a record of a model with a kernel of the user's own, which is given again.
-    pub fn restore_with(record: &Record, kernel: Option<&KernelFunction>) -> Result<FittedSvr> {
-        record.expect(Svr::NAME, 1)?;
-        let mut settings = Svr::default();
-        settings.load_json(record.get("settings")?)?;
-        let (expansion, support) = (Expansion::read(record, kernel)?, record.integers("support")?);
-        if expansion.coefficients().dims() != [support.len(), 1] {
-            return Err(record.wrong("coefficients", "a column with a row per support vector"));
-        }
-        let (bias, summary) = (record.real("bias")?, Summary::read(record)?);
-        Ok(FittedSvr { settings, expansion, bias, support, summary })
+        FittedSupportRegressor::fit_with(self, kernel, samples)
     }
 }
 
@@ -152,56 +75,6 @@ impl Fit for Svr {
     const ABILITIES: Abilities = Abilities { weights: true, accuracy: 5e-3, ..Abilities::PLAIN };
 
     fn fit_samples(&self, samples: &Samples) -> Result<FittedSvr> {
-        let x = samples.x().dense(Self::NAME)?;
-        let weights = samples.weights().map(Tensor::to_f64_vec);
-        self.solve(self.kernel.function(self.degree, self.gamma, self.coef0, x, weights.as_deref())?, samples)
-    }
-}
-
-impl Model for FittedSvr {
-    fn name(&self) -> &'static str {
-        Svr::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Regression
-    }
-
-    fn width(&self) -> usize {
-        self.expansion.width()
-    }
-
-    fn dtype(&self) -> DType {
-        self.expansion.dtype()
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
-    }
-
-    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        let values = self.expansion.at(x.dense(self.name())?)?.to_f64_vec();
-        let values: Vec<f64> = values.iter().map(|value| value + self.bias).collect();
-        Ok(Tensor::from_slice(&values).to_dtype(self.dtype()))
-    }
-
-    fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
-        self.summary.write(&mut record);
-        self.expansion.write(&mut record);
-        record.put_tensor("support", &Tensor::from_slice(&self.support));
-        record.put_real("bias", self.bias);
-        record
-    }
-}
-
-impl Restore for FittedSvr {
-    fn restore(record: &Record) -> Result<FittedSvr> {
-        FittedSvr::restore_with(record, None)
+        FittedSupportRegressor::fit(self, samples)
     }
 }

@@ -1,7 +1,7 @@
 //! Small estimators that tests of model selection need: a polynomial and a nearest neighbour.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use tove_learn::{Abilities, Fit, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+use tove_learn::{Abilities, About, Fit, LearnError, Model, Record, Restore, Result, Rows, Samples, Task};
 use tove_optim::settings::Hyperparameters;
 use tove_tensor::{DType, Key, Tensor, TryLinalg};
 
@@ -18,9 +18,8 @@ pub struct Polynomial {
 }
 
 pub struct FittedPolynomial {
-    settings: Polynomial,
+    about: About,
     pub coefficients: Vec<f64>,
-    summary: Summary,
 }
 
 fn basis(degree: usize, x: &Tensor) -> Tensor {
@@ -56,35 +55,21 @@ impl Fit for Polynomial {
         } else {
             x.try_pinv(None)?.matmul(&y)
         };
-        Ok(FittedPolynomial { settings: self.clone(), coefficients: w.to_f64_vec(), summary: Summary::exact() })
+        Ok(FittedPolynomial { about: About::of(self, samples), coefficients: w.to_f64_vec() })
     }
 }
 
 impl Model for FittedPolynomial {
-    fn name(&self) -> &'static str {
-        Polynomial::NAME
+    fn about(&self) -> &About {
+        &self.about
     }
-    fn task(&self) -> Task {
-        Task::Regression
-    }
-    fn width(&self) -> usize {
-        1
-    }
-    fn dtype(&self) -> DType {
-        DType::F64
-    }
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
-    }
+
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        let x = basis(self.settings.degree, x.dense("Polynomial")?);
+        let x = basis(self.coefficients.len() - 1, x.dense("Polynomial")?);
         Ok(x.matmul(&Tensor::from_slice(&self.coefficients)))
     }
     fn record(&self) -> Record {
-        let mut record = Record::new("Polynomial", 1);
+        let mut record = self.about.record();
         record.put_tensor("w", &Tensor::from_slice(&self.coefficients));
         record
     }
@@ -93,8 +78,8 @@ impl Model for FittedPolynomial {
 impl Restore for FittedPolynomial {
     fn restore(record: &Record) -> Result<FittedPolynomial> {
         let coefficients = record.vector("w")?;
-        let settings = Polynomial::default().degree(coefficients.len() - 1);
-        Ok(FittedPolynomial { settings, coefficients, summary: Summary::exact() })
+        let settings: Polynomial = record.settings("Polynomial", 1)?;
+        Ok(FittedPolynomial { about: About::read(&settings, record, 1, DType::F64)?, coefficients })
     }
 }
 
@@ -108,11 +93,9 @@ pub struct Nearest {
 }
 
 pub struct FittedNearest {
+    about: About,
     x: Vec<f64>,
-    width: usize,
     y: Vec<i64>,
-    classes: Vec<i64>,
-    summary: Summary,
 }
 
 impl Fit for Nearest {
@@ -124,60 +107,41 @@ impl Fit for Nearest {
     fn fit_samples(&self, samples: &Samples) -> Result<FittedNearest> {
         let labels = tove_learn::Labels::several(Self::NAME, samples.y())?;
         Ok(FittedNearest {
+            about: About::of(self, samples).classes(labels.classes()),
             x: samples.x().dense(Self::NAME)?.to_f64_vec(),
-            width: samples.width(),
             y: labels.codes().iter().map(|&code| labels.classes()[code]).collect(),
-            classes: labels.classes().to_vec(),
-            summary: Summary::exact(),
         })
     }
 }
 
 impl Model for FittedNearest {
-    fn name(&self) -> &'static str {
-        Nearest::NAME
+    fn about(&self) -> &About {
+        &self.about
     }
-    fn task(&self) -> Task {
-        Task::Classification
-    }
-    fn width(&self) -> usize {
-        self.width
-    }
-    fn dtype(&self) -> DType {
-        DType::F64
-    }
-    fn summary(&self) -> &Summary {
-        &self.summary
-    }
-    fn settings(&self) -> serde_json::Value {
-        serde_json::json!({})
-    }
-    fn classes(&self) -> &[i64] {
-        &self.classes
-    }
+
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let x = x.dense(Nearest::NAME)?.to_f64_vec();
         let nearest = |row: &[f64]| {
             let distance = |other: &[f64]| row.iter().zip(other).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
             let mut best = (f64::INFINITY, 0);
-            for (place, other) in self.x.chunks(self.width).enumerate() {
+            for (place, other) in self.x.chunks(self.width()).enumerate() {
                 if distance(other) < best.0 {
                     best = (distance(other), place);
                 }
             }
             self.y[best.1]
         };
-        Ok(Tensor::from_slice(&x.chunks(self.width).map(nearest).collect::<Vec<i64>>()))
+        Ok(Tensor::from_slice(&x.chunks(self.width()).map(nearest).collect::<Vec<i64>>()))
     }
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
         let labels = self.predict_rows(x)?.to_vec::<i64>();
-        let row = |label: &i64| self.classes.iter().map(|class| f64::from(class == label)).collect::<Vec<_>>();
+        let row = |label: &i64| self.classes().iter().map(|class| f64::from(class == label)).collect::<Vec<_>>();
         let rows: Vec<f64> = labels.iter().flat_map(row).collect();
-        Ok(Tensor::from_vec(rows, [labels.len(), self.classes.len()]))
+        Ok(Tensor::from_vec(rows, [labels.len(), self.classes().len()]))
     }
     fn record(&self) -> Record {
-        let mut record = Record::new("Nearest", 1);
-        record.put_tensor("x", &Tensor::from_vec(self.x.clone(), [self.y.len(), self.width]));
+        let mut record = self.about.record();
+        record.put_tensor("x", &Tensor::from_vec(self.x.clone(), [self.y.len(), self.width()]));
         record.put_tensor("y", &Tensor::from_slice(&self.y));
         record
     }

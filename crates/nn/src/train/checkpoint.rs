@@ -65,10 +65,9 @@ impl Checkpoint {
             self.optimizer.tensors.iter().map(|(name, tensor)| (name.clone(), tensor.clone())).collect();
         let tensors = [named("net", &self.net), named("best", &self.best), named("optimizer", &optimizer)].concat();
         let tensors: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
-        let OptimizerState { rule, settings, counters, .. } = &self.optimizer;
         let header = json!({
             "version": VERSION, "place": self.place, "settings": self.settings,
-            "optimizer": {"rule": rule, "settings": settings, "counters": counters},
+            "optimizer": self.optimizer.description(),
         });
         let metadata = BTreeMap::from([(ENTRY.to_owned(), header.to_string())]);
         Ok(write_safetensors(path, &tensors, &metadata, WriteOptions::overwriting())?)
@@ -86,11 +85,8 @@ impl Checkpoint {
             return Err(damaged(path, &problem));
         }
         let place = serde_json::from_value(header["place"].take()).map_err(|e| damaged(path, &e.to_string()))?;
-        let rule = header["optimizer"]["rule"].as_str().unwrap_or_default().to_owned();
-        let counters = serde_json::from_value(header["optimizer"]["counters"].take());
-        let counters = counters.map_err(|error| damaged(path, &error.to_string()))?;
-        let mut optimizer = OptimizerState { rule, counters, ..OptimizerState::default() };
-        optimizer.settings = header["optimizer"]["settings"].take();
+        let optimizer = OptimizerState::from_description(&header["optimizer"]);
+        let optimizer = optimizer.map_err(|error| damaged(path, &error.to_string()))?;
         let settings = header["settings"].take();
         let mut checkpoint = Checkpoint { place, net: Vec::new(), best: Vec::new(), optimizer, settings };
         for (name, tensor) in tove_tensor::io::read_safetensors(path)? {

@@ -33,9 +33,9 @@ impl Collective for Local {
     }
 }
 
-/// Replaces all gradients by their means over the ranks. Parameters without a gradient take part with zeros, so that all
-/// ranks send the same tensors.
-pub(super) fn average_gradients(collective: &mut dyn Collective, parameters: &[&mut Tensor]) -> Result<()> {
+/// Replaces all gradients by `share` times their sums over the ranks. Parameters without a gradient take part with zeros, so
+/// that all ranks send the same tensors.
+pub(super) fn sum_gradients(collective: &mut dyn Collective, parameters: &[&mut Tensor], share: f64) -> Result<()> {
     if collective.size() == 1 {
         return Ok(());
     }
@@ -43,9 +43,18 @@ pub(super) fn average_gradients(collective: &mut dyn Collective, parameters: &[&
     let gradient = |parameter: &Tensor| parameter.take_grad().unwrap_or_else(|| parameter.detach().zeros_like());
     let mut gradients: Vec<Tensor> = trained.iter().map(|parameter| gradient(parameter)).collect();
     collective.sum(&mut gradients)?;
-    let share = 1.0 / collective.size() as f64;
     for (parameter, gradient) in trained.iter().zip(gradients) {
-        parameter.set_grad(Some(gradient * share));
+        parameter.set_grad(Some(if share == 1.0 { gradient } else { gradient * share }));
     }
     Ok(())
+}
+
+/// The sum of a number over the ranks.
+pub(super) fn sum_number(collective: &mut dyn Collective, number: f64) -> Result<f64> {
+    if collective.size() == 1 {
+        return Ok(number);
+    }
+    let mut numbers = [Tensor::from([number])];
+    collective.sum(&mut numbers)?;
+    Ok(numbers[0].item::<f64>())
 }

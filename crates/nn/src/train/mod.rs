@@ -28,6 +28,7 @@ mod report;
 mod run;
 mod task;
 mod tensorboard;
+mod whole_set;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -93,9 +94,27 @@ pub struct Trainer<'c> {
 }
 
 impl<'c> Trainer<'c> {
-    /// Ten epochs of shuffled batches of 32 with this optimiser. L-BFGS is refused by [`Trainer::fit`]: its line search and
-    /// its memory of the curvature need the loss of the same data again and again, and a trainer's batches change with
-    /// every step. Call [`Lbfgs::step_with`](tove_optim::Optimizer::step_with) on the whole set instead.
+    /// Ten epochs of shuffled batches of 32 with this optimiser.
+    ///
+    /// L-BFGS is different: its line search and its memory of the curvature need the loss of the same data again and
+    /// again. With it a step is one call of [`step_with`](tove_optim::Optimizer::step_with) on the whole training set, which is
+    /// an epoch; `batch_size` only says in pieces of how many samples the set goes through the net; gradients cannot be
+    /// clipped; what dropout and augmentation draw stays the same; and the run ends with [`Ending::Converged`] when there
+    /// is nothing left to improve.
+    ///
+    /// ```
+    /// use tove_data::TensorDataset;
+    /// use tove_nn::{Ending, Linear, Progress, Regression, Rng, Trainer};
+    /// use tove_optim::Lbfgs;
+    /// use tove_tensor::Tensor;
+    /// let (x, y) = (Tensor::from([[0.0f32], [1.0], [2.0]]), Tensor::from([[1.0f32], [3.0], [5.0]]));
+    /// let mut line = Linear::new(1, 1, &mut Rng::new(0));
+    /// let mut trainer = Trainer::new(Lbfgs::default()).progress(Progress::Silent);
+    /// let report = trainer.fit(&mut line, &Regression, &TensorDataset::new(x, y)?, None)?;
+    /// assert_eq!(report.ending, Ending::Converged);
+    /// assert!((line.weight.item::<f32>() - 2.0).abs() < 1e-3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(optimizer: impl Optimizer + 'static) -> Trainer<'c> {
         Trainer {
             learning_rate: optimizer.learning_rate(),
@@ -185,7 +204,8 @@ impl<'c> Trainer<'c> {
         Trainer { patience: Some(Patience { evaluations, margin }), restore_best: true, ..self }
     }
 
-    /// Takes the weights with the best watched score back at the end.
+    /// Takes the weights with the best watched score back at the end. After an interruption the present weights are judged
+    /// once more and stay if they are better; the checkpoint goes on from the present ones in any case.
     #[must_use]
     pub fn keep_best(self) -> Self {
         Trainer { restore_best: true, ..self }
@@ -296,10 +316,13 @@ impl<'c> Trainer<'c> {
 
     fn check<D: Dataset + ?Sized>(&self, train: &D, validation: Option<&dyn Dataset>) -> Result<()> {
         let wrong = |name, problem: &str| Err(Error::setting("Trainer", name, problem));
-        if self.optimizer.name() == "Lbfgs" {
-            let problem = "is L-BFGS, which needs the loss of the same data several times a step, while batches change; \
-                           call its `step_with` on the whole set, or take Adam here";
-            return wrong("optimizer", problem);
+        if self.optimizer.needs_loss() && (self.clip_norm.is_some() || self.clip_value.is_some()) {
+            let problem = "does not go with an optimiser that searches along a line: it needs the gradient as it is; \
+                           leave the clipping out, or take Adam";
+            return wrong("clip", problem);
+        }
+        if let Some(schedule) = &self.schedule {
+            schedule.validate().map_err(tove_tensor::Error::from)?;
         }
         if train.is_empty() {
             return wrong("training set", "is empty; there is nothing to learn from");
@@ -319,6 +342,9 @@ impl<'c> Trainer<'c> {
         let positive = |limit: Option<f64>| limit.is_none_or(|limit| limit > 0.0);
         if !positive(self.clip_norm) || !positive(self.clip_value) {
             return wrong("clip", "must be positive");
+        }
+        if self.patience.as_ref().is_some_and(|patience| !(patience.margin >= 0.0 && patience.margin.is_finite())) {
+            return wrong("early_stopping", "has a margin that is negative or not finite; give 0 or more");
         }
         if (self.patience.is_some() || self.restore_best) && validation.is_none() {
             return wrong("early_stopping", "needs a validation set to watch");

@@ -39,6 +39,8 @@ impl fmt::Display for Evaluation {
 pub enum Ending {
     /// All epochs or steps are done.
     Complete,
+    /// The optimiser found nothing left to improve; only rules that evaluate the loss themselves (L-BFGS) can tell.
+    Converged,
     /// The validation score stopped improving.
     EarlyStop,
     /// Somebody asked for it (Ctrl-C); the state is saved if there is a checkpoint.
@@ -77,6 +79,7 @@ impl fmt::Display for Report {
         }
         let why = match self.ending {
             Ending::Complete => "complete",
+            Ending::Converged => "converged",
             Ending::EarlyStop => "stopped early, best weights taken back",
             Ending::Interrupted => "interrupted",
             Ending::Callback => "stopped by a callback",

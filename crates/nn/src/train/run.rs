@@ -10,26 +10,26 @@ use tove_tensor::{Key, Tensor, TryReduce, no_grad};
 
 use super::callback::Step;
 use super::checkpoint::{Checkpoint, Place};
-use super::collective::average_gradients;
+use super::collective::sum_gradients;
 use super::loader::{Flow, for_each_batch};
 use super::log::Logs;
 use super::report::{Ending, Evaluation, Report, Scores};
-use super::task::{Scored, Task, number};
+use super::task::{Better, Scored, Task, number};
 use super::{Length, Trainer};
 use crate::record::gradient_norms;
 use crate::{Error, Module, ModuleExt, Pass, Result};
 
 /// Streams of random numbers, apart from each other.
-const PASSES: u64 = 1;
-const DATA: u64 = 2;
+pub(super) const PASSES: u64 = 1;
+pub(super) const DATA: u64 = 2;
 
 pub(super) struct Training<'a, 'c, M, T, D: ?Sized> {
-    trainer: &'a mut Trainer<'c>,
-    net: &'a mut M,
-    task: &'a T,
-    train: &'a D,
+    pub(super) trainer: &'a mut Trainer<'c>,
+    pub(super) net: &'a mut M,
+    pub(super) task: &'a T,
+    pub(super) train: &'a D,
     validation: Option<&'a dyn Dataset>,
-    place: Place,
+    pub(super) place: Place,
     best: Vec<(String, Tensor)>,
     logs: Logs,
     batches: Batches,
@@ -47,7 +47,10 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
     ) -> Result<Self> {
         let batches = Batches::new(train.len(), trainer.batch_size, trainer.seed)?;
         let batches = batches.shuffle(trainer.shuffle).drop_last(trainer.drop_last);
-        let per_epoch = batches.steps_per_epoch().div_ceil(trainer.collective.size());
+        let per_epoch = match trainer.optimizer.needs_loss() {
+            true => 1,
+            false => batches.steps_per_epoch().div_ceil(trainer.collective.size()),
+        };
         let total = match trainer.length {
             Length::Epochs(epochs) => (epochs * per_epoch) as u64,
             Length::Steps(steps) => steps,
@@ -97,16 +100,44 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         }
         self.place.seconds = before + self.begin.elapsed().as_secs_f64();
         self.save()?;
-        if self.trainer.restore_best && ending != Ending::Interrupted && !self.best.is_empty() {
-            self.net.load_state(&self.best)?;
+        // The checkpoint is written: what the net and the report hold from here on is for the caller.
+        if self.trainer.restore_best && !self.best.is_empty() {
+            match self.better_than_evaluated(&ending)? {
+                Some(value) => self.place.best = Some((value, self.place.step)),
+                None => self.net.load_state(&self.best)?,
+            }
         }
         self.logs.end(&ending, self.place.step)?;
         let Place { step, losses, history, best, .. } = self.place;
         Ok(Report { ending, steps: step, losses, history, best })
     }
 
+    /// The watched score of an interrupted run's weights, on which no evaluation fell, if it is better than the best one.
+    fn better_than_evaluated(&self, ending: &Ending) -> Result<Option<f64>> {
+        let (Ending::Interrupted, Some(set), Some((best, _))) = (ending, self.validation, self.place.best) else {
+            return Ok(None);
+        };
+        let scores = mean_scores(self.net, self.task, set, self.trainer.evaluation_batch)?;
+        let watched = scores.iter().find(|score| score.name == self.trainer.watch);
+        Ok(watched.filter(|score| score.better.improves(score.value, best, 0.0)).map(|score| score.value))
+    }
+
     /// The rest of the present epoch.
     fn epoch(&mut self, before: f64) -> Result<Ending> {
+        let ending = match self.trainer.optimizer.needs_loss() {
+            true => self.whole_set(before)?,
+            false => self.mini_batches(before)?,
+        };
+        if ending != Ending::Complete || self.place.step >= self.total && self.trainer.evaluate_every.is_some() {
+            return Ok(ending);
+        }
+        self.place.epoch += 1;
+        self.place.step_in_epoch = 0;
+        if self.trainer.evaluate_every.is_none() { self.evaluate(before) } else { Ok(Ending::Complete) }
+    }
+
+    /// A step for every batch that is left.
+    fn mini_batches(&mut self, before: f64) -> Result<Ending> {
         let order: Vec<usize> = self.batches.order(self.place.epoch).into_iter().map(|index| index as usize).collect();
         let (rank, size) = (self.trainer.collective.rank(), self.trainer.collective.size());
         let count = self.batches.steps_per_epoch() / size * size; // all ranks take as many
@@ -118,20 +149,31 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         let key = Key::new(self.trainer.seed).fold(DATA).fold(self.place.epoch as u64);
         let (train, mut ending) = (self.train, Ending::Complete);
         for_each_batch(train, own, key, &mut |batch| {
-            ending = self.step(&batch, before)?;
+            let (loss, gradient_norm) = self.descend(&batch)?;
+            ending = self.after_step(loss, gradient_norm, before)?;
             Ok(if ending == Ending::Complete { Flow::Continue } else { Flow::Stop })
         })?;
-        if ending != Ending::Complete || self.place.step >= self.total && self.trainer.evaluate_every.is_some() {
+        Ok(ending)
+    }
+
+    /// One step on the whole set, for a rule that evaluates the loss as often as it likes.
+    fn whole_set(&mut self, before: f64) -> Result<Ending> {
+        self.set_learning_rate();
+        let loss = self.descend_on_whole_set()?;
+        let ending = self.after_step(loss, None, before)?;
+        if ending != Ending::Complete || !self.trainer.optimizer.converged() {
             return Ok(ending);
         }
         self.place.epoch += 1;
         self.place.step_in_epoch = 0;
-        if self.trainer.evaluate_every.is_none() { self.evaluate(before) } else { Ok(Ending::Complete) }
+        if self.place.evaluated < self.place.losses.len() {
+            self.evaluate(before)?;
+        }
+        Ok(Ending::Converged)
     }
 
-    /// One step, and what follows from it.
-    fn step(&mut self, batch: &Batch, before: f64) -> Result<Ending> {
-        let (loss, gradient_norm) = self.descend(batch)?;
+    /// What follows from a step.
+    fn after_step(&mut self, loss: f64, gradient_norm: Option<f64>, before: f64) -> Result<Ending> {
         self.place.step += 1;
         self.place.step_in_epoch += 1;
         self.place.losses.push(loss);
@@ -157,12 +199,18 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         Ok(ending)
     }
 
-    /// Forward, backward, update. The loss, and the norm of the gradients if it was needed.
-    fn descend(&mut self, batch: &Batch) -> Result<(f64, Option<f64>)> {
+    /// The step size of this step: the base times what schedule and plateau say.
+    fn set_learning_rate(&mut self) {
         let trainer = &mut *self.trainer;
         let scheduled = trainer.schedule.as_ref().map_or(1.0, |schedule| schedule.factor(self.place.step));
         let plateau = trainer.plateau.as_ref().map_or(1.0, ReduceOnPlateau::factor);
         trainer.optimizer.set_learning_rate(trainer.learning_rate * scheduled * plateau);
+    }
+
+    /// Forward, backward, update. The loss, and the norm of the gradients if it was needed.
+    fn descend(&mut self, batch: &Batch) -> Result<(f64, Option<f64>)> {
+        self.set_learning_rate();
+        let trainer = &mut *self.trainer;
         trainer.optimizer.look_ahead(&mut self.net.parameters_mut())?;
         let pass = Pass::train(Key::new(trainer.seed).fold(PASSES).fold(self.place.step));
         let loss = self.task.loss(self.net, batch, &pass)?;
@@ -172,7 +220,8 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         }
         loss.try_backward()?;
         let mut parameters = self.net.parameters_mut();
-        average_gradients(&mut *trainer.collective, &parameters)?;
+        let share = 1.0 / trainer.collective.size() as f64;
+        sum_gradients(&mut *trainer.collective, &parameters, share)?;
         if !trainer.callbacks.is_empty() {
             trainer.callbacks.iter_mut().for_each(|callback| callback.gradients(self.place.step + 1, self.net));
             parameters = self.net.parameters_mut();
@@ -191,7 +240,7 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
     }
 
     /// Why the loss is not finite, as far as can be told.
-    fn diverged(&self, batch: &Batch, value: f64) -> Error {
+    pub(super) fn diverged(&self, batch: &Batch, value: f64) -> Error {
         let finite =
             |x: &Tensor| !x.dtype().is_float() || x.detach().is_finite().try_all().is_ok_and(|all| all.item::<bool>());
         let broken: Vec<String> =
@@ -231,6 +280,10 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         }
         self.remember(watched.copied());
         if let (Some(plateau), Some(score)) = (&mut self.trainer.plateau, watched) {
+            if plateau.larger_is_better() != (score.better == Better::Higher) {
+                let problem = format!("goes by {}, of which the other direction is better", score.name);
+                return Err(Error::setting("Trainer", "plateau", format!("{problem}; set its `larger_is_better`")));
+            }
             plateau.observe(score.value);
         }
         self.place.seconds = before + self.begin.elapsed().as_secs_f64();

@@ -144,6 +144,15 @@ impl Optimizer for Lbfgs {
         Ok(first.unwrap_or(f64::NAN))
     }
 
+    fn needs_loss(&self) -> bool {
+        true
+    }
+
+    fn converged(&self) -> bool {
+        use StopReason::{GradientSmall, NoProgress, ValueStalled};
+        matches!(self.reason, Some(GradientSmall | ValueStalled | NoProgress))
+    }
+
     fn learning_rate(&self) -> f64 {
         self.settings.initial_step
     }

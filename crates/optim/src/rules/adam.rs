@@ -102,17 +102,7 @@ macro_rules! adam_rule {
                 &["mean", "mean_square"]
             }
 
-            fn learning_rate(&self) -> f64 {
-                self.learning_rate
-            }
-
-            fn learning_rate_mut(&mut self) -> &mut f64 {
-                &mut self.learning_rate
-            }
-
-            fn weight_decay(&self) -> f64 {
-                self.weight_decay
-            }
+            rates_of_fields!();
 
             fn update(
                 &self,

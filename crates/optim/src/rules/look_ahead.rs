@@ -11,6 +11,7 @@ use tove_tensor::step_rules::{MomentumStep, add_scaled, look_ahead_step};
 use tove_tensor::{Error, Result, Tensor};
 
 use super::{Step, StepRule, Stepwise};
+use crate::groups::Group;
 use crate::optimizer::{Optimizer, OptimizerState};
 use crate::settings::{Hyperparameters, SettingError};
 
@@ -36,17 +37,7 @@ impl StepRule for NesterovLookAheadSettings {
         &["velocity"]
     }
 
-    fn learning_rate(&self) -> f64 {
-        self.learning_rate
-    }
-
-    fn learning_rate_mut(&mut self) -> &mut f64 {
-        &mut self.learning_rate
-    }
-
-    fn weight_decay(&self) -> f64 {
-        self.weight_decay
-    }
+    rates_of_fields!();
 
     /// The half after the gradient.
     fn update(&self, step: Step, parameter: &mut Tensor, gradient: &Tensor, state: &mut [Tensor]) -> Result<()> {
@@ -90,6 +81,12 @@ impl NesterovLookAhead {
     /// The rule with these settings, which are checked.
     pub fn build(settings: NesterovLookAheadSettings) -> Result<NesterovLookAhead, SettingError> {
         Ok(NesterovLookAhead { inner: Stepwise::build(settings)?, ahead: false })
+    }
+
+    /// Gives groups of parameters their own step size and weight decay.
+    pub fn groups(mut self, groups: &[Group]) -> Result<NesterovLookAhead> {
+        self.inner = self.inner.groups(groups)?;
+        Ok(self)
     }
 
     /// The velocity of the parameter at this position; none before its first gradient.

@@ -9,6 +9,23 @@
 //! | [`Adam`] | m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g², θ ← θ − η m̂ / (√v̂ + ν) |
 //! | [`AdamW`] | θ ← (1 − η λ) θ, then Adam's step |
 
+/// The step size and the weight decay of a rule that keeps them in fields of these names.
+macro_rules! rates_of_fields {
+    () => {
+        fn learning_rate(&self) -> f64 {
+            self.learning_rate
+        }
+
+        fn learning_rate_mut(&mut self) -> &mut f64 {
+            &mut self.learning_rate
+        }
+
+        fn weight_decay(&self) -> f64 {
+            self.weight_decay
+        }
+    };
+}
+
 mod adagrad;
 mod adam;
 mod look_ahead;
@@ -158,6 +175,7 @@ struct Kept {
 #[derive(Clone, Debug, Default)]
 pub struct Stepwise<R> {
     rule: R,
+    groups: Vec<Group>,
     /// By position of the parameter; those beyond the end belong to no group.
     pulls: Vec<Pull>,
     kept: Vec<Kept>,
@@ -186,8 +204,14 @@ impl<R: StepRule> Stepwise<R> {
 
     /// Gives groups of parameters their own step size and weight decay.
     pub fn groups(mut self, groups: &[Group]) -> Result<Stepwise<R>> {
-        self.pulls = crate::groups::by_position(R::NAME, groups)?;
+        self.set_groups(groups)?;
         Ok(self)
+    }
+
+    fn set_groups(&mut self, groups: &[Group]) -> Result<()> {
+        self.pulls = crate::groups::by_position(R::NAME, groups)?;
+        self.groups = groups.to_vec();
+        Ok(())
     }
 
     /// The present settings.
@@ -222,7 +246,7 @@ impl<R: StepRule> Stepwise<R> {
         self.rule.validate()?;
         expect_count(R::NAME, self.kept.len(), parameters.len())?;
         self.kept.resize_with(parameters.len(), Kept::default);
-        let Stepwise { rule, pulls, kept } = self;
+        let Stepwise { rule, pulls, kept, .. } = self;
         let (learning_rate, count) = (rule.learning_rate(), rule.slots().len());
         let updates = parameters.iter_mut().zip(kept).enumerate().filter_map(|(position, (parameter, kept))| {
             let gradient = parameter.take_grad()?;
@@ -278,6 +302,7 @@ impl<R: StepRule> Optimizer for Stepwise<R> {
 
     fn state(&self) -> OptimizerState {
         let mut state = OptimizerState::new(R::NAME, &self.rule);
+        state.groups = Some(self.groups.clone());
         for (position, kept) in self.kept.iter().enumerate() {
             state.counters.insert(format!("{position}.steps"), kept.steps);
             for (name, tensor) in self.rule.slots().iter().zip(&kept.slots) {
@@ -304,6 +329,9 @@ impl<R: StepRule> Optimizer for Stepwise<R> {
                 }
             };
             kept.push(Kept { steps, slots });
+        }
+        if let Some(groups) = &state.groups {
+            self.set_groups(groups)?;
         }
         (self.rule, self.kept) = (rule, kept);
         Ok(())

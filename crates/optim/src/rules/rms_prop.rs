@@ -65,17 +65,7 @@ impl StepRule for RmsPropSettings {
         }
     }
 
-    fn learning_rate(&self) -> f64 {
-        self.learning_rate
-    }
-
-    fn learning_rate_mut(&mut self) -> &mut f64 {
-        &mut self.learning_rate
-    }
-
-    fn weight_decay(&self) -> f64 {
-        self.weight_decay
-    }
+    rates_of_fields!();
 
     fn update(&self, step: Step, parameter: &mut Tensor, gradient: &Tensor, state: &mut [Tensor]) -> Result<()> {
         let Step { learning_rate, weight_decay, .. } = step;

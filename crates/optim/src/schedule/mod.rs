@@ -5,17 +5,20 @@
 //! (Robbins and Monro 1951), as for ηₜ = η₀ / (1 + t / d), it converges.
 //!
 //! ```
+//! use tove_optim::settings::SettingError;
 //! use tove_optim::{Adam, Optimizer, Schedule};
 //! let schedule = Schedule::cosine(90).after_warm_up(10);
 //! let mut adam = Adam::new(0.0);
 //! let rates: Vec<f64> = [0, 5, 10, 55, 100].iter().map(|&step| {
-//!     schedule.apply(&mut adam, 0.1, step);
-//!     adam.learning_rate()
-//! }).collect();
+//!     schedule.apply(&mut adam, 0.1, step)?;
+//!     Ok(adam.learning_rate())
+//! }).collect::<Result<_, SettingError>>()?;
 //! let expected = [0.0, 0.05, 0.1, 0.05, 0.0];
 //! assert!(rates.iter().zip(expected).all(|(rate, expected)| (rate - expected).abs() < 1e-12));
+//! # Ok::<(), SettingError>(())
 //! ```
 
+mod check;
 mod plateau;
 
 pub use plateau::{ReduceOnPlateau, ReduceOnPlateauSettings};
@@ -23,6 +26,7 @@ pub use plateau::{ReduceOnPlateau, ReduceOnPlateauSettings};
 use std::f64::consts::PI;
 
 use crate::optimizer::Optimizer;
+use crate::settings::SettingError;
 
 /// A factor of the base step size for every step, counted from 0.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,46 +36,46 @@ pub enum Schedule {
     Constant,
     /// `factor` to the number of times that `every` steps have passed.
     Step {
-        /// Steps between two changes.
+        /// Steps between two changes, at least 1.
         every: u64,
-        /// What each change multiplies by.
+        /// What each change multiplies by, in (0, 1\].
         factor: f64,
     },
     /// `factor` to the number of steps.
     Exponential {
-        /// What each step multiplies by.
+        /// What each step multiplies by: below 1 to settle down, above 1 to search for the largest step size that works.
         factor: f64,
     },
     /// 1 / (1 + t / delay).
     Reciprocal {
-        /// Steps until the factor is 1/2.
+        /// Steps until the factor is 1/2, more than 0.
         delay: f64,
     },
     /// floor + (1 − floor) (1 + cos(π t / steps)) / 2, then the floor (Loshchilov and Hutter 2017).
     Cosine {
-        /// Steps until the floor.
+        /// Steps until the floor, at least 1.
         steps: u64,
-        /// The last factor.
+        /// The last factor, in \[0, 1\].
         floor: f64,
     },
     /// In a straight line from `start` to 1, then another schedule that counts from there.
     WarmUp {
-        /// Steps until 1.
+        /// Steps until 1; 0 means that there is no rise.
         steps: u64,
-        /// The first factor.
+        /// The first factor, in \[0, 1\].
         start: f64,
         /// What follows.
         then: Box<Schedule>,
     },
     /// Along half cosines from `start` up to 1 and down to `end` (Smith and Topin 2018).
     OneCycle {
-        /// Steps in all.
+        /// Steps in all, at least 1.
         steps: u64,
-        /// Share of the steps that rise.
+        /// Share of the steps that rise, in \[0, 1\].
         rise: f64,
-        /// The first factor.
+        /// The first factor, in (0, 1\].
         start: f64,
-        /// The last factor.
+        /// The last factor, in \[0, 1\] and not above the first.
         end: f64,
     },
 }
@@ -93,7 +97,7 @@ impl Schedule {
         Schedule::WarmUp { steps, start: 0.0, then: Box::new(self) }
     }
 
-    /// The factor at this step, counted from 0.
+    /// The factor at this step, counted from 0. Of a schedule that [`Schedule::validate`] refuses it may be anything.
     ///
     /// ```
     /// use tove_optim::Schedule;
@@ -123,8 +127,13 @@ impl Schedule {
     }
 
     /// Gives the optimiser the base step size times the factor at this step; call it before the step.
-    pub fn apply(&self, optimizer: &mut dyn Optimizer, base: f64, step: u64) {
+    ///
+    /// # Errors
+    /// If [`Schedule::validate`] refuses the schedule; the optimiser keeps its step size.
+    pub fn apply(&self, optimizer: &mut dyn Optimizer, base: f64, step: u64) -> Result<(), SettingError> {
+        self.validate()?;
         optimizer.set_learning_rate(base * self.factor(step));
+        Ok(())
     }
 }
 

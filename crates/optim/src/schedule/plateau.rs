@@ -70,6 +70,11 @@ impl ReduceOnPlateau {
         self.factor
     }
 
+    /// Whether larger values are better.
+    pub fn larger_is_better(&self) -> bool {
+        self.settings.larger_is_better
+    }
+
     /// The present factor.
     pub fn factor(&self) -> f64 {
         self.factor

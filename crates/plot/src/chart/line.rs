@@ -5,7 +5,7 @@
 //! mean ± standard deviation.
 
 use crate::draw::axes::{Axes, Axis};
-use crate::draw::frame::{Entry, Frame, Sign, axis_methods, frame_methods, left_out, reason};
+use crate::draw::frame::{Entry, Frame, Sign, axis_methods, frame_methods, left_out, log_methods, reason};
 use crate::draw::number::short_number;
 use crate::draw::scale::{Scale, drawable};
 use crate::draw::scene::{Anchor, SMALL, Scene};
@@ -106,20 +106,6 @@ impl LineChart {
         self
     }
 
-    /// A logarithmic horizontal axis.
-    #[must_use]
-    pub fn log_x(mut self) -> Self {
-        self.log_x = true;
-        self
-    }
-
-    /// A logarithmic vertical axis.
-    #[must_use]
-    pub fn log_y(mut self) -> Self {
-        self.log_y = true;
-        self
-    }
-
     /// Shows exactly this part of the horizontal axis.
     #[must_use]
     pub fn x_limits(mut self, low: f64, high: f64) -> Self {
@@ -149,6 +135,7 @@ impl LineChart {
     }
 
     frame_methods!();
+    log_methods!();
     axis_methods!();
 
     fn check(&self) -> Result<()> {

@@ -4,7 +4,7 @@
 //! zero; a bend or a funnel shows what the model has missed.
 
 use crate::draw::axes::{Axes, Axis};
-use crate::draw::frame::{Entry, Frame, Sign, axis_methods, frame_methods, left_out, reason};
+use crate::draw::frame::{Entry, Frame, Sign, axis_methods, frame_methods, left_out, log_methods, reason};
 use crate::draw::number::short_number;
 use crate::draw::scale::{Scale, drawable};
 use crate::draw::scene::Scene;
@@ -53,20 +53,6 @@ impl ScatterChart {
         self
     }
 
-    /// A logarithmic horizontal axis.
-    #[must_use]
-    pub fn log_x(mut self) -> Self {
-        self.log_x = true;
-        self
-    }
-
-    /// A logarithmic vertical axis.
-    #[must_use]
-    pub fn log_y(mut self) -> Self {
-        self.log_y = true;
-        self
-    }
-
     /// Draws the line y = 0.
     #[must_use]
     pub fn zero_line(mut self) -> Self {
@@ -82,6 +68,7 @@ impl ScatterChart {
     }
 
     frame_methods!();
+    log_methods!();
     axis_methods!();
 
     fn visible(&self, x: f64, y: f64) -> bool {

@@ -68,6 +68,26 @@ macro_rules! axis_methods {
 }
 pub(crate) use axis_methods;
 
+/// Switches for logarithmic axes, for charts that keep them in fields of these names.
+macro_rules! log_methods {
+    () => {
+        /// A logarithmic horizontal axis.
+        #[must_use]
+        pub fn log_x(mut self) -> Self {
+            self.log_x = true;
+            self
+        }
+
+        /// A logarithmic vertical axis.
+        #[must_use]
+        pub fn log_y(mut self) -> Self {
+            self.log_y = true;
+            self
+        }
+    };
+}
+pub(crate) use log_methods;
+
 /// The sign before a name in the legend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sign {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::apply;
-use super::functional::{try_jvp, try_vjp_once};
 use super::node::{Grads, Point, Saves};
+use super::partial::{partial_jvp, partial_vjp};
 use crate::error::OrPanic;
 use crate::ops::Op;
 use crate::{Error, Result, Tensor};
@@ -25,17 +25,6 @@ impl Checkpoint {
     fn run(&self, inputs: &[Tensor]) -> Tensor {
         (self.function)(inputs)
     }
-}
-
-fn values(at: &Point<'_>) -> Vec<Tensor> {
-    (0..at.arity()).map(|i| at.input(i).clone()).collect()
-}
-
-/// `inputs` with those at `positions` exchanged.
-fn exchanged(inputs: &[Tensor], positions: &[usize], others: &[Tensor]) -> Vec<Tensor> {
-    let mut result = inputs.to_vec();
-    positions.iter().zip(others).for_each(|(&i, other)| result[i] = other.clone());
-    result
 }
 
 impl Op for Checkpoint {
@@ -58,24 +47,11 @@ impl Op for Checkpoint {
     }
 
     fn jvp(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Option<Tensor>> {
-        let inputs = values(at);
-        let moving: Vec<usize> = (0..at.arity()).filter(|&i| tangents[i].is_some()).collect();
-        let argument: Vec<Tensor> = moving.iter().map(|&i| inputs[i].clone()).collect();
-        let direction: Vec<Tensor> = moving.iter().filter_map(|&i| tangents[i].cloned()).collect();
-        let function = |moved: &Vec<Tensor>| Ok(self.run(&exchanged(&inputs, &moving, moved)));
-        try_jvp(function, &argument, &direction).map(|(_, tangent)| Some(tangent))
+        partial_jvp(|inputs| Ok(self.run(inputs)), at, tangents)
     }
 
     fn vjp(&self, at: &Point<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
-        let inputs = values(at);
-        let moving: Vec<usize> = (0..at.arity()).filter(|&i| needs[i]).collect();
-        let argument: Vec<Tensor> = moving.iter().map(|&i| inputs[i].clone()).collect();
-        let function = |moved: &Vec<Tensor>| Ok(self.run(&exchanged(&inputs, &moving, moved)));
-        let mut grads: Grads = smallvec::smallvec![None; needs.len()];
-        for (&index, gradient) in moving.iter().zip(try_vjp_once(function, &argument, grad)?) {
-            grads[index] = Some(gradient);
-        }
-        Ok(grads)
+        partial_vjp(|inputs| Ok(self.run(inputs)), at, grad, needs)
     }
 
     fn definition(&self, inputs: &[&Tensor]) -> Option<Result<Tensor>> {

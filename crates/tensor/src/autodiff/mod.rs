@@ -19,6 +19,7 @@ mod functional;
 mod gradcheck;
 mod node;
 mod numeric;
+mod partial;
 mod tape;
 mod trace;
 mod tree;
@@ -32,14 +33,15 @@ use crate::Tensor;
 pub(crate) use apply::apply;
 pub use checkpoint::{Chain, KeptChain, checkpoint};
 pub use custom::CustomOp;
+pub(crate) use functional::try_vjp;
 pub use functional::{
     grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, per_sample_grad, value_and_grad, vjp,
 };
-pub(crate) use functional::{try_jvp, try_vjp};
 pub use gradcheck::{CheckError, GradCheck, Mismatch, gradcheck};
 pub use node::Point;
 pub(crate) use node::{Grads, Node, Saves};
 pub use numeric::{Numerical, Scheme, numerical_jacobian, try_numerical_jacobian};
+pub(crate) use partial::{partial_jvp, partial_vjp};
 pub use tape::{grad_of, no_grad};
 pub(crate) use trace::depends_on;
 pub use trace::{Source, Trace, TraceStep};

@@ -17,6 +17,7 @@ pub mod math;
 pub(crate) mod optimizer;
 pub(crate) mod reduce;
 pub(crate) mod rows;
+pub(crate) mod running_sum;
 pub(crate) mod scan;
 pub mod simd;
 pub(crate) mod softmax;

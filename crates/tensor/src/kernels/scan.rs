@@ -10,9 +10,9 @@ use super::simd::{Kernel, dispatch};
 use crate::pool::parallel_for;
 
 /// Elements per task.
-const CHUNK: usize = 32 * 1024;
+pub(super) const CHUNK: usize = 32 * 1024;
 /// Columns walked side by side.
-const STRIP: usize = 512;
+pub(super) const STRIP: usize = 512;
 
 /// Sizes of a tensor around the axis of interest.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ impl Sizes {
 
     /// Calls `body(start, width)` for strips of columns that cover the tensor, on several threads when that pays;
     /// `start` is the position of the strip's first element.
-    fn for_strips(self, body: impl Fn(usize, usize) + Sync) {
+    pub(super) fn for_strips(self, body: impl Fn(usize, usize) + Sync) {
         if self.numel() == 0 {
             return;
         }

@@ -1,8 +1,10 @@
 //! Determinants by LU: `det`, and for large matrices its sign and logarithm.
 //!
-//! `(ln |det A|)' = tr(A⁻¹ A')` with adjoint `g A⁻ᵀ`; `det' = det · tr(A⁻¹ A')` (Jacobi). The derivatives need A to be
-//! invertible; asking for them at a singular matrix is an error of the data.
+//! `det' = Σ C ∘ A'` with the cofactors C, which exist for singular matrices too (see `cofactor`; Jacobi's formula
+//! `det · tr(A⁻¹ A')` does not). `(ln |det A|)' = tr(A⁻¹ A')` with adjoint `g A⁻ᵀ`; at a singular matrix, where the
+//! logarithm is -inf, asking for it is an error of the data.
 
+use super::cofactor::cofactor_matrix;
 use super::inverse::inverse;
 use super::kernel::{Job, Scalar, columns, finite, square};
 use super::lu::Lu;
@@ -39,6 +41,11 @@ impl Det {
         }
         Ok(log)
     }
+
+    /// C for the determinant, A⁻ᵀ for its logarithm.
+    fn gradient(self, a: &Tensor) -> Result<Tensor> {
+        if self.0 == Part::Determinant { cofactor_matrix(a) } else { t(&inverse(a)?) }
+    }
 }
 
 impl Op for Det {
@@ -60,21 +67,17 @@ impl Op for Det {
     }
 
     fn saves(&self, _needs: &[bool]) -> Saves {
-        let saves = Saves::nothing().input(0);
-        if self.0 == Part::Determinant { saves.and_output() } else { saves }
+        Saves::all_inputs()
     }
 
     fn jvp(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Option<Tensor>> {
         let Some(da) = tangents[0] else { return Ok(None) };
-        let product = binary::mul(&t(&inverse(at.input(0))?)?, da)?;
-        let trace = reduce::sum(&product, &[-2, -1], false)?; // tr(A⁻¹ A')
-        if self.0 == Part::Determinant { binary::mul(at.output(), &trace) } else { Ok(trace) }.map(Some)
+        reduce::sum(&binary::mul(&self.gradient(at.input(0))?, da)?, &[-2, -1], false).map(Some)
     }
 
     fn vjp(&self, at: &Point<'_>, grad: &Tensor, _needs: &[bool]) -> Result<Grads> {
-        let factor = if self.0 == Part::Determinant { binary::mul(grad, at.output())? } else { grad.clone() };
-        let factor = shape::unsqueeze(&shape::unsqueeze(&factor, -1)?, -1)?;
-        one(binary::mul(&factor, &t(&inverse(at.input(0))?)?)?)
+        let factor = shape::unsqueeze(&shape::unsqueeze(grad, -1)?, -1)?;
+        one(binary::mul(&factor, &self.gradient(at.input(0))?)?)
     }
 
     fn batch(&self, inputs: &[&Tensor], _batched: &[bool], _size: usize) -> Result<Option<Tensor>> {

@@ -37,6 +37,15 @@ impl<T: Scalar> Lu<T> {
         (0..self.rows.len()).find(|&i| self.pivot(i) == 0.0)
     }
 
+    /// Smallest over largest pivot by size; 0 for singular matrices, 1 without pivots.
+    pub(super) fn pivot_ratio(&self) -> f64 {
+        if self.zero_pivot().is_some() {
+            return 0.0;
+        }
+        let sizes = || (0..self.rows.len()).map(|i| self.pivot(i).abs());
+        if sizes().len() == 0 { 1.0 } else { sizes().fold(f64::MAX, f64::min) / sizes().fold(0.0, f64::max) }
+    }
+
     /// An error if the matrix is singular.
     pub(super) fn regular(self, op: &'static str) -> Result<Lu<T>> {
         match self.zero_pivot() {

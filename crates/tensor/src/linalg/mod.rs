@@ -6,6 +6,7 @@
 //! | [`qr`] | `A = Q R`, reduced |
 //! | [`svd`], [`Tensor::singular_values`] | `A = U S Vᵀ`, reduced, values descending |
 //! | [`eigh`], [`Tensor::eigvalsh`] | `A = V Λ Vᵀ` of a symmetric matrix, values ascending |
+//! | [`eig`] | `A v = λ v` of any square matrix, complex results by their parts |
 //! | [`Tensor::solve`], [`Tensor::triangular_solve`], [`Tensor::inverse`] | `A⁻¹ B`, `T⁻¹ B`, `A⁻¹` |
 //! | [`lstsq`], [`Tensor::pinv`] | the least-squares solution of least norm, `A⁺` |
 //! | [`Tensor::det`], [`Tensor::logdet`], [`slogdet`] | determinants |
@@ -17,7 +18,7 @@
 //!
 //! Values come from faer's sequential routines, one matrix after the other; a batch is shared out among threads matrix by
 //! matrix. Results therefore never depend on the number of threads. Derivative rules are written in tensor operations,
-//! so that all of these have derivatives of any order in both modes, where the mathematics has them.
+//! so that all of these but [`eig`] have derivatives of any order in both modes, where the mathematics has them.
 //!
 //! The data's state is an error, not a NaN: singular, not positive definite (with the pivot), not converged, NaN or
 //! infinite entries in a matrix that is factorised. A right-hand side may hold NaN; it comes out where it went in.
@@ -33,8 +34,10 @@
 //! ```
 
 mod cholesky;
+mod cofactor;
 mod condition;
 mod determinant;
+mod eig;
 mod eigh;
 mod expm;
 mod inverse;
@@ -60,6 +63,7 @@ pub(crate) use condition::cond;
 pub use condition::{Conditioning, ILL_CONDITIONED, ILL_CONDITIONED_F32};
 pub use determinant::{SlogDet, slogdet};
 pub(crate) use determinant::{det, logdet};
+pub use eig::{Complex, Eig, eig};
 pub(crate) use eigh::eigvalsh;
 pub use eigh::{Eigh, eigh};
 pub(crate) use expm::expm;

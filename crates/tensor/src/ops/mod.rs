@@ -28,7 +28,7 @@ use crate::{Error, Result, Tensor};
 pub use composed::Reduction;
 pub use conv::{ConvOptions, PoolOptions};
 pub use fused::{Activation, BatchStatistics, CrossEntropy};
-pub use index::{Ellipsis, Index, IntoIndices, NewAxis, Steppable, stepped};
+pub use index::{Ellipsis, Index, IntoIndices, NewAxis, Steppable, Unique, stepped};
 
 /// By-products of a forward kernel that its backward kernel can use.
 pub(crate) type Aux = SmallVec<[Tensor; 2]>;

@@ -25,6 +25,7 @@ pub(super) fn samples() -> Vec<Sample> {
         both("div", anywhere, |x| &x[0] / &x[1].abs().add(&Tensor::scalar_of(0.5, x[1].dtype()))),
         both("rem", above_zero, |x| &(&x[0] + 3.0) % &x[1]),
         both("pow", above_zero, |x| x[0].pow(&x[1])),
+        both("logaddexp", anywhere, |x| x[0].logaddexp(&x[1])),
         both("atan2", anywhere, |x| x[0].atan2(&x[1])),
         both("maximum", anywhere, |x| x[0].maximum(&x[1])),
         both("minimum", anywhere, |x| x[0].minimum(&x[1])),

@@ -22,6 +22,10 @@ pub(super) fn samples() -> Vec<Sample> {
         of("conv_transpose2d", "", &[&[1, 2, 3, 3], &[2, 3, 2, 2], &[3]], |x| {
             x[0].conv_transpose2d(&x[1], Some(&x[2]), &ConvOptions::new().stride(2).output_padding(1))
         }),
+        of("conv_transpose1d", "", &[&[2, 2, 4], &[2, 3, 3], &[3]], |x| {
+            x[0].conv_transpose1d(&x[1], Some(&x[2]), &ConvOptions::new().stride(2).padding(1).output_padding(1))
+        })
+        .empty([&[0, 2, 4], &[2, 3, 3], &[3]]),
         of("max_pool2d", "", image, |x| x[0].max_pool2d(&PoolOptions::new(2))),
         of("max_pool1d", "", &[&[1, 2, 6]], |x| x[0].max_pool1d(&PoolOptions::new(2))),
         of("avg_pool2d", "", image, |x| x[0].avg_pool2d(&PoolOptions::new(2).padding(1))),

@@ -65,6 +65,7 @@ pub(super) fn samples() -> Vec<Sample> {
         of("embedding", |x| x[0].embedding(&places())),
         of("sort", |x| x[0].sort(1, false).0).empty([&[0, 4]]),
         of("topk", |x| x[0].topk(2, 1, true).0).empty([&[0, 4]]),
+        of("unique", |x| x[0].unique().values).empty([&[0, 4]]),
         of("masked_fill", |x| x[0].masked_fill(&mask(), 0.5)),
         of("masked_select", |x| x[0].masked_select(&mask())),
     ]);

@@ -47,6 +47,12 @@ pub fn kinks() -> Vec<Kink> {
             |x| x[0].reshape([2, 2]).min_axes(&[1], true),
             &[&[0.5, 0.5, 1.0, 0.0]],
         ),
+        kink(
+            "logaddexp",
+            &[&[f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY], &[f64::INFINITY, f64::NEG_INFINITY, 1.0]],
+            |x| x[0].logaddexp(&x[1]),
+            &[&[0.5, 0.5, 0.0], &[0.5, 0.5, 1.0]],
+        ),
         kink("norm", &[&[0.0, 0.0]], |x| x[0].norm(2.0), &[&[0.0, 0.0]]),
         kink("std", &[&[3.0, 3.0, 3.0]], |x| x[0].std(1), &[&[0.0, 0.0, 0.0]]),
         // The first of equal elements comes first, whichever way is sorted.
@@ -57,6 +63,12 @@ pub fn kinks() -> Vec<Kink> {
             &[&[2.0, 1.0, 3.0]],
         ),
         kink("topk", &[&[2.0, 1.0, 2.0, 2.0]], |x| x[0].topk(2, 0, true).0, &[&[1.0, 0.0, 1.0, 0.0]]),
+        kink(
+            "unique",
+            &[&[2.0, 1.0, 2.0]],
+            |x| x[0].unique().values * Tensor::from([10.0, 20.0]),
+            &[&[20.0, 10.0, 0.0]],
+        ),
         kink("median", &[&[2.0, 1.0, 2.0, 3.0, 2.0]], |x| x[0].median(), &[&[0.0, 0.0, 1.0, 0.0, 0.0]]),
         // The first maximum of a window takes all.
         kink(

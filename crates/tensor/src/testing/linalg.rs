@@ -10,6 +10,11 @@ fn regular() -> Tensor {
     values([3, 3], 71) * 0.5 + Tensor::from([2.0, 3.0, 4.5]).diag(0)
 }
 
+/// A matrix of size 3 without its full rank.
+fn singular(missing: usize) -> Tensor {
+    values([3, 3 - missing], 77).matmul(&values([3 - missing, 3], 78))
+}
+
 /// All parts in one vector.
 fn flat(parts: &[&Tensor]) -> Tensor {
     let parts: Vec<Tensor> = parts.iter().map(|part| part.reshape(part.numel())).collect();
@@ -35,6 +40,8 @@ pub(super) fn samples() -> Vec<Sample> {
         of("inverse", |x| x[0].inverse()),
         sample("pinv", "", vec![values([3, 2], 73)], |x| x[0].pinv(None)),
         of("det", |x| x[0].det()),
+        sample("det", "singular", vec![singular(1)], |x| x[0].det()),
+        sample("det", "rank one", vec![singular(2)], |x| x[0].det()),
         of("logdet", |x| definite(&x[0]).logdet()),
         of("singular_values", |x| x[0].singular_values()),
         of("eigvalsh", |x| definite(&x[0]).eigvalsh()),

@@ -98,6 +98,9 @@ pub fn method_names() -> Vec<&'static str> {
     names
 }
 
+/// Methods whose result has a shape that depends on values, so that `vmap` refuses them.
+pub const WITHOUT_VMAP: &[&str] = &["unique"];
+
 /// Methods whose results carry no derivative: comparisons, truth values and positions.
 pub const WITHOUT_DERIVATIVE: &[&str] = &[
     "eq",

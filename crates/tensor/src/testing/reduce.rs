@@ -50,6 +50,24 @@ pub(super) fn samples() -> Vec<Sample> {
         two("residual", &[2, 3], &[2, 3], |x| x[0].residual(&x[1])).empty([&[0], &[0]]),
         two("mse_loss", &[2, 3], &[2, 3], |x| x[0].mse_loss(&x[1], Reduction::Mean)),
         two("mse_loss", &[2, 3], &[2, 3], |x| x[0].mse_loss(&x[1], Reduction::None)).empty([&[0], &[0]]),
+        two("binary_cross_entropy", &[2, 3], &[2, 3], |x| {
+            x[0].sigmoid().binary_cross_entropy(&x[1].sigmoid(), Reduction::Mean)
+        }),
+        two("binary_cross_entropy", &[2, 3], &[2, 3], |x| x[0].sigmoid().binary_cross_entropy(&x[1], Reduction::None))
+            .empty([&[0], &[0]]),
+        two("binary_cross_entropy_with_logits", &[2, 3], &[2, 3], |x| {
+            x[0].binary_cross_entropy_with_logits(&x[1], None, Reduction::Mean)
+        }),
+        two("binary_cross_entropy_with_logits", &[2, 3], &[2, 3], |x| {
+            x[0].binary_cross_entropy_with_logits(&x[1], None, Reduction::None)
+        })
+        .empty([&[0], &[0]]),
+        sample(
+            "binary_cross_entropy_with_logits",
+            "weighted",
+            vec![values([2, 3], 14), values([2, 3], 15), values(3, 16)],
+            |x| x[0].binary_cross_entropy_with_logits(&x[1], Some(&x[2]), Reduction::Sum),
+        ),
         two("einsum", &[2, 3], &[3, 2], |x| Tensor::einsum("ij,jk->ik", &[&x[0], &x[1]])),
         two("einsum", &[2, 3], &[4, 3], |x| Tensor::einsum("bi,ci->b", &[&x[0], &x[1]])),
     ]

@@ -25,7 +25,7 @@ pub(super) fn samples() -> Vec<Sample> {
         sqrt POSITIVE; rsqrt POSITIVE; recip ANYWHERE; square ANYWHERE; abs ANYWHERE; sign ANYWHERE; floor ANYWHERE;
         ceil ANYWHERE; trunc ANYWHERE; round ANYWHERE; sin ANYWHERE; cos ANYWHERE; tan UNIT; asin UNIT; acos UNIT;
         atan ANYWHERE; sinh ANYWHERE; cosh ANYWHERE; tanh ANYWHERE; asinh ANYWHERE; acosh ABOVE_ONE; atanh UNIT;
-        sigmoid ANYWHERE; softplus ANYWHERE; erf ANYWHERE; erfc ANYWHERE; normal_cdf ANYWHERE; gelu ANYWHERE;
+        sigmoid ANYWHERE; log_sigmoid ANYWHERE; softplus ANYWHERE; erf ANYWHERE; erfc ANYWHERE; normal_cdf ANYWHERE; gelu ANYWHERE;
         gelu_tanh ANYWHERE;
         silu ANYWHERE; relu ANYWHERE; lgamma POSITIVE; digamma POSITIVE; trigamma POSITIVE;
     };

@@ -93,6 +93,11 @@ def others():
         yield case(f"sort nan axis {axis}", {"x": x}, {"order": order}, axis=axis)
     whole = g.integers(-5, 5, (3, 7))
     yield case("sort whole numbers", {"x": whole}, {"order": np.argsort(whole, 1, kind="stable")}, axis=1)
+    tables = {"floats": x, "whole numbers": whole, "masks": x > 0, "nothing": np.zeros((0, 3))}
+    for name, table in tables.items():
+        values, inverse, counts = np.unique(table, return_inverse=True, return_counts=True)
+        found = {"values": values, "inverse": inverse.reshape(table.shape), "counts": counts}
+        yield case(f"unique {name}", {"x": table}, found)
     ladder, values = np.array([-1.0, 0.0, 0.0, 2.5, 7.0]), np.array([[-2.0, 0.0, 1.0], [2.5, 9.0, np.nan]])
     for side in ("left", "right"):
         places = np.searchsorted(ladder, values, side=side)

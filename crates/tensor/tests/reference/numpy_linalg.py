@@ -92,6 +92,24 @@ def solvers():
         yield case(f"expm {name}", {"x": x}, {"y": scipy.linalg.expm(x)})
 
 
+def general_eigenproblem():
+    """Values by real part, then by the size of the imaginary part, the positive one first."""
+    g = rng(18)
+    table = {
+        "random": normal(g, 5, 5),
+        "turn": np.array([[0.0, -1.0], [1.0, 0.0]]),
+        "companion": np.array([[0.0, 0.0, 0.0, -24.0], [1.0, 0.0, 0.0, 50.0], [0.0, 1.0, 0.0, -35.0], [0.0, 0.0, 1.0, 10.0]]),
+        "triangular": np.triu(normal(g, 4, 4)),
+        "symmetric": (lambda x: x + x.T)(normal(g, 4, 4)),
+        "large": normal(g, 12, 12),
+        "one": np.array([[-2.5]]),
+    }
+    for name, x in table.items():
+        values = np.linalg.eigvals(x)
+        values = np.array(sorted(values, key=lambda z: (round(z.real, 9), round(abs(z.imag), 9), -z.imag)))
+        yield case(f"eig {name}", {"x": x}, {"real": values.real, "imaginary": values.imag})
+
+
 if __name__ == "__main__":
-    groups = [a11_norms, decompositions, norms_and_conditions, a16_symmetric, solvers]
+    groups = [a11_norms, decompositions, norms_and_conditions, a16_symmetric, solvers, general_eigenproblem]
     write("numpy_linalg", [entry for group in groups for entry in group()], scipy)

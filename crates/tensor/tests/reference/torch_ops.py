@@ -96,6 +96,12 @@ CONVOLUTIONS = {
         ((1, 4, 2, 3), (4, 1, 2, 2), {"groups": 2, "stride": 2}),
         ((1, 2, 3, 3), (2, 2, 2, 2), {"dilation": 2}),
     ],
+    "conv_transpose1d": [
+        ((2, 2, 4), (2, 3, 3), {}),
+        ((1, 2, 3), (2, 3, 3), {"stride": 2, "padding": 1, "output_padding": 1}),
+        ((1, 4, 3), (4, 1, 2), {"groups": 2, "stride": 2}),
+        ((1, 2, 5), (2, 2, 2), {"dilation": 2, "padding": 1}),
+    ],
 }
 
 
@@ -109,7 +115,7 @@ def convolutions(make):
     g = rng(300)
     for kind, table in CONVOLUTIONS.items():
         for index, (x, w, options) in enumerate(table):
-            channels = w[1] * options.get("groups", 1) if kind == "conv_transpose2d" else w[0]
+            channels = w[1] * options.get("groups", 1) if "transpose" in kind else w[0]
             tensors = {"input": normal(g, *x), "weight": normal(g, *w), "bias": normal(g, channels)}
             function, name = with_options(kind, options)
             yield make.case(f"{name} on {x} {w}", function, 300 + index, tensors, **options)
@@ -165,6 +171,27 @@ def classifications(make):
     yield make.case("embedding", lambda weight, index: F.embedding(index, weight), 606, {"weight": normal(g, 5, 3)}, index)
 
 
+def logarithms(make):
+    g = rng(800)
+    pairs = {"a": [-3.0, 0.5, 1000.0, -1000.0, 30.0], "b": [2.0, 0.5, 999.0, -1001.5, -30.0]}
+    together = lambda a, b: torch.logaddexp(a, b)
+    yield make.case("logaddexp", together, 800, pairs)
+    yield make.case("logaddexp stretched", together, 801, {"a": normal(g, 3, 1), "b": normal(g, 4)})
+    logits = [[-80.0, -4.0, 0.0, 0.3], [2.5, 17.0, 90.0, -0.7]]
+    target = [[0.0, 1.0, 0.25, 1.0], [0.0, 1.0, 1.0, 0.5]]
+    weight = {"pos_weight": [0.5, 2.0, 3.0, 1.0]}
+    for reduction in ("none", "mean", "sum"):
+        from_logits = lambda input, target, pos_weight=None: F.binary_cross_entropy_with_logits(
+            input, target, pos_weight=None if pos_weight is None else pos_weight.to(input.dtype), reduction=reduction
+        )
+        tensors = {"input": logits, "target": target}
+        yield make.case(f"bce logits {reduction}", from_logits, 802, tensors, reduction=reduction)
+        yield make.case(f"bce weighted {reduction}", from_logits, 803, tensors, weight, reduction=reduction)
+        from_p = lambda input, target: F.binary_cross_entropy(input, target, reduction=reduction)
+        tensors = {"input": [0.0, 1e-6, 0.2, 0.5, 0.9, 1.0, 0.0], "target": [1.0, 1.0, 0.25, 0.5, 0.0, 1.0, 0.0]}
+        yield make.case(f"bce probabilities {reduction}", from_p, 804, tensors, reduction=reduction)
+
+
 def attentions(make):
     g = rng(700)
     for name, query, keys, causal in (
@@ -179,5 +206,5 @@ def attentions(make):
 
 if __name__ == "__main__":
     for name, dtype in (("torch_f32", torch.float32), ("torch_f64", torch.float64)):
-        groups = [rules, activations, convolutions, poolings, normalisations, classifications, attentions]
+        groups = [rules, activations, convolutions, poolings, normalisations, classifications, attentions, logarithms]
         write(name, [entry for group in groups for entry in group(Maker(dtype))], torch)

@@ -1,28 +1,28 @@
 //! Perceptrons fitted through the interface of estimators.
 
+use std::marker::PhantomData;
+
 use tove_data::{Dataset, Subset, TensorDataset};
-use tove_learn::{Abilities, Fit, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+use tove_learn::{
+    Abilities, About, Fit, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary, Task,
+};
 use tove_nn::train::Ending;
 use tove_nn::{
     Classification, Layer, Mlp, ModuleExt, Pass, Progress, Regression, Report, Rng, Task as NetTask, Trainer,
 };
 use tove_optim::AdamW;
-use tove_optim::settings::Hyperparameters;
 use tove_tensor::{DType, Key, Tensor, TryNorm, TryOps};
 
 use super::settings::{HiddenActivation, MlpClassifier, MlpRegressor, widths};
 
-/// A net with what is known of its training.
-#[derive(Clone, Debug)]
-struct Trained {
-    net: Mlp,
-    sizes: Vec<usize>,
-    dtype: DType,
-    summary: Summary,
+/// What both estimators share: settings of the same names.
+pub trait Perceptron: Fit {
+    /// The settings, by reference.
+    fn plan(&self) -> Plan<'_>;
 }
 
-/// The settings that both estimators share, by reference.
-struct Plan<'s> {
+/// The settings of an estimator, by reference.
+pub struct Plan<'s> {
     name: &'static str,
     hidden: &'s str,
     activation: HiddenActivation,
@@ -36,23 +36,29 @@ struct Plan<'s> {
     seed: u64,
 }
 
-macro_rules! plan {
-    ($settings:expr, $name:expr) => {
-        Plan {
-            name: $name,
-            hidden: &$settings.hidden,
-            activation: $settings.activation,
-            learning_rate: $settings.learning_rate,
-            epochs: $settings.epochs,
-            batch_size: $settings.batch_size,
-            alpha: $settings.alpha,
-            dropout: $settings.dropout,
-            validation_fraction: $settings.validation_fraction,
-            patience: $settings.patience,
-            seed: $settings.seed,
+macro_rules! perceptron {
+    ($type:ty) => {
+        impl Perceptron for $type {
+            fn plan(&self) -> Plan<'_> {
+                Plan {
+                    name: Self::NAME,
+                    hidden: &self.hidden,
+                    activation: self.activation,
+                    learning_rate: self.learning_rate,
+                    epochs: self.epochs,
+                    batch_size: self.batch_size,
+                    alpha: self.alpha,
+                    dropout: self.dropout,
+                    validation_fraction: self.validation_fraction,
+                    patience: self.patience,
+                    seed: self.seed,
+                }
+            }
         }
     };
 }
+perceptron!(MlpClassifier);
+perceptron!(MlpRegressor);
 
 /// An error of a net as one of this estimator.
 fn net_error(who: &'static str) -> impl Fn(tove_nn::Error) -> LearnError {
@@ -60,7 +66,7 @@ fn net_error(who: &'static str) -> impl Fn(tove_nn::Error) -> LearnError {
 }
 
 impl Plan<'_> {
-    fn train(&self, x: &Tensor, y: Tensor, outputs: usize, task: &impl NetTask<Mlp>) -> Result<Trained> {
+    fn train(&self, x: &Tensor, y: Tensor, outputs: usize, task: &impl NetTask<Mlp>) -> Result<(Mlp, Summary)> {
         let mut sizes = vec![x.dims()[1]];
         sizes.extend(widths(self.hidden).unwrap_or_default());
         sizes.push(outputs);
@@ -94,14 +100,14 @@ impl Plan<'_> {
             let mut trainer = trainer.early_stopping(self.patience, 1e-4).keep_best();
             trainer.fit(&mut net, task, &learn as &dyn Dataset, Some(&judge as &dyn Dataset)).map_err(&wrap)?
         };
-        let summary = self.summary(&report);
-        Ok(Trained { net, sizes, dtype: x.dtype(), summary })
+        Ok((net, self.summary(&report)))
     }
 
     fn summary(&self, report: &Report) -> Summary {
         let mut summary = Summary::exact();
         summary.iterations = report.history.len();
         summary.objective = report.best.map(|(loss, _)| loss).or(report.losses.last().copied());
+        summary.curve = report.history.iter().map(|evaluation| evaluation.train_loss).collect();
         summary.converged = report.ending == Ending::EarlyStop;
         if !summary.converged && self.validation_fraction > 0.0 {
             let epochs = self.epochs;
@@ -118,60 +124,7 @@ fn build(sizes: &[usize], activation: HiddenActivation, seed: u64) -> Mlp {
     Mlp::new(sizes, &mut Rng::new(seed)).activation(activation.into())
 }
 
-impl Trained {
-    fn forward(&self, name: &'static str, x: &Rows) -> Result<Tensor> {
-        Ok(self.net.forward(x.dense(name)?, &Pass::eval()).map_err(net_error(name))?.detach())
-    }
-
-    fn write(&self, record: &mut Record) {
-        record.put("sizes", self.sizes.clone());
-        record.put("single", self.dtype == DType::F32);
-        self.summary.write(record);
-        for (name, tensor) in self.net.state() {
-            record.put_tensor(&format!("net.{name}"), &tensor);
-        }
-    }
-
-    fn read(record: &Record, activation: HiddenActivation) -> Result<Trained> {
-        let list = record.get("sizes")?.as_array().cloned().unwrap_or_default();
-        let sizes: Option<Vec<usize>> = list.iter().map(|size| size.as_u64().map(|size| size as usize)).collect();
-        let sizes = sizes.filter(|sizes| sizes.len() >= 2 && sizes.iter().all(|&size| size < 1 << 24));
-        let sizes = sizes.ok_or_else(|| record.wrong("sizes", "a list of widths"))?;
-        // The weights must be there before a net of that size is made.
-        for (layer, pair) in sizes.windows(2).enumerate() {
-            record.shaped(&format!("net.layers.{layer}.weight"), &[pair[1], pair[0]])?;
-        }
-        let dtype = if record.switch("single")? { DType::F32 } else { DType::F64 };
-        let mut net = build(&sizes, activation, 0);
-        let damaged =
-            |error: tove_nn::Error| LearnError::model(error.to_string(), "the file is damaged: save the model anew");
-        net.to_dtype(dtype).map_err(damaged)?;
-        let mut state = Vec::new();
-        for (name, _) in net.state() {
-            let tensor = record.tensor(&format!("net.{name}"))?.clone();
-            state.push((name, tensor));
-        }
-        net.load_state(&state).map_err(damaged)?;
-        Ok(Trained { net, sizes, dtype, summary: Summary::read(record)? })
-    }
-}
-
 const ABILITIES: Abilities = Abilities { several: true, order_free: false, accuracy: 0.2, ..Abilities::PLAIN };
-
-/// A fitted [`MlpClassifier`].
-#[derive(Clone, Debug)]
-pub struct FittedMlpClassifier {
-    settings: MlpClassifier,
-    trained: Trained,
-    classes: Vec<i64>,
-}
-
-impl FittedMlpClassifier {
-    /// The net; its last layer gives logits.
-    pub fn net(&self) -> &Mlp {
-        &self.trained.net
-    }
-}
 
 impl Fit for MlpClassifier {
     type Fitted = FittedMlpClassifier;
@@ -184,88 +137,9 @@ impl Fit for MlpClassifier {
         let codes: Vec<i64> = labels.codes().iter().map(|&code| code as i64).collect();
         let x = samples.x().dense(Self::NAME)?;
         let y = Tensor::try_from_vec(codes, [samples.len()])?;
-        let trained = plan!(self, Self::NAME).train(x, y, labels.classes().len(), &Classification::new())?;
-        Ok(FittedMlpClassifier { settings: self.clone(), trained, classes: labels.classes().to_vec() })
-    }
-}
-
-impl Model for FittedMlpClassifier {
-    fn name(&self) -> &'static str {
-        MlpClassifier::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Classification
-    }
-
-    fn width(&self) -> usize {
-        self.trained.sizes[0]
-    }
-
-    fn dtype(&self) -> DType {
-        self.trained.dtype
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.trained.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
-    }
-
-    fn classes(&self) -> &[i64] {
-        &self.classes
-    }
-
-    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        let best = self.trained.forward(self.name(), x)?.try_argmax(-1)?.to_vec::<i64>();
-        Ok(Labels::decode(&self.classes, best.into_iter().map(|code| code as usize)))
-    }
-
-    fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
-        // In double precision, so that rows sum to 1 as closely as they can.
-        let logits = self.trained.forward(self.name(), x)?;
-        Ok(logits.to_dtype(DType::F64).try_softmax(-1)?.to_dtype(self.dtype()))
-    }
-
-    fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
-        record.put_tensor("classes", &Tensor::from_slice(&self.classes));
-        self.trained.write(&mut record);
-        record
-    }
-}
-
-impl Restore for FittedMlpClassifier {
-    fn restore(record: &Record) -> Result<FittedMlpClassifier> {
-        record.expect(MlpClassifier::NAME, 1)?;
-        let mut settings = MlpClassifier::default();
-        settings.load_json(record.get("settings")?)?;
-        let trained = Trained::read(record, settings.activation)?;
-        let classes = record.integers("classes")?;
-        if trained.sizes.last() != Some(&classes.len()) {
-            return Err(record.wrong("classes", "one class per output of the net"));
-        }
-        Ok(FittedMlpClassifier { settings, trained, classes })
-    }
-}
-
-/// A fitted [`MlpRegressor`].
-#[derive(Clone, Debug)]
-pub struct FittedMlpRegressor {
-    settings: MlpRegressor,
-    trained: Trained,
-    /// Mean and spread of the targets, which the net sees standardised.
-    centre: f64,
-    spread: f64,
-}
-
-impl FittedMlpRegressor {
-    /// The net; it gives standardised targets.
-    pub fn net(&self) -> &Mlp {
-        &self.trained.net
+        let (net, summary) = self.plan().train(x, y, labels.classes().len(), &Classification::new())?;
+        let about = About::of(self, samples).classes(labels.classes()).summary(summary);
+        Ok(FittedMlp { about, net, scale: None, estimator: PhantomData })
     }
 }
 
@@ -284,60 +158,122 @@ impl Fit for MlpRegressor {
         let scaled: Vec<f64> = y.iter().map(|y| (y - centre) / spread).collect();
         let x = samples.x().dense(Self::NAME)?;
         let y = Tensor::try_from_vec(scaled, [samples.len(), 1])?.to_dtype(x.dtype());
-        let trained = plan!(self, Self::NAME).train(x, y, 1, &Regression)?;
-        Ok(FittedMlpRegressor { settings: self.clone(), trained, centre, spread })
+        let (net, summary) = self.plan().train(x, y, 1, &Regression)?;
+        let about = About::of(self, samples).summary(summary);
+        Ok(FittedMlp { about, net, scale: Some((centre, spread)), estimator: PhantomData })
     }
 }
 
-impl Model for FittedMlpRegressor {
-    fn name(&self) -> &'static str {
-        MlpRegressor::NAME
+/// A fitted multi-layer perceptron of the estimator `E`.
+#[derive(Clone, Debug)]
+pub struct FittedMlp<E> {
+    about: About,
+    net: Mlp,
+    /// Mean and spread of the targets of a regression, which the net sees standardised.
+    scale: Option<(f64, f64)>,
+    estimator: PhantomData<E>,
+}
+
+/// A fitted [`MlpClassifier`].
+pub type FittedMlpClassifier = FittedMlp<MlpClassifier>;
+/// A fitted [`MlpRegressor`].
+pub type FittedMlpRegressor = FittedMlp<MlpRegressor>;
+
+impl<E: Perceptron> FittedMlp<E> {
+    /// The net; its last layer gives logits of classes, or standardised targets.
+    pub fn net(&self) -> &Mlp {
+        &self.net
     }
 
-    fn task(&self) -> Task {
-        Task::Regression
+    fn forward(&self, x: &Rows) -> Result<Tensor> {
+        Ok(self.net.forward(x.dense(E::NAME)?, &Pass::eval()).map_err(net_error(E::NAME))?.detach())
     }
 
-    fn width(&self) -> usize {
-        self.trained.sizes[0]
+    /// Widths of all layers, the features first.
+    fn sizes(&self) -> Vec<usize> {
+        let outputs = self.net.layers.iter().map(|layer| layer.weight.dims()[0]);
+        std::iter::once(self.about.width).chain(outputs).collect()
     }
+}
 
-    fn dtype(&self) -> DType {
-        self.trained.dtype
-    }
-
-    fn summary(&self) -> &Summary {
-        &self.trained.summary
-    }
-
-    fn settings(&self) -> serde_json::Value {
-        self.settings.to_json()
+impl<E: Perceptron> Model for FittedMlp<E> {
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        let scaled = self.trained.forward(self.name(), x)?.try_reshape([x.len()])?;
-        Ok(scaled * self.spread + self.centre)
+        let answers = self.forward(x)?;
+        if let Some((centre, spread)) = self.scale {
+            return Ok(answers.try_reshape([x.len()])? * spread + centre);
+        }
+        let best = answers.try_argmax(-1)?.to_vec::<i64>();
+        Ok(Labels::decode(self.classes(), best.into_iter().map(|code| code as usize)))
+    }
+
+    fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
+        if E::TASK == Task::Regression {
+            return Err(LearnError::unsupported(E::NAME, "gives no probabilities", "use `predict`"));
+        }
+        // In double precision, so that rows sum to 1 as closely as they can.
+        let logits = self.forward(x)?;
+        Ok(logits.to_dtype(DType::F64).try_softmax(-1)?.to_dtype(self.dtype()))
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings());
-        record.put_real("centre", self.centre);
-        record.put_real("spread", self.spread);
-        self.trained.write(&mut record);
+        let mut record = self.about.record();
+        self.about.write_shape(&mut record);
+        record.put("sizes", self.sizes());
+        if let Some((centre, spread)) = self.scale {
+            record.put_real("centre", centre);
+            record.put_real("spread", spread);
+        }
+        for (name, tensor) in self.net.state() {
+            record.put_tensor(&format!("net.{name}"), &tensor);
+        }
         record
     }
 }
 
-impl Restore for FittedMlpRegressor {
-    fn restore(record: &Record) -> Result<FittedMlpRegressor> {
-        record.expect(MlpRegressor::NAME, 1)?;
-        let mut settings = MlpRegressor::default();
-        settings.load_json(record.get("settings")?)?;
-        let trained = Trained::read(record, settings.activation)?;
-        if trained.sizes.last() != Some(&1) {
-            return Err(record.wrong("sizes", "widths that end in one output"));
+impl<E: Perceptron> Restore for FittedMlp<E> {
+    fn restore(record: &Record) -> Result<FittedMlp<E>> {
+        let settings: E = record.settings(E::NAME, 1)?;
+        let sizes = sizes(record)?;
+        let about = About::read(&settings, record, sizes[0], record.precision()?)?;
+        let outputs = if E::TASK == Task::Classification { about.classes.len() } else { 1 };
+        if sizes.last() != Some(&outputs) {
+            return Err(record.wrong("sizes", "widths that end in one output, or one per class"));
         }
-        Ok(FittedMlpRegressor { settings, trained, centre: record.real("centre")?, spread: record.real("spread")? })
+        let net = read_net(record, &sizes, settings.plan().activation, about.dtype)?;
+        let scale = match E::TASK {
+            Task::Classification => None,
+            Task::Regression => Some((record.real("centre")?, record.real("spread")?)),
+        };
+        Ok(FittedMlp { about, net, scale, estimator: PhantomData })
     }
+}
+
+/// The widths of a record, with weights to match: a net of that size may be made.
+fn sizes(record: &Record) -> Result<Vec<usize>> {
+    let list = record.get("sizes")?.as_array().cloned().unwrap_or_default();
+    let sizes: Option<Vec<usize>> = list.iter().map(|size| size.as_u64().map(|size| size as usize)).collect();
+    let sizes = sizes.filter(|sizes| sizes.len() >= 2 && sizes.iter().all(|&size| size < 1 << 24));
+    let sizes = sizes.ok_or_else(|| record.wrong("sizes", "a list of widths"))?;
+    for (layer, pair) in sizes.windows(2).enumerate() {
+        record.shaped(&format!("net.layers.{layer}.weight"), &[pair[1], pair[0]])?;
+    }
+    Ok(sizes)
+}
+
+fn read_net(record: &Record, sizes: &[usize], activation: HiddenActivation, dtype: DType) -> Result<Mlp> {
+    let mut net = build(sizes, activation, 0);
+    let damaged =
+        |error: tove_nn::Error| LearnError::model(error.to_string(), "the file is damaged: save the model anew");
+    net.to_dtype(dtype).map_err(damaged)?;
+    let mut state = Vec::new();
+    for (name, _) in net.state() {
+        let tensor = record.tensor(&format!("net.{name}"))?.clone();
+        state.push((name, tensor));
+    }
+    net.load_state(&state).map_err(damaged)?;
+    Ok(net)
 }

@@ -6,7 +6,7 @@
 mod mlp;
 mod settings;
 
-pub use mlp::{FittedMlpClassifier, FittedMlpRegressor};
+pub use mlp::{FittedMlp, FittedMlpClassifier, FittedMlpRegressor};
 pub use settings::{HiddenActivation, MlpClassifier, MlpRegressor};
 
 /// Makes these estimators known by name, so that files with them can be read. Calling it again changes nothing.

@@ -67,3 +67,12 @@ pub fn usual_candidates(task: Task, rows: usize) -> Vec<Candidate> {
     }
     wanted.into_iter().filter_map(|(name, changes)| Candidate::varied(name, changes)).collect()
 }
+
+/// What is fitted to a file in pieces unless a model is named: ridge regression, which is exact in one pass, or a logistic
+/// regression by stochastic gradients.
+pub fn streaming_candidate(task: Task) -> Result<Candidate> {
+    match task {
+        Task::Regression => Candidate::named("Ridge"),
+        Task::Classification => Candidate::named("SGDClassifier")?.set("loss", "log_loss"),
+    }
+}

@@ -20,13 +20,20 @@
 //! ```
 
 mod candidates;
+mod carry;
 mod error;
 mod model;
+mod outcome;
 mod plan;
 mod scores;
+mod stream;
+mod weights;
 
-pub use candidates::{Candidate, usual_candidates};
+pub use candidates::{Candidate, streaming_candidate, usual_candidates};
 pub use error::{Result, TabularError};
 pub use model::{ColumnCounts, Predictions, TabularModel};
-pub use plan::{Event, Outcome, Plan, Tried};
+pub use outcome::{Event, LearningPoint, Outcome, Streamed, Tried};
+pub use plan::Plan;
 pub use scores::{NamedScore, scores_of};
+pub use stream::CsvSource;
+pub use weights::ClassWeights;

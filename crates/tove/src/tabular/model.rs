@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tove_data::table::Column;
-use tove_data::table::{Conformed, Labels, Schema, Table, TableEncoder, Task};
+use tove_data::table::{Column, Conformed, Encoded, Labels, Schema, Table, TableEncoder, Task};
 use tove_learn::{Csr, Model, Predict, Record, Rows, restore};
 use tove_tensor::io::WriteOptions;
 use tove_tensor::{DType, Tensor};
@@ -41,18 +40,31 @@ pub struct Predictions {
 }
 
 /// Rows of an encoded table: sparse where that is the better way and the model takes it.
-pub(super) fn encoded(encoder: &TableEncoder, table: &Table, sparse: bool) -> Result<(Rows, ColumnCounts)> {
+pub(super) fn encoded(encoder: &TableEncoder, table: &Table, sparse: bool) -> Result<Encoded<Rows>> {
     if sparse && encoder.prefers_sparse() {
-        let rows = encoder.encode_sparse(table)?;
-        let values = rows.x.values_tensor(DType::F64)?;
-        let csr = Csr::new(rows.x.indptr, rows.x.indices, values, rows.x.n_cols)?;
-        return Ok((csr.into(), rows.imputed));
+        let Encoded { x, unseen, imputed } = encoder.encode_sparse(table)?;
+        let values = x.values_tensor(DType::F64)?;
+        let x = Csr::new(x.indptr, x.indices, values, x.n_cols)?.into();
+        return Ok(Encoded { x, unseen, imputed });
     }
-    let rows = encoder.encode(table)?;
-    Ok((rows.x.into(), rows.imputed))
+    let Encoded { x, unseen, imputed } = encoder.encode(table)?;
+    Ok(Encoded { x: x.into(), unseen, imputed })
+}
+
+/// What a model knows of its tables.
+pub(super) struct Known {
+    pub schema: Schema,
+    pub encoder: TableEncoder,
+    pub labels: Labels,
+    pub target: String,
 }
 
 impl TabularModel {
+    pub(super) fn new(known: Known, model: Box<dyn Model>, facts: Value) -> TabularModel {
+        let Known { schema, encoder, labels, target } = known;
+        TabularModel { schema, encoder, labels, target, model, facts }
+    }
+
     /// The columns it was fitted on, with their roles.
     pub fn schema(&self) -> &Schema {
         &self.schema
@@ -97,8 +109,8 @@ impl TabularModel {
     pub fn rows(&self, table: &Table) -> Result<(Rows, Conformed, ColumnCounts)> {
         let (table, conformed) = self.schema.conform(table)?;
         let sparse = tove_learn::registry::find(self.model.name()).is_ok_and(|entry| entry.abilities.sparse);
-        let (rows, imputed) = encoded(&self.encoder, &table, sparse)?;
-        Ok((rows, conformed, imputed))
+        let rows = encoded(&self.encoder, &table, sparse)?;
+        Ok((rows.x, conformed, rows.imputed))
     }
 
     /// Predictions for a table that has the columns of the schema; the target is not needed.

@@ -3,8 +3,8 @@
 use serde_json::json;
 use tove::optim::landscape::Range;
 use tove::optim::{Landscape, Rules, gradient_descent};
+use tove::plot::ContourMap;
 use tove::plot::terminal::LineText;
-use tove::plot::{ContourMap, Picture};
 use tove::tensor::Tensor;
 
 use super::Shown;
@@ -56,5 +56,5 @@ pub fn show(demo: &Demo) -> Result<Shown, Failure> {
         .path(format!("gradient descent, η = {step}"), &drawn)
         .title("f(x, y) = x² + 10 y²");
     let document = json!({"step": step, "path": path, "values": run.values});
-    Ok(Shown { text, document, svg: Some(map.to_svg()?) })
+    Ok(Shown { text, document, picture: Some(Box::new(map)) })
 }

@@ -1,6 +1,11 @@
 //! `tove demo`: ideas at work, in numbers and pictures.
 
+mod attention;
+mod chance;
 mod descent;
+mod paths;
+mod polynomials;
+mod regions;
 mod softmax;
 
 use serde_json::{Value, json};
@@ -9,7 +14,7 @@ use tove::metrics::hoeffding;
 use tove::nn::{Classification, Layer, Mlp, Pass, Progress, Rng, Trainer};
 use tove::optim::{Adam, Batches};
 use tove::plot::terminal::LineText;
-use tove::plot::{LineChart, Picture};
+use tove::plot::{LineChart, Picture, Report};
 use tove::tensor::io::WriteOptions;
 use tove::tensor::no_grad;
 
@@ -22,18 +27,25 @@ use crate::output::{Output, number, table};
 struct Shown {
     text: String,
     document: Value,
-    svg: Option<String>,
+    picture: Option<Box<dyn Picture>>,
 }
 
 /// A demonstration: its name, what it shows, and how.
 type Entry = (&'static str, &'static str, fn(&Demo) -> Result<Shown, Failure>);
 
-const ALL: [Entry; 5] = [
+const ALL: [Entry; 12] = [
     ("batches", "how samples are shuffled and cut into batches, epoch by epoch", batches),
     ("softmax", "what a temperature does to the softmax", softmax::show),
     ("descent", "the path of gradient descent down a valley", descent::show),
     ("hoeffding", "how far a test error may be from the true one, by the number of samples", samples),
     ("xor", "what one hidden layer adds to a linear classifier", xor),
+    ("rules", "gradient descent, momentum and Adam in a bent valley", paths::rules),
+    ("overfitting", "polynomials of growing degree on noisy points", polynomials::overfitting),
+    ("bias-variance", "what all fits get wrong alike, and how much they differ", polynomials::bias_and_variance),
+    ("coverage", "how often Hoeffding's interval really fails", chance::coverage),
+    ("ridge", "what a growing penalty does to coefficients", chance::penalty),
+    ("circles", "a linear classifier and a kernel on two circles", regions::circles),
+    ("attention", "what the words of a sentence look at", attention::weights),
 ];
 
 pub fn run(demo: &Demo, output: &Output) -> Result<(), Failure> {
@@ -43,24 +55,32 @@ pub fn run(demo: &Demo, output: &Output) -> Result<(), Failure> {
         Err(_) => ALL.iter().find(|(name, ..)| name.eq_ignore_ascii_case(topic)),
     };
     let names: Vec<&str> = ALL.iter().map(|(name, ..)| *name).collect();
-    let (name, _, show) = chosen.ok_or_else(|| {
+    let (name, about, show) = chosen.ok_or_else(|| {
         Failure::usage(format!(
             "there is no demonstration {topic}; there are {} (1 to {})",
             names.join(", "),
             ALL.len()
         ))
     })?;
-    if let Some(path) = &demo.svg {
+    for path in [&demo.svg, &demo.html].into_iter().flatten() {
         may_write(path, demo.overwrite)?;
     }
     let shown = show(demo)?;
-    match (&demo.svg, &shown.svg) {
-        (Some(path), Some(svg)) => {
-            let options = WriteOptions { overwrite: demo.overwrite, ..WriteOptions::default() };
+    let options = WriteOptions { overwrite: demo.overwrite, ..WriteOptions::default() };
+    match (&demo.svg, &shown.picture) {
+        (Some(path), Some(picture)) => {
+            let svg = picture.to_svg()?;
             tove::tensor::io::atomic::write_file(path, options, |out| std::io::Write::write_all(out, svg.as_bytes()))?;
         }
         (Some(_), None) => return Err(Failure::usage(format!("--svg: {name} has no picture"))),
         (None, _) => {}
+    }
+    if let Some(path) = &demo.html {
+        let mut report = Report::new(format!("tove demo {name}")).subtitle(*about);
+        if let Some(picture) = &shown.picture {
+            report = report.picture(&**picture)?;
+        }
+        report.preformatted(&shown.text).save(path, options)?;
     }
     output.result(|| shown.text, || shown.document)
 }
@@ -93,7 +113,7 @@ fn batches(demo: &Demo) -> Result<Shown, Failure> {
     let epochs: Vec<Vec<Vec<i64>>> = (0..demo.epochs)
         .map(|epoch| batches.epoch(epoch).iter().map(|batch| batch.to_vec::<i64>()).collect())
         .collect();
-    Ok(Shown { text, document: json!({"steps_per_epoch": steps, "epochs": epochs}), svg: None })
+    Ok(Shown { text, document: json!({"steps_per_epoch": steps, "epochs": epochs}), picture: None })
 }
 
 /// Hoeffding's ε = √(ln(2/δ)/(2N)) against N.
@@ -121,7 +141,7 @@ fn samples(_: &Demo) -> Result<Shown, Failure> {
         .y_label("ε")
         .title("Hoeffding's interval");
     let document = json!({"n": counts, "epsilon_0.05": usual, "epsilon_0.001": strict});
-    Ok(Shown { text, document, svg: Some(chart.to_svg()?) })
+    Ok(Shown { text, document, picture: Some(Box::new(chart)) })
 }
 
 /// Exclusive or with a linear classifier and with one hidden layer.
@@ -155,5 +175,5 @@ fn xor(demo: &Demo) -> Result<Shown, Failure> {
         table(&rows),
         text.render(72, 12)?
     );
-    Ok(Shown { text, document: Value::Array(facts), svg: Some(chart.to_svg()?) })
+    Ok(Shown { text, document: Value::Array(facts), picture: Some(Box::new(chart)) })
 }

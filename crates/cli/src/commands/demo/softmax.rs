@@ -1,7 +1,7 @@
 //! Softmax at several temperatures.
 
 use serde_json::json;
-use tove::plot::{Picture, TemperatureChart};
+use tove::plot::TemperatureChart;
 
 use super::Shown;
 use crate::arguments::Demo;
@@ -29,5 +29,5 @@ pub fn show(demo: &Demo) -> Result<Shown, Failure> {
         }
     }
     let document = json!({"scores": demo.scores, "temperatures": demo.temperature, "probabilities": probabilities});
-    Ok(Shown { text, document, svg: Some(chart.to_svg()?) })
+    Ok(Shown { text, document, picture: Some(Box::new(chart)) })
 }

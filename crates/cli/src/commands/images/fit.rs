@@ -9,49 +9,75 @@ use tove::nn::{Classification, Progress, Report, Rng, Trainer};
 use tove::optim::{Adam, AdamW, Schedule};
 use tove::tensor::{Key, Tensor};
 
+use super::folder::{Notes, Wish};
 use super::model::ImageModel;
 use super::net::{Net, Plan};
 use super::page;
-use super::source::{Pictures, pixels, shifted};
+use super::source::{Pictures, pixels, shifted, watched};
 use crate::arguments::{ImagesFit, NetKind};
-use crate::commands::training::{Files, count, ending, positive, score, share};
+use crate::commands::training::{Files, best, count, ending, positive, score, share};
 use crate::failure::Failure;
 use crate::output::{Output, table};
 
 /// A judged net, for the report.
 pub struct Judged<'a> {
-    pub fit: &'a ImagesFit,
+    pub title: String,
+    pub seed: u64,
     pub model: &'a ImageModel,
-    pub report: &'a Report,
+    /// What training told, if there was any.
+    pub report: Option<&'a Report>,
     pub test: &'a TensorDataset,
     pub probabilities: Tensor,
     pub confusion: ConfusionMatrix,
-    pub train_score: Score,
+    /// Accuracies by name: on training images, where that says something, and on test images.
+    pub rows: Vec<(&'static str, Option<Score>, Score)>,
     pub test_score: Score,
     pub seconds: f64,
     pub train_images: usize,
+    /// Number of training images that the training was watched by.
+    pub watched: usize,
+    pub notes: &'a Notes,
+}
+
+/// The images of a run.
+struct Sets {
+    train: TensorDataset,
+    watch: Option<TensorDataset>,
+    test: TensorDataset,
+    notes: Notes,
+}
+
+impl Sets {
+    fn watched(&self) -> usize {
+        self.watch.as_ref().map_or(0, TensorDataset::len)
+    }
 }
 
 pub fn run(fit: &ImagesFit, output: &Output) -> Result<(), Failure> {
     check(fit)?;
-    let pictures = Pictures::read(&fit.path, &fit.classes)?;
+    let pictures = Pictures::read(&fit.path, Wish { classes: &fit.classes, size: fit.size, channels: None })?;
     let (train, test) = pictures.split(fit.test_size, fit.seed)?;
     let key = Key::new(fit.seed).fold(2);
     let (train, test) = (shifted(&train, fit.shift, key.fold(0))?, shifted(&test, fit.shift, key.fold(1))?);
+    let (train, watch) = watched(train, fit.validation, fit.seed)?;
     let plan = plan(fit, &train, pictures.classes.len())?;
     let net = plan.build(&mut Rng::new(fit.seed)).map_err(Failure::usage)?;
-    let parameters = plan.parameters().unwrap_or(0);
+    let sets = Sets { train, watch, test, notes: pictures.notes };
+    sets.notes.sentences().into_iter().for_each(|sentence| output.remark(sentence));
     output.remark(format!(
-        "{}: {} images to learn from and {} to judge by, {} pixels, {} classes; {} with {parameters} parameters",
+        "{}: {} images to learn from, {} to watch the training by and {} to judge by, {} pixels, {} classes; {} with {} \
+         parameters",
         fit.path.display(),
-        train.len(),
-        test.len(),
+        sets.train.len(),
+        sets.watched(),
+        sets.test.len(),
         pixels(&plan.input),
         plan.classes,
-        plan.name()
+        plan.name(),
+        plan.parameters().unwrap_or(0)
     ));
     let files = Files::begin(&fit.keeping)?;
-    match work(fit, pictures.classes, plan, net, &train, &test, &files, output) {
+    match work(fit, pictures.classes, plan, net, &sets, &files, output) {
         Ok((text, document)) => {
             files.run.finish(document.clone())?;
             output.result(|| text, || document)
@@ -65,6 +91,9 @@ pub fn run(fit: &ImagesFit, output: &Output) -> Result<(), Failure> {
 
 fn check(fit: &ImagesFit) -> Result<(), Failure> {
     share("test-size", fit.test_size)?;
+    if fit.validation != 0.0 {
+        share("validation", fit.validation)?;
+    }
     count("epochs", fit.epochs, 100_000)?;
     count("batch", fit.batch, 1 << 20)?;
     for (name, sizes) in [("hidden", &fit.hidden), ("filters", &fit.filters)] {
@@ -95,14 +124,8 @@ fn plan(fit: &ImagesFit, train: &TensorDataset, classes: usize) -> Result<Plan, 
     Ok(Plan { kind: fit.model, input, hidden, filters, classes })
 }
 
-fn train_net(
-    fit: &ImagesFit,
-    net: &mut Net,
-    train: &TensorDataset,
-    test: &TensorDataset,
-    files: &Files,
-    output: &Output,
-) -> Result<Report, Failure> {
+fn train_net(fit: &ImagesFit, net: &mut Net, sets: &Sets, files: &Files, output: &Output) -> Result<Report, Failure> {
+    let train = &sets.train;
     let steps = (train.len().div_ceil(fit.batch) * fit.epochs) as u64;
     let trainer = match fit.model {
         NetKind::Vit => Trainer::new(AdamW::new(fit.learning_rate.unwrap_or(1e-3)))
@@ -117,14 +140,18 @@ fn train_net(
         .log(&files.losses)
         .progress(progress)
         .interruptible()?;
+    let watch = sets.watch.as_ref().map(|set| set as &dyn Dataset);
+    if watch.is_some() {
+        trainer = trainer.keep_best();
+    }
     let task = Classification::new();
     if !fit.augment {
-        return Ok(trainer.fit(net, &task, train, Some(test))?);
+        return Ok(trainer.fit(net, &task, train, watch)?);
     }
     let side = train.x().dims()[2].min(train.x().dims()[3]);
     let by = (side / 14).max(1);
     let moved = train.clone().augmented(Augment::new().shift(by, by).rotate(10.0));
-    Ok(trainer.fit(net, &task, &moved, Some(test))?)
+    Ok(trainer.fit(net, &task, &moved, watch)?)
 }
 
 /// The share of right answers, with the probabilities they come from.
@@ -133,43 +160,44 @@ pub fn judge(net: &Net, set: &TensorDataset) -> Result<(Score, Tensor), Failure>
     Ok((accuracy(set.y(), &probabilities.argmax(-1), None)?, probabilities))
 }
 
-#[allow(clippy::too_many_arguments)] // the parts of one run, each used once
 fn work(
     fit: &ImagesFit,
     classes: Vec<String>,
     plan: Plan,
     mut net: Net,
-    train: &TensorDataset,
-    test: &TensorDataset,
+    sets: &Sets,
     files: &Files,
     output: &Output,
 ) -> Result<(String, Value), Failure> {
     let start = Instant::now();
-    let report = train_net(fit, &mut net, train, test, files, output)?;
-    let (train_score, _) = judge(&net, train)?;
-    let (test_score, probabilities) = judge(&net, test)?;
-    let confusion = ConfusionMatrix::new(test.y(), &probabilities.argmax(-1), None)?;
+    let report = train_net(fit, &mut net, sets, files, output)?;
+    let (train_score, _) = judge(&net, &sets.train)?;
+    let (test_score, probabilities) = judge(&net, &sets.test)?;
+    let confusion = ConfusionMatrix::new(sets.test.y(), &probabilities.argmax(-1), None)?;
     let facts = json!({
         "data": fit.path.display().to_string(), "seed": fit.seed, "epochs": fit.epochs, "batch": fit.batch,
-        "augment": fit.augment, "shift": fit.shift, "steps": report.steps,
+        "augment": fit.augment, "shift": fit.shift, "steps": report.steps, "best": best(&report),
         "scores": {"train": {"accuracy": score(&train_score)}, "test": {"accuracy": score(&test_score)}},
     });
     let model = ImageModel { net, plan, classes, border: fit.shift, facts };
     let judged = Judged {
-        fit,
+        title: format!("Images of {}", fit.path.display()),
+        seed: fit.seed,
         model: &model,
-        report: &report,
-        test,
+        report: Some(&report),
+        test: &sets.test,
         probabilities,
         confusion,
-        train_score,
+        rows: vec![("accuracy", Some(train_score), test_score)],
         test_score,
         seconds: start.elapsed().as_secs_f64(),
-        train_images: train.len(),
+        train_images: sets.train.len(),
+        watched: sets.watched(),
+        notes: &sets.notes,
     };
     model.save(&files.model, files.options)?;
     page::of(&judged)?.save(&files.page, files.options)?;
-    Ok((text(&judged, files), document(&judged, files)))
+    Ok((text(&judged, &train_score, files), document(fit, &judged, &report, &train_score, files)))
 }
 
 /// A score with its interval.
@@ -178,27 +206,29 @@ pub fn with_interval(score: &Score) -> String {
     format!("{:.4} [{low:.4}, {high:.4}]", score.value)
 }
 
-fn text(judged: &Judged<'_>, files: &Files) -> String {
+fn text(judged: &Judged<'_>, train_score: &Score, files: &Files) -> String {
     let rows = [
         vec!["score".to_owned(), "training images".to_owned(), "test images".to_owned()],
-        vec!["accuracy".to_owned(), format!("{:.4}", judged.train_score.value), with_interval(&judged.test_score)],
+        vec!["accuracy".to_owned(), format!("{:.4}", train_score.value), with_interval(&judged.test_score)],
         vec!["images".to_owned(), judged.train_images.to_string(), judged.test.len().to_string()],
     ];
     let mut text = table(&rows);
     text.push_str("\nThe interval holds with probability 95 %, whatever the distribution (Hoeffding).\n");
-    text.extend(ending(judged.report).map(|note| format!("{note}\n")));
+    text.extend(judged.report.and_then(ending).map(|note| format!("{note}\n")));
     text.push_str(&files.line(judged.seconds));
     text
 }
 
-fn document(judged: &Judged<'_>, files: &Files) -> Value {
-    let Judged { fit, model, report, .. } = judged;
+fn document(fit: &ImagesFit, judged: &Judged<'_>, report: &Report, train_score: &Score, files: &Files) -> Value {
+    let model = judged.model;
     let mut document = json!({
         "file": fit.path.display().to_string(), "target": "class", "task": "classification of images",
         "classes": model.classes, "model": model.plan.name(), "net": model.plan.header(),
         "parameters": model.plan.parameters(), "seed": fit.seed, "steps": report.steps, "ending": report.ending,
-        "train": {"accuracy": score(&judged.train_score)}, "test": {"accuracy": score(&judged.test_score)},
-        "train_rows": judged.train_images, "test_rows": judged.test.len(), "seconds": judged.seconds,
+        "best": best(report), "pictures": judged.notes.document(),
+        "train": {"accuracy": score(train_score)}, "test": {"accuracy": score(&judged.test_score)},
+        "train_rows": judged.train_images, "validation_rows": judged.watched, "test_rows": judged.test.len(),
+        "seconds": judged.seconds,
     });
     files.note(&mut document);
     document

@@ -1,6 +1,7 @@
 //! `tove images`: nets that tell images apart.
 
 mod fit;
+mod folder;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod hostile;

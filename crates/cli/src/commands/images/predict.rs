@@ -1,11 +1,10 @@
 //! `tove images predict`.
 
 use serde_json::{Map, Value, json};
-use tove::data::images::read_image;
 use tove::tensor::Tensor;
 
+use super::folder::single;
 use super::model::ImageModel;
-use super::source::{in_channels, pixels};
 use crate::arguments::ImagesPredict;
 use crate::failure::Failure;
 use crate::output::{Output, table};
@@ -15,16 +14,7 @@ pub fn run(predict: &ImagesPredict, output: &Output) -> Result<(), Failure> {
     let wanted = model.picture();
     let mut images = Vec::new();
     for file in &predict.files {
-        let image = read_image(file)?;
-        if image.dims()[1..] != wanted[1..] {
-            return Err(Failure::work(format!(
-                "{} has {} pixels, and the net was trained on {}; scale it to that size first",
-                file.display(),
-                pixels(image.dims()),
-                pixels(&wanted)
-            )));
-        }
-        images.push(in_channels(&image, wanted[0]));
+        images.push(single(file, wanted)?);
     }
     let x = model.framed(&Tensor::stack(&images.iter().collect::<Vec<_>>(), 0));
     let all = model.net.probabilities(&x)?.to_f64_vec();

@@ -1,13 +1,16 @@
 //! Where images come from: the built-in digits, a folder of folders, IDX files, single pictures.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use tove::data::images::{read_idx, read_image};
+use tove::data::images::read_idx;
 use tove::data::{Augment, Dataset, TensorDataset, sets};
 use tove::tensor::{DType, Key, Tensor};
 
+use super::folder::{Notes, Wish, from_folders};
 use crate::failure::Failure;
+
+/// Fewer images are not worth watching: one of 20 is 5 % of their accuracy.
+const LEAST_WATCHED: f64 = 20.0;
 
 /// Images (n, channels, height, width) in [0, 1] with their classes.
 pub struct Pictures {
@@ -15,14 +18,21 @@ pub struct Pictures {
     pub all: TensorDataset,
     /// Images that the folder itself sets aside.
     pub test: Option<TensorDataset>,
+    pub notes: Notes,
 }
 
 impl Pictures {
-    /// Reads what `path` names; only these classes, if there are any.
-    pub fn read(path: &Path, wanted: &[String]) -> Result<Pictures, Failure> {
+    /// Reads what `path` names, as wished.
+    pub fn read(path: &Path, wish: Wish<'_>) -> Result<Pictures, Failure> {
+        let wanted = wish.classes;
         let pictures = if path == Path::new("digits") {
             let all = sets::digits()?;
-            Pictures { classes: (0..10).map(|class| class.to_string()).collect(), all, test: None }
+            Pictures {
+                classes: (0..10).map(|class| class.to_string()).collect(),
+                all,
+                test: None,
+                notes: Notes::default(),
+            }
         } else if !path.is_dir() {
             return Err(Failure::work(format!(
                 "{}: no such folder; give one with a folder of pictures per class, or the word digits",
@@ -31,8 +41,13 @@ impl Pictures {
         } else if let Some(pictures) = from_idx(path)? {
             pictures
         } else {
-            from_folders(path, wanted)?
+            from_folders(path, wish)?
         };
+        if let Some([height, width]) = wish.size.filter(|size| pictures.all.x().dims()[2..] != *size) {
+            let (path, has) = (path.display(), pixels(&pictures.all.x().dims()[1..]));
+            let problem = format!("{path} has images of {has} pixels, which cannot become {height} × {width}");
+            return Err(Failure::work(format!("{problem}; only PNG and JPEG files are scaled")));
+        }
         let pictures = if wanted.is_empty() { pictures } else { pictures.only(wanted)? };
         match pictures.classes.len() {
             0 | 1 => Err(Failure::work(format!("{}: at least two classes are needed", path.display()))),
@@ -63,7 +78,8 @@ impl Pictures {
             }
             Ok(TensorDataset::new(set.x().index_select(0, &Tensor::from(rows)), Tensor::from(classes))?)
         };
-        Ok(Pictures { classes: wanted.to_vec(), all: of(&self.all)?, test: self.test.as_ref().map(of).transpose()? })
+        let (classes, notes) = (wanted.to_vec(), self.notes.clone());
+        Ok(Pictures { classes, all: of(&self.all)?, test: self.test.as_ref().map(of).transpose()?, notes })
     }
 
     /// Images to learn from and images to judge by, every class in the same share.
@@ -71,13 +87,7 @@ impl Pictures {
         if let Some(test) = &self.test {
             return Ok((self.all.clone(), test.clone()));
         }
-        let key = Key::new(seed).fold(1);
-        let (train, test) = self.all.clone().split_stratified(self.all.y(), 1.0 - share, key)?;
-        let whole = |part: &dyn Dataset| -> Result<TensorDataset, Failure> {
-            let batch = part.all(key)?;
-            Ok(TensorDataset::new(batch.x, batch.y)?)
-        };
-        let (train, test) = (whole(&train)?, whole(&test)?);
+        let (train, test) = divide(&self.all, 1.0 - share, Key::new(seed).fold(1))?;
         if train.is_empty() || test.is_empty() {
             let count = self.all.len();
             return Err(Failure::work(format!(
@@ -86,6 +96,25 @@ impl Pictures {
         }
         Ok((train, test))
     }
+}
+
+/// A set in two parts, every class in the same share.
+fn divide(set: &TensorDataset, share: f64, key: Key) -> Result<(TensorDataset, TensorDataset), Failure> {
+    let (first, second) = set.clone().split_stratified(set.y(), share, key)?;
+    let whole = |part: &dyn Dataset| -> Result<TensorDataset, Failure> {
+        let batch = part.all(key)?;
+        Ok(TensorDataset::new(batch.x, batch.y)?)
+    };
+    Ok((whole(&first)?, whole(&second)?))
+}
+
+/// Images to learn from and images to watch the training by; none of the latter if they would be too few.
+pub fn watched(set: TensorDataset, share: f64, seed: u64) -> Result<(TensorDataset, Option<TensorDataset>), Failure> {
+    if share * (set.len() as f64) < LEAST_WATCHED {
+        return Ok((set, None));
+    }
+    let (learn, watch) = divide(&set, 1.0 - share, Key::new(seed).fold(3))?;
+    Ok((learn, Some(watch)))
 }
 
 /// Images with a border of `by` pixels, each shifted by up to as many in both directions.
@@ -130,90 +159,8 @@ fn from_idx(folder: &Path) -> Result<Option<Pictures>, Failure> {
     if test.as_ref().is_some_and(|test| test.x().dims()[1..] != all.x().dims()[1..]) {
         return Err(Failure::work(format!("{}: training and test images have different sizes", folder.display())));
     }
-    Ok(Some(Pictures { classes: (0..=most).map(|class| class.to_string()).collect(), all, test }))
-}
-
-/// Everything in a folder that is not hidden, by name.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let wrong = |error: std::io::Error| Failure::work(format!("{}: {error}", folder.display()));
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(folder).map_err(wrong)? {
-        let path = entry.map_err(wrong)?.path();
-        if !name_of(&path).starts_with('.') {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    Ok(paths)
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-}
-
-fn is_picture(path: &Path) -> bool {
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    path.is_file() && ending.is_some_and(|ending| ["png", "jpg", "jpeg"].contains(&ending.as_str()))
-}
-
-/// One folder of pictures per class.
-fn from_folders(folder: &Path, wanted: &[String]) -> Result<Pictures, Failure> {
-    let folders: Vec<PathBuf> = entries(folder)?.into_iter().filter(|path| path.is_dir()).collect();
-    if folders.is_empty() {
-        return Err(Failure::work(format!(
-            "{}: neither folders of pictures (one per class) nor train-images-idx3-ubyte are in it",
-            folder.display()
-        )));
-    }
-    let (mut classes, mut images, mut labels) = (Vec::new(), Vec::<(PathBuf, Tensor)>::new(), Vec::new());
-    for path in folders {
-        let name = name_of(&path);
-        let number = classes.len() as i64;
-        classes.push(name.clone());
-        if !wanted.is_empty() && !wanted.contains(&name) {
-            continue;
-        }
-        let before = images.len();
-        for file in entries(&path)?.into_iter().filter(|path| is_picture(path)) {
-            let image = read_image(&file)?;
-            images.push((file, image));
-            labels.push(number);
-        }
-        if images.len() == before {
-            return Err(Failure::work(format!(
-                "{}: no .png, .jpg or .jpeg file is in this class's folder; add some or remove it",
-                path.display()
-            )));
-        }
-    }
-    let Some((first, image)) = images.first() else {
-        return Pictures::read_nothing(&classes, wanted);
-    };
-    let size = image.dims()[1..].to_vec();
-    if let Some((other, image)) = images.iter().find(|(_, image)| image.dims()[1..] != size[..]) {
-        return Err(Failure::work(format!(
-            "{} has {} pixels and {} {}; all pictures must have one size",
-            other.display(),
-            pixels(image.dims()),
-            first.display(),
-            pixels(&[1, size[0], size[1]])
-        )));
-    }
-    let channels = if images.iter().any(|(_, image)| image.dims()[0] == 3) { 3 } else { 1 };
-    let planes: Vec<Tensor> = images.iter().map(|(_, image)| in_channels(image, channels)).collect();
-    let x = Tensor::stack(&planes.iter().collect::<Vec<_>>(), 0);
-    Ok(Pictures { classes, all: TensorDataset::new(x, Tensor::from(labels))?, test: None })
-}
-
-impl Pictures {
-    /// The failure for a choice of classes none of which is there.
-    fn read_nothing(classes: &[String], wanted: &[String]) -> Result<Pictures, Failure> {
-        Err(Failure::usage(format!(
-            "--classes {}: none of them is there; there are {}",
-            wanted.join(","),
-            classes.join(", ")
-        )))
-    }
+    let classes = (0..=most).map(|class| class.to_string()).collect();
+    Ok(Some(Pictures { classes, all, test, notes: Notes::default() }))
 }
 
 /// Height × width.
@@ -221,16 +168,5 @@ pub fn pixels(shape: &[usize]) -> String {
     match shape {
         [_, height, width] => format!("{height} × {width}"),
         _ => format!("{shape:?}"),
-    }
-}
-
-/// A picture of bytes as f32 in [0, 1] with one channel or three: grey becomes colour by repetition, colour becomes grey
-/// by the eye's weights of red, green and blue (ITU-R BT.601).
-pub fn in_channels(image: &Tensor, channels: usize) -> Tensor {
-    let x = image.to_dtype(DType::F32) / 255.0;
-    match (x.dims()[0], channels) {
-        (1, 3) => Tensor::concat(&[&x, &x, &x], 0),
-        (3, 1) => x.narrow(0, 0, 1) * 0.299 + x.narrow(0, 1, 1) * 0.587 + x.narrow(0, 2, 1) * 0.114,
-        _ => x,
     }
 }

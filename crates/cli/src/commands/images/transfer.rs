@@ -1,66 +1,99 @@
 //! `tove images transfer`: the layers of a trained net serve for other classes, of which few images have labels.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
-use tove::data::TensorDataset;
+use tove::data::{Dataset, TensorDataset};
 use tove::learn::{Fit, LogisticRegression, Predict};
-use tove::metrics::{Score, accuracy};
-use tove::nn::{Classification, Linear, ModuleExt, Progress, Rng, Trainer};
+use tove::metrics::{ConfusionMatrix, Score, accuracy};
+use tove::nn::{Classification, Linear, ModuleExt, Progress, Report, Rng, Trainer};
 use tove::optim::Adam;
-use tove::tensor::io::WriteOptions;
 use tove::tensor::random::permutation;
 use tove::tensor::{DType, Key, Tensor};
 
-use super::fit::{judge, with_interval};
+use super::fit::{Judged, judge, with_interval};
+use super::folder::Wish;
 use super::model::ImageModel;
-use super::source::{Pictures, pixels, shifted};
+use super::page;
+use super::source::{Pictures, shifted};
 use crate::arguments::ImagesTransfer;
-use crate::commands::training::{count, may_write, score};
+use crate::commands::training::{Files, count, score};
 use crate::failure::Failure;
 use crate::output::{Output, table};
 
 pub fn run(transfer: &ImagesTransfer, output: &Output) -> Result<(), Failure> {
     count("labels", transfer.labels, 1 << 20)?;
-    if let Some(path) = &transfer.output {
-        may_write(path, transfer.overwrite)?;
-    }
-    let mut model = ImageModel::load(&transfer.model)?;
-    let pictures = Pictures::read(&transfer.path, &transfer.classes)?;
+    let model = ImageModel::load(&transfer.model)?;
+    let [channels, height, width] = model.picture();
+    let wish = Wish { classes: &transfer.classes, size: Some([height, width]), channels: Some(channels) };
+    let pictures = Pictures::read(&transfer.path, wish)?;
     let (few, rest) = chosen(&pictures, transfer)?;
-    let wanted = model.picture();
-    if few.x().dims()[1..] != wanted {
-        return Err(Failure::work(format!(
-            "{} has images of {} pixels in {} channels, and the net was trained on {} in {}",
-            transfer.path.display(),
-            pixels(&few.x().dims()[1..]),
-            few.x().dims()[1],
-            pixels(&wanted),
-            wanted[0]
-        )));
+    if few.x().dims()[1] != channels {
+        let (path, has) = (transfer.path.display(), few.x().dims()[1]);
+        return Err(Failure::work(format!("{path} has images in {has} channels, and the net takes {channels}")));
     }
+    pictures.notes.sentences().into_iter().for_each(|sentence| output.remark(sentence));
     // Images are treated as those were that the net learned from.
     let key = Key::new(transfer.seed).fold(2);
     let (few, rest) = (shifted(&few, model.border, key.fold(0))?, shifted(&rest, model.border, key.fold(1))?);
+    let files = Files::begin(&transfer.keeping)?;
+    match work(transfer, model, pictures, &few, &rest, &files) {
+        Ok((text, document)) => {
+            files.run.finish(document.clone())?;
+            output.result(|| text, || document)
+        }
+        Err(failure) => {
+            files.abandon();
+            Err(failure)
+        }
+    }
+}
+
+fn work(
+    transfer: &ImagesTransfer,
+    mut model: ImageModel,
+    pictures: Pictures,
+    few: &TensorDataset,
+    rest: &TensorDataset,
+    files: &Files,
+) -> Result<(String, Value), Failure> {
+    let start = Instant::now();
     let features = |set: &TensorDataset| model.net.all_features(set.x());
     let (from_pixels, _) = regression(&few.x().flatten(1), &rest.x().flatten(1), few.y(), rest.y())?;
-    let (from_features, head) = regression(&features(&few)?, &features(&rest)?, few.y(), rest.y())?;
+    let (from_features, head) = regression(&features(few)?, &features(rest)?, few.y(), rest.y())?;
     let before = model.net.state();
-    let head_name = retrain(transfer, &mut model, head, &few, pictures.classes.len())?;
+    let (head_name, report) = retrain(transfer, &mut model, head, few, pictures.classes.len(), files)?;
     let frozen = unchanged(&before, &model.net.state(), &head_name)?;
-    let (tuned, _) = judge(&model.net, &rest)?;
+    let (train_score, _) = judge(&model.net, few)?;
+    let (tuned, probabilities) = judge(&model.net, rest)?;
     model.classes = pictures.classes;
     model.facts = json!({
         "data": transfer.path.display().to_string(), "seed": transfer.seed, "labels": transfer.labels,
         "from": model.facts, "scores": {"test": {"accuracy": score(&tuned)}},
     });
-    if let Some(path) = &transfer.output {
-        model.save(path, WriteOptions { overwrite: transfer.overwrite, ..WriteOptions::default() })?;
-    }
-    let results = [
-        ("raw pixels, logistic regression", from_pixels),
-        ("frozen layers, logistic regression", from_features),
-        ("frozen layers, last layer trained on", tuned),
+    let rows = vec![
+        ("raw pixels, logistic regression", None, from_pixels),
+        ("frozen layers, logistic regression", None, from_features),
+        ("frozen layers, last layer trained on", Some(train_score), tuned),
     ];
-    output.result(|| text(&results, transfer, frozen), || document(&results, transfer, &model, frozen))
+    let judged = Judged {
+        title: format!("Images of {} with the layers of {}", transfer.path.display(), transfer.model.display()),
+        seed: transfer.seed,
+        model: &model,
+        report: report.as_ref(),
+        test: rest,
+        confusion: ConfusionMatrix::new(rest.y(), &probabilities.argmax(-1), None)?,
+        probabilities,
+        rows,
+        test_score: tuned,
+        seconds: start.elapsed().as_secs_f64(),
+        train_images: few.len(),
+        watched: 0,
+        notes: &pictures.notes,
+    };
+    model.save(&files.model, files.options)?;
+    page::of(&judged)?.save(&files.page, files.options)?;
+    Ok((text(&judged, transfer, frozen, files), document(&judged, transfer, frozen, files)))
 }
 
 /// A few images of each class, and all others.
@@ -119,7 +152,8 @@ fn retrain(
     (weight, bias): (Tensor, Tensor),
     few: &TensorDataset,
     classes: usize,
-) -> Result<String, Failure> {
+    files: &Files,
+) -> Result<(String, Option<Report>), Failure> {
     let head_name = model.net.head_name();
     let width = weight.dims()[1];
     let mut head = Linear::new(width, classes, &mut Rng::new(transfer.seed));
@@ -129,12 +163,13 @@ fn retrain(
         *place = head;
     }
     model.plan.classes = classes;
-    if transfer.epochs > 0 {
-        let trainer = Trainer::new(Adam::new(1e-3)).epochs(transfer.epochs).batch_size(10).seed(transfer.seed);
-        let mut trainer = trainer.progress(Progress::Silent).interruptible()?;
-        trainer.fit(&mut model.net, &Classification::new(), few, None)?;
+    if transfer.epochs == 0 {
+        return Ok((head_name, None));
     }
-    Ok(head_name)
+    let trainer = Trainer::new(Adam::new(1e-3)).epochs(transfer.epochs).batch_size(10).seed(transfer.seed);
+    let mut trainer = trainer.progress(Progress::Silent).log(&files.losses).interruptible()?;
+    let report = trainer.fit(&mut model.net, &Classification::new(), few, None)?;
+    Ok((head_name, Some(report)))
 }
 
 /// The number of tensors outside the head, which must have kept every bit.
@@ -151,23 +186,27 @@ fn unchanged(before: &[(String, Tensor)], after: &[(String, Tensor)], head: &str
     Ok(count)
 }
 
-fn text(results: &[(&str, Score)], transfer: &ImagesTransfer, frozen: usize) -> String {
+fn text(judged: &Judged<'_>, transfer: &ImagesTransfer, frozen: usize, files: &Files) -> String {
     let mut rows = vec![["what the classifier sees".to_owned(), "accuracy".to_owned()].to_vec()];
-    rows.extend(results.iter().map(|(name, score)| vec![(*name).to_owned(), with_interval(score)]));
-    let mut text = format!("{} labelled images per class, judged on {} others:\n\n", transfer.labels, results[0].1.n);
+    rows.extend(judged.rows.iter().map(|(name, _, score)| vec![(*name).to_owned(), with_interval(score)]));
+    let (labels, others) = (transfer.labels, judged.test_score.n);
+    let mut text = format!("{labels} labelled images per class, judged on {others} others:\n\n");
     text.push_str(&table(&rows));
     text.push_str(&format!("\n{frozen} tensors of the frozen layers are unchanged, bit for bit.\n"));
-    if let Some(path) = &transfer.output {
-        text.push_str(&format!("Model: {}\n", path.display()));
-    }
+    text.push_str(&files.line(judged.seconds));
     text
 }
 
-fn document(results: &[(&str, Score)], transfer: &ImagesTransfer, model: &ImageModel, frozen: usize) -> Value {
-    let [pixels, features, tuned] = [0, 1, 2].map(|place| score(&results[place].1));
-    json!({
-        "labels": transfer.labels, "classes": model.classes, "frozen_tensors": frozen, "seed": transfer.seed,
-        "raw_pixels": pixels, "features": features, "trained_on": tuned,
-        "model_file": transfer.output.as_ref().map(|path| path.display().to_string()),
-    })
+fn document(judged: &Judged<'_>, transfer: &ImagesTransfer, frozen: usize, files: &Files) -> Value {
+    let [pixels, features, tuned] = [0, 1, 2].map(|place| score(&judged.rows[place].2));
+    let model = judged.model;
+    let mut document = json!({
+        "file": transfer.path.display().to_string(), "target": "class", "task": "classification of images",
+        "model": model.plan.name(), "from": transfer.model.display().to_string(), "labels": transfer.labels,
+        "classes": model.classes, "frozen_tensors": frozen, "seed": transfer.seed, "raw_pixels": pixels,
+        "features": features, "trained_on": tuned, "test": {"accuracy": tuned}, "pictures": judged.notes.document(),
+        "train_rows": judged.train_images, "test_rows": judged.test.len(), "seconds": judged.seconds,
+    });
+    files.note(&mut document);
+    document
 }

@@ -4,14 +4,15 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tove::data::text::{Bpe, read_text};
-use tove::data::{CharVocabulary, TextWindows};
+use tove::data::{CharVocabulary, Dataset, TextWindows};
 use tove::nn::{Classification, Gpt, GptConfig, ModuleExt, Progress, Report, Rng, Trainer, evaluate};
 use tove::optim::{AdamW, Group, Schedule, bias_or_norm};
-use tove::plot::Report as Page;
+use tove::tensor::Tensor;
 
 use super::model::{TextModel, Tokens};
+use super::page;
 use crate::arguments::{TextFit, TokenKind};
-use crate::commands::training::{Files, count, curve, ending, positive, share};
+use crate::commands::training::{Files, best, count, ending, positive, share};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -19,8 +20,13 @@ use crate::output::Output;
 struct Parts {
     tokens: Tokens,
     train: TextWindows,
+    /// What the training is watched by, if there is enough of it.
+    watch: Option<TextWindows>,
     test: TextWindows,
+    /// The first tokens of the part that judges, for the report.
+    beginning: Tensor,
     train_count: usize,
+    watch_count: usize,
     test_count: usize,
     /// Characters per token in the part that judges.
     characters: f64,
@@ -32,9 +38,11 @@ pub fn run(fit: &TextFit, output: &Output) -> Result<(), Failure> {
     let config = GptConfig { vocabulary: parts.tokens.len(), ..config };
     let net = Gpt::new(&config, &mut Rng::new(fit.seed)).map_err(Failure::usage)?;
     output.remark(format!(
-        "{}: {} tokens to learn from and {} to judge by, {} different ones; a GPT with {} parameters",
+        "{}: {} tokens to learn from, {} to watch the training by and {} to judge by, {} different ones; a GPT with {} \
+         parameters",
         fit.file.display(),
         parts.train_count,
+        parts.watch_count,
         parts.test_count,
         config.vocabulary,
         net.count_parameters()
@@ -54,6 +62,9 @@ pub fn run(fit: &TextFit, output: &Output) -> Result<(), Failure> {
 
 fn check(fit: &TextFit) -> Result<GptConfig, Failure> {
     share("test-size", fit.test_size)?;
+    if fit.validation != 0.0 {
+        share("validation", fit.validation)?;
+    }
     positive("learning-rate", fit.learning_rate)?;
     count("steps", usize::try_from(fit.steps).unwrap_or(usize::MAX), 1 << 30)?;
     count("batch", fit.batch, 1 << 16)?;
@@ -65,7 +76,8 @@ fn check(fit: &TextFit) -> Result<GptConfig, Failure> {
     Ok(GptConfig { layers, heads, width, hidden: 4 * width, context, ..GptConfig::default() })
 }
 
-/// Reads the text; its end judges. Tokens are learned from the beginning only, characters are those of the whole text.
+/// Reads the text; its end judges, and what comes before that watches. Tokens are learned from the beginning only, characters
+/// are those of the whole text.
 fn parts(fit: &TextFit) -> Result<Parts, Failure> {
     let text = read_text(&fit.file)?;
     if text.is_empty() {
@@ -73,8 +85,9 @@ fn parts(fit: &TextFit) -> Result<Parts, Failure> {
     }
     let characters = text.chars().count();
     let kept = ((characters as f64) * (1.0 - fit.test_size)).round() as usize;
-    let cut = text.char_indices().nth(kept).map_or(text.len(), |(place, _)| place);
-    let (start, end) = text.split_at(cut);
+    let learned = ((kept as f64) * (1.0 - fit.validation)).round() as usize;
+    let place = |count: usize| text.char_indices().nth(count).map_or(text.len(), |(place, _)| place);
+    let (start, middle, end) = (&text[..place(learned)], &text[place(learned)..place(kept)], &text[place(kept)..]);
     let short = |part: &str, count: usize| {
         Failure::work(format!(
             "{}: the {part} of the text is {count} tokens long, and a window takes {}; give a longer text or a smaller \
@@ -96,12 +109,18 @@ fn parts(fit: &TextFit) -> Result<Parts, Failure> {
             return Err(short(part, tokens.numel()));
         }
     }
+    // A middle too short for a window is left out.
+    let watch = if middle.is_empty() { None } else { Some(tokens.encode(middle)?) };
+    let watch = watch.filter(|watch| watch.numel() > fit.context);
     // Windows lie at random places, others in every epoch, so its length decides nothing but the memory its order takes.
     let windows = fit.steps.min(1000) as usize * fit.batch;
     Ok(Parts {
         train: TextWindows::random(&train, fit.context, windows)?,
+        watch: watch.as_ref().map(|watch| TextWindows::consecutive(watch, fit.context)).transpose()?,
         test: TextWindows::consecutive(&test, fit.context)?,
+        beginning: test.narrow(0, 0, fit.context.min(page::ATTENDED)).contiguous(),
         train_count: train.numel(),
+        watch_count: watch.as_ref().map_or(0, Tensor::numel),
         test_count: test.numel(),
         characters: (characters - kept) as f64 / test.numel() as f64,
         tokens,
@@ -121,12 +140,21 @@ fn train_net(fit: &TextFit, net: &mut Gpt, parts: &Parts, files: &Files, output:
         .batch_size(fit.batch)
         .clip_norm(1.0)
         .schedule(schedule)
-        .evaluate_every((fit.steps / 10).max(1))
+        .evaluate_every(evaluate_every(fit))
         .seed(fit.seed)
         .log(&files.losses)
         .progress(progress)
         .interruptible()?;
-    Ok(trainer.fit(net, &Classification::new(), &parts.train, Some(&parts.test))?)
+    let watch = parts.watch.as_ref().map(|watch| watch as &dyn Dataset);
+    if watch.is_some() {
+        trainer = trainer.keep_best();
+    }
+    Ok(trainer.fit(net, &Classification::new(), &parts.train, watch)?)
+}
+
+/// Steps between two evaluations: ten in all, more in long runs.
+pub fn evaluate_every(fit: &TextFit) -> u64 {
+    (fit.steps / 10).clamp(1, 500)
 }
 
 fn work(fit: &TextFit, mut net: Gpt, parts: Parts, files: &Files, output: &Output) -> Result<(String, Value), Failure> {
@@ -143,46 +171,28 @@ fn work(fit: &TextFit, mut net: Gpt, parts: Parts, files: &Files, output: &Outpu
     });
     let facts = json!({
         "data": fit.file.display().to_string(), "seed": fit.seed, "steps": report.steps, "batch": fit.batch,
-        "learning_rate": fit.learning_rate, "scores": {"test": test},
+        "learning_rate": fit.learning_rate, "best": best(&report), "scores": {"test": test},
     });
     let model = TextModel { net, tokens: parts.tokens, facts };
     let uniform = (model.tokens.len() as f64).ln();
     let verdict = format!(
-        "Validation loss {loss:.4} nats per token ({nats:.4} per character) on {} tokens at the end of the text; a uniform \
+        "Test loss {loss:.4} nats per token ({nats:.4} per character) on {} tokens at the end of the text; a uniform \
          guess has {uniform:.4}.",
         parts.test_count
     );
     model.save(&files.model, files.options)?;
-    page(fit, &model, &report, &verdict, seconds)?.save(&files.page, files.options)?;
+    let judged =
+        page::Judged { fit, model: &model, report: &report, verdict: &verdict, beginning: &parts.beginning, seconds };
+    page::of(&judged)?.save(&files.page, files.options)?;
     let mut document = json!({
         "file": fit.file.display().to_string(), "target": "next token", "task": "language model", "model": "gpt",
         "tokens": tokens, "vocabulary": model.tokens.len(), "parameters": model.net.count_parameters(),
-        "seed": fit.seed, "steps": report.steps, "ending": report.ending, "test": test,
-        "train_rows": parts.train_count, "test_rows": parts.test_count, "seconds": seconds,
+        "seed": fit.seed, "steps": report.steps, "ending": report.ending, "best": best(&report), "test": test,
+        "train_rows": parts.train_count, "validation_rows": parts.watch_count, "test_rows": parts.test_count, "seconds": seconds,
     });
     files.note(&mut document);
     let mut text = format!("{verdict}\n");
     text.extend(ending(&report).map(|note| format!("{note}\n")));
     text.push_str(&files.line(seconds));
     Ok((text, document))
-}
-
-fn page(fit: &TextFit, model: &TextModel, report: &Report, verdict: &str, seconds: f64) -> Result<Page, Failure> {
-    let mut page = Page::new(format!("Language model of {}", fit.file.display()))
-        .subtitle(format!("GPT by tove {}", env!("CARGO_PKG_VERSION")))
-        .card("Parameters", model.net.count_parameters().to_string())
-        .card("Tokens", model.tokens.len().to_string())
-        .section("Training")
-        .text(verdict);
-    if let Some(chart) = curve(report) {
-        let every = (fit.steps / 10).max(1);
-        let chart = if report.history.is_empty() { chart } else { chart.x_label(format!("steps / {every}")) };
-        page = page.picture(&chart)?;
-    }
-    if let Some(note) = ending(report) {
-        page = page.text(note);
-    }
-    let settings = format!("{:#}", model.facts);
-    page = page.section("How it was made").text(format!("Seed {}. {seconds:.1} seconds.", fit.seed));
-    Ok(page.details("Settings", |body| Ok(body.preformatted(&settings)))?)
 }

@@ -6,6 +6,7 @@ mod generate;
 #[allow(clippy::unwrap_used)]
 mod hostile;
 mod model;
+mod page;
 
 use crate::arguments::{Text, TextAction};
 use crate::failure::Failure;

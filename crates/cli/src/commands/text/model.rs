@@ -1,7 +1,6 @@
 //! The file of a language model: kind "TextModel", version 1.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use tove::data::CharVocabulary;
@@ -48,11 +47,7 @@ impl Tokens {
             Tokens::Characters(vocabulary) => {
                 json!({"kind": "characters", "characters": vocabulary.characters().iter().collect::<String>()})
             }
-            Tokens::Bpe(bpe) => {
-                let passing = Passing::new();
-                bpe.save(&passing.0, WriteOptions::default())?;
-                json!({"kind": "bpe", "tokenizer": std::fs::read_to_string(&passing.0)?})
-            }
+            Tokens::Bpe(bpe) => json!({"kind": "bpe", "tokenizer": bpe.to_json()?}),
         })
     }
 
@@ -65,30 +60,11 @@ impl Tokens {
                 characters.transpose()?.map(|vocabulary| Tokens::Characters(Box::new(vocabulary)))
             }
             Some("bpe") => {
-                let Some(tokenizer) = text("tokenizer") else { return Ok(None) };
-                let passing = Passing::new();
-                std::fs::write(&passing.0, tokenizer)?;
-                Some(Tokens::Bpe(Box::new(Bpe::load(&passing.0)?)))
+                let bpe = text("tokenizer").map(Bpe::from_json).transpose()?;
+                bpe.map(|bpe| Tokens::Bpe(Box::new(bpe)))
             }
             _ => None,
         })
-    }
-}
-
-/// A file for a moment: tokenizers are written to files and read from them only.
-struct Passing(PathBuf);
-
-impl Passing {
-    fn new() -> Passing {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("tove-tokenizer-{}-{}.json", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        Passing(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Passing {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0); // it may never have been written
     }
 }
 

@@ -28,7 +28,7 @@ mod write;
 
 use std::path::Path;
 
-use super::{Kind, Schema, Table};
+use super::{Kind, Schema, Table, Unit};
 use crate::{DataError, Result};
 use block::Rules;
 use tokens::Dialect;
@@ -83,6 +83,10 @@ pub struct CsvOptions {
     kinds: Vec<(String, Kind)>,
     /// Kinds of columns that may be absent, from a schema.
     expected: Vec<(String, Kind)>,
+    /// Units of date columns, from a schema; otherwise chunks of a column whose kind is given have microseconds.
+    units: Vec<(String, Unit)>,
+    /// The kind of all other columns, instead of inferring it.
+    rest: Option<Kind>,
     missing: Vec<String>,
     quoted_missing: bool,
     decimal_comma: bool,
@@ -100,6 +104,8 @@ impl Default for CsvOptions {
             charset: Charset::Auto,
             kinds: Vec::new(),
             expected: Vec::new(),
+            units: Vec::new(),
+            rest: None,
             missing: MISSING.iter().map(|&token| token.to_owned()).collect(),
             quoted_missing: false,
             decimal_comma: false,
@@ -150,6 +156,15 @@ impl CsvOptions {
     /// Columns of a schema are read as it says; columns of the schema may be absent, and others present.
     pub fn schema(mut self, schema: &Schema) -> Self {
         self.expected = schema.fields().iter().map(|field| (field.name.clone(), field.kind)).collect();
+        let dated = schema.fields().iter().filter_map(|field| Some((field.name.clone(), field.unit?)));
+        self.units = dated.collect();
+        self
+    }
+
+    /// What all columns hold that neither [`CsvOptions::kind`] nor [`CsvOptions::schema`] speaks of, instead of inferring
+    /// it: with a schema and this, a file is read in one pass, and the standard input in chunks.
+    pub fn rest(mut self, kind: Kind) -> Self {
+        self.rest = Some(kind);
         self
     }
 

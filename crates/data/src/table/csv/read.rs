@@ -80,7 +80,8 @@ fn plans(options: &CsvOptions, names: &[String]) -> Result<Vec<Plan>> {
     }
     let given = |name: &String| {
         let mut chosen = options.kinds.iter().rev().chain(&options.expected);
-        chosen.find(|(known, _)| known == name).map_or(Plan::Infer, |&(_, kind)| Plan::Given(kind))
+        let kind = chosen.find(|(known, _)| known == name).map(|&(_, kind)| kind).or(options.rest);
+        kind.map_or(Plan::Infer, Plan::Given)
     };
     Ok(names.iter().map(given).collect())
 }

@@ -1,6 +1,9 @@
 //! A file of any size, some rows at a time.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use tove_tensor::pool::parallel_for;
 
 use super::block::{Fields, ParsedColumn, Plan, parse};
 use super::input::{self, Input};
@@ -9,7 +12,7 @@ use super::read::{Opened, line_of, misfit, note, open};
 use super::report::{ColumnReport, ReadReport};
 use super::tokens::{MOST_BYTES, Until, tokenise};
 use super::{Charset, CsvOptions};
-use crate::table::{Kind, Table, Unit};
+use crate::table::{Field, Kind, Role, Schema, Table, Unit};
 use crate::{DataError, Result};
 
 /// Bytes that are read at once.
@@ -41,7 +44,8 @@ impl CsvChunks {
             }
             result => result?,
         };
-        let mut units = vec![None; blocks.opened.names.len()];
+        let given = |name: &String| options.units.iter().find(|(known, _)| known == name).map(|&(_, unit)| unit);
+        let mut units: Vec<Option<Unit>> = blocks.opened.names.iter().map(given).collect();
         if blocks.opened.plans.contains(&Plan::Infer) {
             if path.as_os_str() == "-" {
                 let problem = "can be read only once, so give the kinds of all columns (by a schema) or read it whole";
@@ -56,7 +60,16 @@ impl CsvChunks {
             };
             blocks = Blocks::open(options, path, charset)?;
             blocks.opened.plans = joints.iter().map(|joint| Plan::Joined(joint.kind())).collect();
-            units = joints.iter().map(|joint| Some(unit_of(joint.detail()))).collect();
+            units =
+                units.into_iter().zip(&joints).map(|(unit, joint)| unit.or(Some(unit_of(joint.detail())))).collect();
+        } else if options.charset == Charset::Auto
+            && charset == Charset::Utf8
+            && path.as_os_str() != "-"
+            && !is_utf8(path)?
+        {
+            // Nothing else looks at the whole file before its rows are given out.
+            charset = Charset::Latin1;
+            blocks = Blocks::open(options, path, charset)?;
         }
         let kind = |plan: &Plan| match plan {
             Plan::Given(kind) | Plan::Joined(kind) => *kind,
@@ -75,6 +88,19 @@ impl CsvChunks {
     /// Kinds of the columns, the same for all chunks.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
+    }
+
+    /// The columns as a schema, all of them features; categories are not known before the end.
+    pub fn schema(&self) -> Schema {
+        let columns = self.names().iter().zip(&self.kinds).zip(&self.units);
+        let field = |((name, &kind), unit): ((&String, &Kind), &Option<Unit>)| Field {
+            name: name.clone(),
+            kind,
+            role: Role::Feature,
+            categories: None,
+            unit: (kind == Kind::Date).then(|| unit.unwrap_or(Unit::Microseconds)),
+        };
+        Schema::of_fields(columns.map(field).collect())
     }
 
     /// What was read, coerced and dropped so far.
@@ -110,6 +136,23 @@ impl Iterator for CsvChunks {
         let chunk = self.chunk().transpose();
         self.done = !matches!(chunk, Some(Ok(_)));
         chunk
+    }
+}
+
+/// Whether the file is UTF-8 from its beginning to its end.
+fn is_utf8(path: &Path) -> Result<bool> {
+    let (mut input, mut buffer) = (Input::open(path)?, Vec::new());
+    loop {
+        let end = input.read_some(PIECE, &mut buffer)? < PIECE;
+        match std::str::from_utf8(&buffer) {
+            Ok(_) => buffer.clear(),
+            // A piece may end inside a character, which the next piece completes.
+            Err(error) if error.error_len().is_none() && !end => drop(buffer.drain(..error.valid_up_to())),
+            Err(_) => return Ok(false),
+        }
+        if end {
+            return Ok(true);
+        }
     }
 }
 
@@ -208,10 +251,15 @@ impl Blocks {
         let text = self.text(used)?;
         report.bytes += used as u64;
         note(report, self.ragged, &self.opened, (text, 0, self.lines), &tokens)?;
-        let mut parsed = Vec::with_capacity(width);
-        for (column, &plan) in self.opened.plans.iter().enumerate() {
+        let slots: Vec<Mutex<Option<_>>> = (0..width).map(|_| Mutex::new(None)).collect();
+        parallel_for(width, &|column| {
             let fields = Fields { text, tokens: &tokens, columns: width, column, rules: &self.opened.rules };
-            let made = parse(&fields, plan);
+            let made = parse(&fields, self.opened.plans[column]);
+            *slots[column].lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+        });
+        let made = slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let mut parsed = Vec::with_capacity(width);
+        for (column, made) in made.enumerate() {
             let made = made.map_err(|found| misfit(&self.opened, self.lines + line_of(text, found.offset), &found))?;
             if let Some(about) = report.columns.get_mut(column) {
                 about.coerced += made.coerced;

@@ -43,6 +43,16 @@ impl Table {
             push(&mut line, name);
         }
         line.push('\n');
+        out.write_all(line.as_bytes())?;
+        self.write_csv_rows(out)
+    }
+
+    /// Writes the rows alone, without the header: for tables that come in chunks.
+    ///
+    /// # Errors
+    /// If the writer refuses.
+    pub fn write_csv_rows(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut line = String::new();
         for row in 0..self.n_rows() {
             for (number, column) in self.columns().iter().enumerate() {
                 separate(&mut line, number);

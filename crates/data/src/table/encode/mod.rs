@@ -3,13 +3,14 @@
 //! | column | features |
 //! |---|---|
 //! | float, integer, boolean | the number, missing ones filled, scaled if asked; 1 where it was missing |
-//! | categorical | one per category (one-hot), one for missing; or hashed, or the mean target |
+//! | categorical | one per category (one-hot), one for missing; or hashed, or the mean target, or its place |
 //! | date | year, month, weekday, seconds since 1970, and the hour of instants |
 //! | text | hashed word counts, or tf-idf |
 //!
 //! Nothing is learnt from rows that are encoded later: a category that the training rows did not have gives zeros, and is
 //! counted. Text and wide categorical columns are mostly zeros: [`TableEncoder::encode_sparse`] keeps only the rest.
 
+mod fitting;
 mod means;
 mod options;
 mod part;
@@ -24,7 +25,8 @@ use super::{Column, Role, Schema, Table, Target};
 use crate::{DataError, Result};
 use part::{Bound, Form, Oddities, Part};
 
-pub use options::{Encoding, Impute, ManyCategories, TextFeatures};
+pub use fitting::EncoderFit;
+pub use options::{Choices, Encoding, Impute, ManyCategories, TextFeatures};
 pub use sparse::SparseRows;
 
 /// A matrix of features and what could not be encoded as it stood.
@@ -69,8 +71,8 @@ impl TableEncoder {
     /// # Errors
     /// If a feature column does not exist or holds infinite numbers; if the options ask for target encoding, which
     /// [`TableEncoder::fit_encode`] does.
-    pub fn fit(rows: &Table, schema: &Schema, options: &Encoding) -> Result<Self> {
-        let encoder = Self::fit_parts(rows, schema, options)?;
+    pub fn fit(rows: &Table, schema: &Schema, options: impl Into<Choices>) -> Result<Self> {
+        let encoder = Self::fit_parts(rows, schema, &options.into())?;
         if let Some(part) = encoder.parts.iter().find(|part| matches!(part.form, Form::TargetMean { .. })) {
             let problem = "is to be encoded by its mean target; fit with the target (fit_encode)".to_owned();
             return Err(DataError::Schema { column: part.column.clone(), problem });
@@ -84,16 +86,22 @@ impl TableEncoder {
     ///
     /// # Errors
     /// As [`TableEncoder::fit`]; or if there are not as many targets as rows.
-    pub fn fit_encode(rows: &Table, schema: &Schema, options: &Encoding, target: &Target) -> Result<(Self, Encoded)> {
+    pub fn fit_encode(
+        rows: &Table,
+        schema: &Schema,
+        options: impl Into<Choices>,
+        target: &Target,
+    ) -> Result<(Self, Encoded)> {
+        let options = options.into();
         if target.y().numel() != rows.n_rows() {
             return Err(DataError::Lengths { x: rows.n_rows(), y: target.y().numel() });
         }
-        let mut encoder = Self::fit_parts(rows, schema, options)?;
+        let mut encoder = Self::fit_parts(rows, schema, &options)?;
         let outputs = means::Outputs::of(target);
         let mut out_of_fold = HashMap::new();
         for part in &mut encoder.parts {
             let (Form::TargetMean { outputs: count, .. }, ManyCategories::Target { smoothing, folds, seed }) =
-                (&mut part.form, options.many)
+                (&mut part.form, options.of(&part.column).many)
             else {
                 continue;
             };
@@ -120,10 +128,10 @@ impl TableEncoder {
         Ok((encoder, Encoded { x, unseen: encoded.unseen, imputed: encoded.imputed }))
     }
 
-    fn fit_parts(rows: &Table, schema: &Schema, options: &Encoding) -> Result<Self> {
+    fn fit_parts(rows: &Table, schema: &Schema, options: &Choices) -> Result<Self> {
         let mut parts = Vec::new();
         for name in schema.with(Role::Feature) {
-            parts.extend(Part::fit(name, rows.column(name)?, options)?);
+            parts.extend(Part::fit(name, rows.column(name)?, options.of(name))?);
         }
         let names = parts.iter().flat_map(Part::names).collect();
         Ok(Self { parts, names })

@@ -35,6 +35,9 @@ pub enum ManyCategories {
         /// Chooses the folds.
         seed: u64,
     },
+    /// The place of the category among the sorted ones, as one number, shifted and scaled as numbers are. A category that
+    /// was not seen stands at the mean.
+    Ordinal,
     /// Left out.
     Drop,
 }
@@ -91,5 +94,62 @@ impl Default for Encoding {
             text: TextFeatures::Hash { buckets: 256 },
             dates: true,
         }
+    }
+}
+
+/// How columns become numbers, with exceptions for some of them.
+///
+/// ```
+/// use tove_data::table::encode::{Choices, Encoding, ManyCategories};
+/// let ordinal = Encoding { max_one_hot: 0, many: ManyCategories::Ordinal, ..Encoding::default() };
+/// let choices = Choices::from(Encoding::default()).with("size", ordinal);
+/// assert_eq!((choices.of("size").max_one_hot, choices.of("colour").max_one_hot), (0, 100));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Choices {
+    usual: Encoding,
+    exceptions: Vec<(String, Encoding)>,
+}
+
+impl Choices {
+    /// With this encoding for one column; the last word counts.
+    #[must_use]
+    pub fn with(mut self, column: impl Into<String>, encoding: Encoding) -> Choices {
+        self.exceptions.push((column.into(), encoding));
+        self
+    }
+
+    /// With another encoding for all columns without one of their own.
+    #[must_use]
+    pub fn usual(self, usual: Encoding) -> Choices {
+        Choices { usual, ..self }
+    }
+
+    /// How this column becomes numbers.
+    pub fn of(&self, column: &str) -> &Encoding {
+        self.exceptions.iter().rev().find(|(name, _)| name == column).map_or(&self.usual, |(_, encoding)| encoding)
+    }
+
+    /// The columns with an encoding of their own.
+    pub fn exceptions(&self) -> impl Iterator<Item = &str> {
+        self.exceptions.iter().map(|(name, _)| name.as_str())
+    }
+}
+
+impl From<Encoding> for Choices {
+    fn from(usual: Encoding) -> Choices {
+        Choices { usual, exceptions: Vec::new() }
+    }
+}
+
+impl From<&Encoding> for Choices {
+    fn from(usual: &Encoding) -> Choices {
+        Choices::from(*usual)
+    }
+}
+
+impl From<&Choices> for Choices {
+    fn from(choices: &Choices) -> Choices {
+        choices.clone()
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::options::{Encoding, Impute, ManyCategories, TextFeatures};
-use super::words::{self, hash, normalised, vocabulary, words};
+use super::words::{self, Vocabulary, hash, normalised, words};
 use crate::table::{Categorical, Column};
 use crate::{DataError, Result};
 
@@ -27,6 +27,8 @@ pub(super) enum Form {
     HashedCategory { buckets: usize },
     /// Numbers: the overall means, then those of each category, `outputs` each.
     TargetMean { categories: Vec<String>, outputs: usize },
+    /// Numbers: fill, mean, scale.
+    Ordinal { categories: Vec<String> },
     /// Numbers: fill, mean and scale of each feature.
     Date { time: bool },
     /// Numbers: none.
@@ -45,6 +47,7 @@ impl Form {
             Form::OneHot { categories, missing } => categories.len() + usize::from(*missing),
             Form::HashedCategory { buckets } | Form::HashedText { buckets } => *buckets,
             Form::TargetMean { outputs, .. } => *outputs,
+            Form::Ordinal { .. } => 1,
             Form::Date { time } => 4 + usize::from(*time),
             Form::TfIdf { words } => words.len(),
         }
@@ -53,7 +56,7 @@ impl Form {
     /// How many fitted numbers belong to it.
     pub fn count(&self) -> usize {
         match self {
-            Form::Number { .. } => 3,
+            Form::Number { .. } | Form::Ordinal { .. } => 3,
             Form::OneHot { .. } | Form::HashedCategory { .. } | Form::HashedText { .. } => 0,
             Form::TargetMean { categories, outputs } => (1 + categories.len()) * outputs,
             Form::Date { .. } => 3 * self.width(),
@@ -94,6 +97,7 @@ impl Part {
                 names
             }
             Form::HashedCategory { buckets } | Form::HashedText { buckets } => numbered(*buckets),
+            Form::Ordinal { .. } => vec![format!("{column} (place)")],
             Form::TargetMean { outputs: 1, .. } => vec![format!("{column} mean target")],
             Form::TargetMean { outputs, .. } => (0..*outputs).map(|i| format!("{column} share of class {i}")).collect(),
             Form::Date { .. } => {
@@ -117,7 +121,10 @@ impl Part {
                 let indicator = options.indicators && column.missing() > 0 && !known.is_empty();
                 part(Form::Number { indicator }, moments(known, column.len(), options).to_vec())
             }
-            Column::Categorical(values) => Self::fit_categories(name, values, options),
+            Column::Categorical(values) => {
+                let counted = values.categories().iter().cloned().zip(values.counts()).filter(|(_, rows)| *rows > 0);
+                Self::fit_categories(name, &counted.collect::<Vec<_>>(), values.missing(), options)
+            }
             Column::Date(dates) if options.dates => {
                 let form = Form::Date { time: dates.unit() != crate::table::Unit::Days };
                 let numbers = (0..form.width()).flat_map(|feature| {
@@ -132,10 +139,10 @@ impl Part {
                     part(Form::HashedText { buckets: positive(name, buckets)? }, Vec::new())
                 }
                 TextFeatures::TfIdf { max_words, min_rows } => {
-                    let (words, rows) = vocabulary(text, max_words, min_rows);
-                    let count = text.len() as f64;
-                    let idf = rows.iter().map(|rows| ((1.0 + count) / (1.0 + rows)).ln() + 1.0).collect();
-                    part(Form::TfIdf { words }, idf)
+                    let mut vocabulary = Vocabulary::default();
+                    vocabulary.see(text);
+                    let (words, weights) = vocabulary.finish(max_words, min_rows);
+                    part(Form::TfIdf { words }, weights)
                 }
                 TextFeatures::Drop => None,
             },
@@ -143,16 +150,25 @@ impl Part {
         })
     }
 
-    fn fit_categories(name: &str, values: &Categorical, options: &Encoding) -> Option<Self> {
-        let categories = used(values);
+    /// The part of a categorical column with so many rows of each category, and so many without one.
+    pub fn fit_categories(name: &str, counted: &[(String, usize)], missing: usize, options: &Encoding) -> Option<Self> {
+        let categories: Vec<String> = counted.iter().map(|(name, _)| name.clone()).collect();
+        let mut numbers = None;
         let form = match options.many {
-            _ if categories.len() <= options.max_one_hot => Form::OneHot { categories, missing: values.missing() > 0 },
-            ManyCategories::OneHot => Form::OneHot { categories, missing: values.missing() > 0 },
+            _ if categories.len() <= options.max_one_hot => Form::OneHot { categories, missing: missing > 0 },
+            ManyCategories::OneHot => Form::OneHot { categories, missing: missing > 0 },
             ManyCategories::Hash { buckets } => Form::HashedCategory { buckets: buckets.max(1) },
             ManyCategories::Target { .. } => Form::TargetMean { categories, outputs: 1 },
+            ManyCategories::Ordinal => {
+                let places = counted.iter().enumerate().map(|(place, &(_, rows))| (place as f64, rows));
+                let known: Vec<f64> = places.flat_map(|(place, rows)| std::iter::repeat_n(place, rows)).collect();
+                let rows = known.len() + missing;
+                numbers = Some(moments(known, rows, options).to_vec());
+                Form::Ordinal { categories }
+            }
             ManyCategories::Drop => return None,
         };
-        let numbers = vec![0.0; form.count()];
+        let numbers = numbers.unwrap_or_else(|| vec![0.0; form.count()]);
         Some(Part { column: name.to_owned(), form, numbers })
     }
 
@@ -163,9 +179,10 @@ impl Part {
             values.categories().iter().map(|name| places.get(name.as_str()).copied()).collect()
         };
         let places = match (&self.form, column) {
-            (Form::OneHot { categories, .. } | Form::TargetMean { categories, .. }, Column::Categorical(values)) => {
-                place(categories, values)
-            }
+            (
+                Form::OneHot { categories, .. } | Form::TargetMean { categories, .. } | Form::Ordinal { categories },
+                Column::Categorical(values),
+            ) => place(categories, values),
             (Form::HashedCategory { buckets }, Column::Categorical(values)) => {
                 let bucket = |name: &String| Some((hash(name) % *buckets as u64) as usize);
                 values.categories().iter().map(bucket).collect()
@@ -192,7 +209,7 @@ pub(super) fn used(values: &Categorical) -> Vec<String> {
     counted.filter(|(_, rows)| *rows > 0).map(|(name, _)| name.clone()).collect()
 }
 
-fn positive(name: &str, buckets: usize) -> Result<usize> {
+pub(super) fn positive(name: &str, buckets: usize) -> Result<usize> {
     let none = || DataError::Schema { column: name.to_owned(), problem: "cannot be hashed to 0 buckets".to_owned() };
     Some(buckets).filter(|&buckets| buckets > 0).ok_or_else(none)
 }
@@ -222,7 +239,7 @@ fn moments(mut known: Vec<f64>, rows: usize, options: &Encoding) -> [f64; 3] {
     [fill, mean, if scale > 0.0 && scale.is_finite() { scale } else { 1.0 }]
 }
 
-fn date_feature(dates: &crate::table::Dates, row: usize, feature: usize) -> Option<f64> {
+pub(super) fn date_feature(dates: &crate::table::Dates, row: usize, feature: usize) -> Option<f64> {
     let parts = dates.parts(row)?;
     Some(match feature {
         0 => parts.year as f64,
@@ -281,6 +298,13 @@ impl Bound<'_> {
                 odd.unseen += usize::from(place == Some(None));
                 let start = place.flatten().map_or(0, |place| (1 + place) * outputs);
                 (0..*outputs).for_each(|output| put(output, numbers[start + output]));
+            }
+            (Form::Ordinal { .. }, Column::Categorical(values)) => {
+                let place = values.code(row).map(|code| self.places[code as usize]);
+                odd.imputed += usize::from(place.is_none());
+                odd.unseen += usize::from(place == Some(None));
+                let value = place.flatten().map_or(numbers[0], |place| place as f64);
+                put(0, (value - numbers[1]) / numbers[2]);
             }
             (Form::Date { .. }, Column::Date(dates)) => {
                 odd.imputed += usize::from(dates.values().get(row).is_none());

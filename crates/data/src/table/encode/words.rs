@@ -21,29 +21,49 @@ pub(super) fn words(text: &str, mut each: impl FnMut(&str)) {
     }
 }
 
-/// The vocabulary of a column, sorted, with the number of rows of each word.
-pub(super) fn vocabulary(text: &Text, max_words: usize, min_rows: usize) -> (Vec<String>, Vec<f64>) {
-    let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
-    for row in text.iter().flatten() {
-        let mut seen = HashSet::new();
-        words(row, |word| {
-            let count = match counts.get_mut(word) {
-                Some(count) => count,
-                None => counts.entry(word.to_owned()).or_default(),
-            };
-            count.0 += 1;
-            if seen.insert(hash(word)) {
-                count.1 += 1;
-            }
-        });
+/// How often words occur, and in how many rows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Vocabulary {
+    counts: HashMap<String, (usize, usize)>,
+    rows: usize,
+}
+
+impl Vocabulary {
+    /// Counts the words of more rows.
+    pub fn see(&mut self, text: &Text) {
+        self.rows += text.len();
+        for row in text.iter().flatten() {
+            let mut seen = HashSet::new();
+            words(row, |word| {
+                let count = match self.counts.get_mut(word) {
+                    Some(count) => count,
+                    None => self.counts.entry(word.to_owned()).or_default(),
+                };
+                count.0 += 1;
+                if seen.insert(hash(word)) {
+                    count.1 += 1;
+                }
+            });
+        }
     }
-    let mut common: Vec<(String, (usize, usize))> =
-        counts.into_iter().filter(|(_, (_, rows))| *rows >= min_rows).collect();
-    // The most common first; of equals, by their letters.
-    common.sort_by(|a, b| b.1.0.cmp(&a.1.0).then_with(|| a.0.cmp(&b.0)));
-    common.truncate(max_words);
-    common.sort();
-    common.into_iter().map(|(word, (_, rows))| (word, rows as f64)).unzip()
+
+    /// Different words seen.
+    pub fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// The most common words, sorted, with the inverse document frequency ln((1 + n) / (1 + rows with the word)) + 1.
+    pub fn finish(self, max_words: usize, min_rows: usize) -> (Vec<String>, Vec<f64>) {
+        let all = self.rows as f64;
+        let mut common: Vec<(String, (usize, usize))> =
+            self.counts.into_iter().filter(|(_, (_, rows))| *rows >= min_rows).collect();
+        // The most common first; of equals, by their letters.
+        common.sort_by(|a, b| b.1.0.cmp(&a.1.0).then_with(|| a.0.cmp(&b.0)));
+        common.truncate(max_words);
+        common.sort();
+        let weight = |rows: usize| ((1.0 + all) / (1.0 + rows as f64)).ln() + 1.0;
+        common.into_iter().map(|(word, (_, rows))| (word, weight(rows))).unzip()
+    }
 }
 
 /// Entries of a row by their feature, scaled to length 1.

@@ -2,7 +2,7 @@
 //! mistake that trains without a word and learns nothing.
 
 use crate::ops::fused::squared_error;
-use crate::ops::{binary, unary};
+use crate::ops::{binary, reduce, unary};
 use crate::{Error, Result, Tensor};
 
 /// What becomes of the losses of single elements.
@@ -48,4 +48,37 @@ pub(crate) fn mse_loss(prediction: &Tensor, target: &Tensor, reduction: Reductio
         Reduction::Mean => squared_error(prediction, target, true),
         Reduction::Sum => squared_error(prediction, target, false),
     }
+}
+
+fn reduced(losses: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    match reduction {
+        Reduction::None => Ok(losses.clone()),
+        Reduction::Mean => reduce::mean_all(losses),
+        Reduction::Sum => reduce::sum_all(losses),
+    }
+}
+
+/// −y ln p − (1 − y) ln(1 − p).
+pub(crate) fn binary_cross_entropy(prediction: &Tensor, target: &Tensor, reduction: Reduction) -> Result<Tensor> {
+    check("binary_cross_entropy", prediction, target)?;
+    reduced(&binary::probability_loss(prediction, target)?, reduction)
+}
+
+/// The same from logits, p = σ(x); with a weight w for positive targets, w y ln(1 + e^−x) + (1 − y) ln(1 + e^x).
+pub(crate) fn binary_cross_entropy_with_logits(
+    logits: &Tensor,
+    target: &Tensor,
+    positive_weight: Option<&Tensor>,
+    reduction: Reduction,
+) -> Result<Tensor> {
+    const OP: &str = "binary_cross_entropy_with_logits";
+    check(OP, logits, target)?;
+    let Some(weight) = positive_weight else { return reduced(&binary::logit_loss(logits, target)?, reduction) };
+    if binary::common_shape(OP, logits, weight)? != *logits.shape() {
+        let problem = "the weight of positive targets must broadcast to the logits";
+        return Err(Error::shapes(OP, logits.shape(), weight.shape(), problem));
+    }
+    let yes = binary::mul(&binary::mul(weight, target)?, &unary::softplus(&unary::neg(logits)?)?)?;
+    let no = binary::mul(&unary::sub_from(target, 1.0)?, &unary::softplus(logits)?)?;
+    reduced(&binary::add(&yes, &no)?, reduction)
 }

@@ -7,5 +7,5 @@ mod product;
 pub use loss::Reduction;
 
 pub(crate) use einsum::einsum;
-pub(crate) use loss::{mse_loss, residual};
+pub(crate) use loss::{binary_cross_entropy, binary_cross_entropy_with_logits, mse_loss, residual};
 pub(crate) use product::{cosine_similarity, dot, inner, kron, outer, trace};

@@ -1,8 +1,9 @@
 //! Transposed convolution: the adjoint of a convolution as a layer of its own, to enlarge images.
 
-use super::ConvOptions;
 use super::bilinear::{Bilinear, Side, bilinear};
 use super::conv2d::add_bias;
+use super::{ConvOptions, as_images};
+use crate::ops::shape;
 use crate::{Error, Result, Tensor};
 
 /// For x (images, in, height, width), w (in, out / groups, rows, columns) and b (out); the result has
@@ -36,4 +37,13 @@ pub(crate) fn conv_transpose2d(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, o:
     }
     let y = bilinear(Bilinear { side: Side::Transposed, options: *o, extent }, x, w)?;
     bias.map_or(Ok(y.clone()), |bias| add_bias(&y, bias))
+}
+
+/// The same for x (images, in, length) and w (in, out / groups, columns).
+pub(crate) fn conv_transpose1d(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, o: &ConvOptions) -> Result<Tensor> {
+    if x.rank() != 3 || w.rank() != 3 {
+        let problem = "the input needs shape (images, channels, length), the filters (in, out / groups, length)";
+        return Err(Error::shapes("conv_transpose1d", x.shape(), w.shape(), problem));
+    }
+    as_images(x, |x| conv_transpose2d(x, &shape::unsqueeze(w, -2)?, bias, &o.one_dimensional()))
 }

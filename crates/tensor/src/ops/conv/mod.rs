@@ -15,7 +15,7 @@ mod pick;
 mod unfold;
 
 pub(crate) use avg_pool::{adaptive_avg_pool2d, avg_pool1d, avg_pool2d};
-pub(crate) use conv_transpose2d::conv_transpose2d;
+pub(crate) use conv_transpose2d::{conv_transpose1d, conv_transpose2d};
 pub(crate) use conv2d::{conv1d, conv2d};
 pub(crate) use max_pool::{max_pool1d, max_pool2d};
 pub use options::{ConvOptions, PoolOptions};

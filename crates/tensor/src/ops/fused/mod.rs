@@ -16,7 +16,7 @@ mod squared_error;
 
 use smallvec::SmallVec;
 
-use crate::autodiff::{Grads, Point, Saves, apply, try_jvp, try_vjp};
+use crate::autodiff::{Grads, Point, Saves, apply, partial_jvp, partial_vjp};
 use crate::ops::{Aux, Op};
 use crate::{Result, Tensor};
 
@@ -118,12 +118,7 @@ impl<F: Fused> Op for FusedOp<F> {
         if let Some(tangent) = self.0.tangent(at, tangents) {
             return tangent;
         }
-        let inputs: Vec<Tensor> = (0..at.arity()).map(|i| at.input(i).clone()).collect();
-        let moving: Vec<usize> = (0..at.arity()).filter(|&i| tangents[i].is_some()).collect();
-        let argument: Vec<Tensor> = moving.iter().map(|&i| inputs[i].clone()).collect();
-        let direction: Vec<Tensor> = moving.iter().filter_map(|&i| tangents[i].cloned()).collect();
-        let function = |moved: &Vec<Tensor>| self.defined(&replaced(&inputs, &moving, moved));
-        try_jvp(function, &argument, &direction).map(|(_, tangent)| Some(tangent))
+        partial_jvp(|inputs| self.defined(inputs), at, tangents)
     }
 
     fn vjp(&self, at: &Point<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
@@ -136,15 +131,7 @@ impl<F: Fused> Op for FusedOp<F> {
         if let Some(grads) = self.0.adjoint(at, grad, needs) {
             return grads;
         }
-        let inputs: Vec<Tensor> = inputs.into_iter().cloned().collect();
-        let moving: Vec<usize> = (0..at.arity()).filter(|&i| needs[i]).collect();
-        let argument: Vec<Tensor> = moving.iter().map(|&i| inputs[i].clone()).collect();
-        let (_, pull) = try_vjp(|moved: &Vec<Tensor>| self.defined(&replaced(&inputs, &moving, moved)), &argument)?;
-        let mut grads: Grads = smallvec::smallvec![None; needs.len()];
-        for (&index, gradient) in moving.iter().zip(pull(grad)) {
-            grads[index] = Some(gradient);
-        }
-        Ok(grads)
+        partial_vjp(|inputs| self.defined(inputs), at, grad, needs)
     }
 
     fn batch(&self, inputs: &[&Tensor], batched: &[bool], size: usize) -> Result<Option<Tensor>> {
@@ -162,11 +149,4 @@ impl<F: Fused> Op for FusedOp<F> {
     fn attributes(&self) -> String {
         self.0.attributes()
     }
-}
-
-/// `inputs` with those at `positions` exchanged.
-fn replaced(inputs: &[Tensor], positions: &[usize], others: &[Tensor]) -> Vec<Tensor> {
-    let mut result = inputs.to_vec();
-    positions.iter().zip(others).for_each(|(&i, other)| result[i] = other.clone());
-    result
 }

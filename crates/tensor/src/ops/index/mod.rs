@@ -14,6 +14,7 @@ mod search;
 mod select;
 mod sort;
 mod spec;
+mod unique;
 
 pub(crate) use gather::{gather, scatter_add};
 pub(crate) use masked::{masked_fill, masked_select, nonzero};
@@ -24,3 +25,5 @@ pub(crate) use search::{bincount, searchsorted};
 pub(crate) use select::{embedding, index_add, index_select};
 pub(crate) use sort::{argsort, sort, topk};
 pub use spec::{Ellipsis, Index, IntoIndices, NewAxis, Steppable, stepped};
+pub use unique::Unique;
+pub(crate) use unique::unique;

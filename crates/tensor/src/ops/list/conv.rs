@@ -1,44 +1,14 @@
 //! Methods on images and sequences: convolutions, pooling, patches.
 
-use super::Sealed;
-use crate::error::OrPanic;
+use super::{Sealed, methods};
+use crate::Tensor;
 use crate::ops::conv::{self, ConvOptions, PoolOptions};
 use crate::ops::reduce;
-use crate::{Result, Tensor};
-
-macro_rules! methods {
-    ($(
-        $(#[$doc:meta])*
-        $name:ident $try_name:ident ($($argument:ident: $type:ty),*) |$x:ident| $body:expr;
-    )*) => {
-        impl Tensor {$(
-            $(#[$doc])*
-            #[track_caller]
-            pub fn $name(&self $(, $argument: $type)*) -> Tensor {
-                let $x = self;
-                $body.or_panic()
-            }
-        )*}
-
-        /// Names of the methods declared here, for the registry of samples.
-        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
-
-        /// The `try_` twins of the methods on images and sequences.
-        pub trait TryConv: Sealed {$(
-            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with the error returned.")]
-            fn $try_name(&self $(, $argument: $type)*) -> Result<Tensor>;
-        )*}
-
-        impl TryConv for Tensor {$(
-            fn $try_name(&self $(, $argument: $type)*) -> Result<Tensor> {
-                let $x = self;
-                $body
-            }
-        )*}
-    };
-}
 
 methods! {
+    /// The `try_` twins of the methods on images and sequences.
+    trait TryConv: Sealed;
+
     /// Convolution (cross-correlation, as nets use it) of images (images, in, height, width) with filters
     /// (out, in / groups, rows, columns), a bias (out) and an activation.
     ///
@@ -47,7 +17,7 @@ methods! {
     /// let (x, w) = (Tensor::ones([1, 1, 3, 3], DType::F32), Tensor::ones([1, 1, 2, 2], DType::F32));
     /// assert_eq!(x.conv2d(&w, None, &ConvOptions::new()).to_vec::<f32>(), [4.0; 4]);
     /// ```
-    conv2d try_conv2d(weight: &Tensor, bias: Option<&Tensor>, options: &ConvOptions)
+    conv2d try_conv2d(weight: &Tensor, bias: Option<&Tensor>, options: &ConvOptions) -> Tensor =
         |x| conv::conv2d(x, weight, bias, options);
     /// Convolution of sequences (images, in, length) with filters (out, in / groups, columns).
     ///
@@ -56,7 +26,7 @@ methods! {
     /// let (x, w) = (Tensor::from([[[1.0, 2.0, 3.0]]]), Tensor::from([[[1.0, 10.0]]]));
     /// assert_eq!(x.conv1d(&w, None, &ConvOptions::new()).to_vec::<f64>(), [21.0, 32.0]);
     /// ```
-    conv1d try_conv1d(weight: &Tensor, bias: Option<&Tensor>, options: &ConvOptions)
+    conv1d try_conv1d(weight: &Tensor, bias: Option<&Tensor>, options: &ConvOptions) -> Tensor =
         |x| conv::conv1d(x, weight, bias, options);
     /// Transposed convolution of images (images, in, height, width) with filters (in, out / groups, rows, columns).
     ///
@@ -66,50 +36,59 @@ methods! {
     /// let w = Tensor::from_vec(vec![1.0, 10.0], [1, 1, 1, 2]);
     /// assert_eq!(x.conv_transpose2d(&w, None, &ConvOptions::new()).to_vec::<f64>(), [1.0, 12.0, 20.0]);
     /// ```
-    conv_transpose2d try_conv_transpose2d(weight: &Tensor, bias: Option<&Tensor>, options: &ConvOptions)
+    conv_transpose2d try_conv_transpose2d(weight: &Tensor, bias: Option<&Tensor>, options: &ConvOptions) -> Tensor =
         |x| conv::conv_transpose2d(x, weight, bias, options);
+    /// Transposed convolution of sequences (images, in, length) with filters (in, out / groups, columns).
+    ///
+    /// ```
+    /// use tove_tensor::{ConvOptions, Tensor};
+    /// let (x, w) = (Tensor::from([[[1.0, 2.0]]]), Tensor::from([[[1.0, 10.0]]]));
+    /// assert_eq!(x.conv_transpose1d(&w, None, &ConvOptions::new().stride(2)).to_vec::<f64>(), [1.0, 10.0, 2.0, 20.0]);
+    /// ```
+    conv_transpose1d try_conv_transpose1d(weight: &Tensor, bias: Option<&Tensor>, options: &ConvOptions) -> Tensor =
+        |x| conv::conv_transpose1d(x, weight, bias, options);
     /// Largest element of every window of (…, height, width); among equals the first takes the derivative.
     ///
     /// ```
     /// use tove_tensor::{PoolOptions, Tensor};
     /// assert_eq!(Tensor::from([[1.0, 2.0], [4.0, 3.0]]).max_pool2d(&PoolOptions::new(2)).item::<f64>(), 4.0);
     /// ```
-    max_pool2d try_max_pool2d(options: &PoolOptions) |x| conv::max_pool2d(x, options);
+    max_pool2d try_max_pool2d(options: &PoolOptions) -> Tensor = |x| conv::max_pool2d(x, options);
     /// Largest element of every window of (…, length).
     ///
     /// ```
     /// use tove_tensor::{PoolOptions, Tensor};
     /// assert_eq!(Tensor::from([1.0, 3.0, 2.0]).max_pool1d(&PoolOptions::new(2).stride(1)).to_vec::<f64>(), [3.0, 3.0]);
     /// ```
-    max_pool1d try_max_pool1d(options: &PoolOptions) |x| conv::max_pool1d(x, options);
+    max_pool1d try_max_pool1d(options: &PoolOptions) -> Tensor = |x| conv::max_pool1d(x, options);
     /// Mean of every window of (…, height, width).
     ///
     /// ```
     /// use tove_tensor::{PoolOptions, Tensor};
     /// assert_eq!(Tensor::from([[1.0, 2.0], [4.0, 3.0]]).avg_pool2d(&PoolOptions::new(2)).item::<f64>(), 2.5);
     /// ```
-    avg_pool2d try_avg_pool2d(options: &PoolOptions) |x| conv::avg_pool2d(x, options);
+    avg_pool2d try_avg_pool2d(options: &PoolOptions) -> Tensor = |x| conv::avg_pool2d(x, options);
     /// Mean of every window of (…, length).
     ///
     /// ```
     /// use tove_tensor::{PoolOptions, Tensor};
     /// assert_eq!(Tensor::from([1.0, 3.0, 2.0]).avg_pool1d(&PoolOptions::new(2).stride(1)).to_vec::<f64>(), [2.0, 2.5]);
     /// ```
-    avg_pool1d try_avg_pool1d(options: &PoolOptions) |x| conv::avg_pool1d(x, options);
+    avg_pool1d try_avg_pool1d(options: &PoolOptions) -> Tensor = |x| conv::avg_pool1d(x, options);
     /// Means over windows of (…, height, width) chosen so that the result has the size asked for.
     ///
     /// ```
     /// use tove_tensor::Tensor;
     /// assert_eq!(Tensor::from([[1.0, 2.0, 6.0]]).adaptive_avg_pool2d([1, 2]).to_vec::<f64>(), [1.5, 4.0]);
     /// ```
-    adaptive_avg_pool2d try_adaptive_avg_pool2d(size: [usize; 2]) |x| conv::adaptive_avg_pool2d(x, size);
+    adaptive_avg_pool2d try_adaptive_avg_pool2d(size: [usize; 2]) -> Tensor = |x| conv::adaptive_avg_pool2d(x, size);
     /// Mean over height and width, which stay with size 1.
     ///
     /// ```
     /// use tove_tensor::Tensor;
     /// assert_eq!(Tensor::from([[1.0, 2.0], [4.0, 3.0]]).global_avg_pool2d().to_vec::<f64>(), [2.5]);
     /// ```
-    global_avg_pool2d try_global_avg_pool2d() |x| reduce::mean(x, &[-2, -1], true);
+    global_avg_pool2d try_global_avg_pool2d() -> Tensor = |x| reduce::mean(x, &[-2, -1], true);
     /// Every window of (…, channels, height, width) as a column of (…, channels · rows · columns, windows), in row order.
     /// A convolution is the matrix of filters times this.
     ///
@@ -118,7 +97,7 @@ methods! {
     /// let x = Tensor::from([[[1.0, 2.0, 3.0]]]);
     /// assert_eq!(x.unfold([1, 2], &ConvOptions::new()).to_vec::<f64>(), [1.0, 2.0, 2.0, 3.0]);
     /// ```
-    unfold try_unfold(kernel: [usize; 2], options: &ConvOptions) |x| conv::unfold(x, kernel, options);
+    unfold try_unfold(kernel: [usize; 2], options: &ConvOptions) -> Tensor = |x| conv::unfold(x, kernel, options);
     /// The transpose of [`Tensor::unfold`]: columns added back into images of the given size.
     ///
     /// ```
@@ -126,5 +105,6 @@ methods! {
     /// let columns = Tensor::from([[1.0, 2.0], [2.0, 3.0]]);
     /// assert_eq!(columns.fold([1, 3], [1, 2], &ConvOptions::new()).to_vec::<f64>(), [1.0, 4.0, 3.0]);
     /// ```
-    fold try_fold(image: [usize; 2], kernel: [usize; 2], options: &ConvOptions) |x| conv::fold(x, image, kernel, options);
+    fold try_fold(image: [usize; 2], kernel: [usize; 2], options: &ConvOptions) -> Tensor =
+        |x| conv::fold(x, image, kernel, options);
 }

@@ -1,44 +1,15 @@
 //! Methods that rearrange tensors and read or write them at positions.
 
-use super::Sealed;
+use super::{Sealed, methods};
 use crate::error::OrPanic;
-use crate::ops::index::{self, IntoIndices};
+use crate::ops::index::{self, IntoIndices, Unique};
 use crate::ops::shape;
 use crate::{DType, Result, Tensor};
 
-macro_rules! methods {
-    ($(
-        $(#[$doc:meta])*
-        $name:ident $try_name:ident ($($argument:ident: $type:ty),*) -> $result:ty = |$x:ident| $body:expr;
-    )*) => {
-        impl Tensor {$(
-            $(#[$doc])*
-            #[track_caller]
-            pub fn $name(&self $(, $argument: $type)*) -> $result {
-                let $x = self;
-                $body.or_panic()
-            }
-        )*}
-
-        /// Names of the methods declared here, for the registry of samples.
-        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
-
-        /// The `try_` twins of the methods that rearrange tensors and read or write them at positions.
-        pub trait TryIndex: Sealed {$(
-            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with the error returned.")]
-            fn $try_name(&self $(, $argument: $type)*) -> Result<$result>;
-        )*}
-
-        impl TryIndex for Tensor {$(
-            fn $try_name(&self $(, $argument: $type)*) -> Result<$result> {
-                let $x = self;
-                $body
-            }
-        )*}
-    };
-}
-
 methods! {
+    /// The `try_` twins of the methods that rearrange tensors and read or write them at positions.
+    trait TryIndex: Sealed;
+
     /// `x[…]` as in numpy: positions, ranges, new axes and the ellipsis give views, index tensors and masks copies. See
     /// [`Index`](crate::Index) for what may be asked.
     ///
@@ -132,6 +103,15 @@ methods! {
     /// assert_eq!((values.to_vec::<f64>(), places.to_vec::<i64>()), (vec![3.0, 2.0], vec![0, 2]));
     /// ```
     topk try_topk(k: usize, axis: isize, largest: bool) -> (Tensor, Tensor) = |x| index::topk(x, k, axis, largest);
+    /// The different values of all elements, ascending, with the value's number for every element and how often each
+    /// occurs. All NaN are one value; of equal elements the first takes the derivative.
+    ///
+    /// ```
+    /// let u = tove_tensor::Tensor::from([3.0, 1.0, 3.0]).unique();
+    /// assert_eq!((u.values.to_vec::<f64>(), u.counts.to_vec::<i64>()), (vec![1.0, 3.0], vec![1, 2]));
+    /// assert_eq!(u.inverse.to_vec::<i64>(), [1, 0, 1]);
+    /// ```
+    unique try_unique() -> Unique = |x| index::unique(x);
     /// `value` where the mask is true, the tensor's own elements elsewhere.
     masked_fill try_masked_fill(mask: &Tensor, value: f64) -> Tensor = |x| index::masked_fill(x, mask, value);
     /// The elements where the mask is true, as a vector; both are broadcast to each other.

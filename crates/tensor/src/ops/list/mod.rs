@@ -3,6 +3,7 @@
 mod conv;
 mod index;
 mod linalg;
+mod methods;
 mod norm;
 mod reduce;
 mod unary;
@@ -15,6 +16,7 @@ use crate::{DType, Result, Shape, Tensor};
 pub use conv::TryConv;
 pub use index::TryIndex;
 pub use linalg::TryLinalg;
+use methods::methods;
 pub use norm::TryNorm;
 pub use reduce::TryReduce;
 pub use unary::TryUnary;
@@ -30,44 +32,14 @@ mod sealed {
 }
 pub(crate) use sealed::Sealed;
 
-/// Declares methods: documentation, names, arguments, and the function behind them.
-macro_rules! methods {
-    ($(
-        $(#[$doc:meta])*
-        $name:ident $try_name:ident ($($argument:ident: $type:ty),*) |$x:ident| $body:expr;
-    )*) => {
-        impl Tensor {$(
-            $(#[$doc])*
-            #[track_caller]
-            pub fn $name(&self $(, $argument: $type)*) -> Tensor {
-                let $x = self;
-                $body.or_panic()
-            }
-        )*}
-
-        /// Names of the methods declared here, for the registry of samples.
-        const NAMES: &[&str] = &[$(stringify!($name)),*];
-
-        /// The `try_` twins of the tensor methods: the same operations with the error returned.
-        pub trait TryOps: TryUnary + TryIndex + TryReduce + TryNorm + TryLinalg + TryConv {$(
-            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with the error returned.")]
-            fn $try_name(&self $(, $argument: $type)*) -> Result<Tensor>;
-        )*}
-
-        impl TryOps for Tensor {$(
-            fn $try_name(&self $(, $argument: $type)*) -> Result<Tensor> {
-                let $x = self;
-                $body
-            }
-        )*}
-    };
-}
-
 methods! {
+    /// The `try_` twins of the tensor methods: the same operations with the error returned.
+    trait TryOps: TryUnary & TryIndex & TryReduce & TryNorm & TryLinalg & TryConv;
+
     /// Sum, with broadcasting; the same as `+`.
-    add try_add(other: &Tensor) |x| binary::add(x, other);
+    add try_add(other: &Tensor) -> Tensor = |x| binary::add(x, other);
     /// Difference, with broadcasting; the same as `-`.
-    sub try_sub(other: &Tensor) |x| binary::sub(x, other);
+    sub try_sub(other: &Tensor) -> Tensor = |x| binary::sub(x, other);
     /// Product element by element (Hadamard), with broadcasting; the same as `*`. It is bilinear: for a fixed mask M,
     /// (aX + bY) ∘ M = a(X ∘ M) + b(Y ∘ M). What it does not do is compose linear maps: (A ∘ B)x is not A(Bx), which
     /// is what [`Tensor::matmul`] is for.
@@ -79,72 +51,81 @@ methods! {
     /// assert_eq!(a.mul(&b).matmul(&x).to_vec::<f64>(), [2.0, 3.0]);
     /// assert_eq!(a.matmul(&b.matmul(&x)).to_vec::<f64>(), [3.0, 7.0]);
     /// ```
-    mul try_mul(other: &Tensor) |x| binary::mul(x, other);
+    mul try_mul(other: &Tensor) -> Tensor = |x| binary::mul(x, other);
     /// Quotient, with broadcasting; the same as `/`. Whole numbers round towards minus infinity.
-    div try_div(other: &Tensor) |x| binary::div(x, other);
+    div try_div(other: &Tensor) -> Tensor = |x| binary::div(x, other);
     /// Remainder with the sign of the divisor, as in Python; the same as `%`.
-    rem try_rem(other: &Tensor) |x| binary::rem(x, other);
+    rem try_rem(other: &Tensor) -> Tensor = |x| binary::rem(x, other);
     /// Power with an exponent per element. Whole numbers take no negative exponents.
-    pow try_pow(exponent: &Tensor) |x| binary::pow(x, exponent);
+    pow try_pow(exponent: &Tensor) -> Tensor = |x| binary::pow(x, exponent);
     /// Power with one exponent for all elements.
     ///
     /// ```
     /// assert_eq!(tove_tensor::Tensor::from([3.0]).powf(2.0).item::<f64>(), 9.0);
     /// ```
-    powf try_powf(exponent: f64) |x| one::powf(x, exponent);
+    powf try_powf(exponent: f64) -> Tensor = |x| one::powf(x, exponent);
     /// Angle of the point (other, self).
-    atan2 try_atan2(other: &Tensor) |x| binary::atan2(x, other);
+    atan2 try_atan2(other: &Tensor) -> Tensor = |x| binary::atan2(x, other);
+    /// `ln(e^a + e^b)`, stable.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let y = Tensor::from([1000.0, f64::NEG_INFINITY]).logaddexp(&Tensor::from([1000.0, 3.0]));
+    /// assert_eq!(y.to_vec::<f64>(), [1000.0 + 2f64.ln(), 3.0]);
+    /// ```
+    logaddexp try_logaddexp(other: &Tensor) -> Tensor = |x| binary::logaddexp(x, other);
     /// Larger of two values, element by element; a NaN wins, and ties share the derivative by halves.
-    maximum try_maximum(other: &Tensor) |x| binary::maximum(x, other);
+    maximum try_maximum(other: &Tensor) -> Tensor = |x| binary::maximum(x, other);
     /// Smaller of two values, element by element; a NaN wins, and ties share the derivative by halves.
-    minimum try_minimum(other: &Tensor) |x| binary::minimum(x, other);
+    minimum try_minimum(other: &Tensor) -> Tensor = |x| binary::minimum(x, other);
     /// Values below `low` become `low`, values above `high` become `high`.
     ///
     /// ```
     /// assert_eq!(tove_tensor::Tensor::from([-2.0, 0.5, 2.0]).clamp(-1.0, 1.0).to_vec::<f64>(), [-1.0, 0.5, 1.0]);
     /// ```
-    clamp try_clamp(low: f64, high: f64) |x| one::maximum_scalar(x, low).and_then(|y| one::minimum_scalar(&y, high));
+    clamp try_clamp(low: f64, high: f64) -> Tensor =
+        |x| one::maximum_scalar(x, low).and_then(|y| one::minimum_scalar(&y, high));
     /// `x` where positive, `slope · x` elsewhere.
-    leaky_relu try_leaky_relu(slope: f64) |x| one::leaky_relu(x, slope);
+    leaky_relu try_leaky_relu(slope: f64) -> Tensor = |x| one::leaky_relu(x, slope);
     /// `x` where positive, `alpha (e^x - 1)` elsewhere.
-    elu try_elu(alpha: f64) |x| one::elu(x, alpha);
+    elu try_elu(alpha: f64) -> Tensor = |x| one::elu(x, alpha);
 
     /// Whether elements are equal.
-    eq try_eq(other: &Tensor) |x| binary::eq(x, other);
+    eq try_eq(other: &Tensor) -> Tensor = |x| binary::eq(x, other);
     /// Whether elements differ.
-    ne try_ne(other: &Tensor) |x| binary::ne(x, other);
+    ne try_ne(other: &Tensor) -> Tensor = |x| binary::ne(x, other);
     /// Whether elements are smaller.
-    lt try_lt(other: &Tensor) |x| binary::lt(x, other);
+    lt try_lt(other: &Tensor) -> Tensor = |x| binary::lt(x, other);
     /// Whether elements are smaller or equal.
-    le try_le(other: &Tensor) |x| binary::le(x, other);
+    le try_le(other: &Tensor) -> Tensor = |x| binary::le(x, other);
     /// Whether elements are larger.
-    gt try_gt(other: &Tensor) |x| binary::gt(x, other);
+    gt try_gt(other: &Tensor) -> Tensor = |x| binary::gt(x, other);
     /// Whether elements are larger or equal.
-    ge try_ge(other: &Tensor) |x| binary::ge(x, other);
+    ge try_ge(other: &Tensor) -> Tensor = |x| binary::ge(x, other);
     /// Whether elements equal a number.
-    eq_scalar try_eq_scalar(other: f64) |x| binary::eq_scalar(x, other);
+    eq_scalar try_eq_scalar(other: f64) -> Tensor = |x| binary::eq_scalar(x, other);
     /// Whether elements differ from a number.
-    ne_scalar try_ne_scalar(other: f64) |x| binary::ne_scalar(x, other);
+    ne_scalar try_ne_scalar(other: f64) -> Tensor = |x| binary::ne_scalar(x, other);
     /// Whether elements are smaller than a number.
-    lt_scalar try_lt_scalar(other: f64) |x| binary::lt_scalar(x, other);
+    lt_scalar try_lt_scalar(other: f64) -> Tensor = |x| binary::lt_scalar(x, other);
     /// Whether elements are smaller than a number or equal to it.
-    le_scalar try_le_scalar(other: f64) |x| binary::le_scalar(x, other);
+    le_scalar try_le_scalar(other: f64) -> Tensor = |x| binary::le_scalar(x, other);
     /// Whether elements are larger than a number.
-    gt_scalar try_gt_scalar(other: f64) |x| binary::gt_scalar(x, other);
+    gt_scalar try_gt_scalar(other: f64) -> Tensor = |x| binary::gt_scalar(x, other);
     /// Whether elements are larger than a number or equal to it.
-    ge_scalar try_ge_scalar(other: f64) |x| binary::ge_scalar(x, other);
+    ge_scalar try_ge_scalar(other: f64) -> Tensor = |x| binary::ge_scalar(x, other);
     /// Both true.
-    logical_and try_logical_and(other: &Tensor) |x| binary::logical_and(x, other);
+    logical_and try_logical_and(other: &Tensor) -> Tensor = |x| binary::logical_and(x, other);
     /// At least one true.
-    logical_or try_logical_or(other: &Tensor) |x| binary::logical_or(x, other);
+    logical_or try_logical_or(other: &Tensor) -> Tensor = |x| binary::logical_or(x, other);
     /// Exactly one true.
-    logical_xor try_logical_xor(other: &Tensor) |x| binary::logical_xor(x, other);
+    logical_xor try_logical_xor(other: &Tensor) -> Tensor = |x| binary::logical_xor(x, other);
     /// False becomes true and true false.
-    logical_not try_logical_not() |x| binary::logical_not(x);
+    logical_not try_logical_not() -> Tensor = |x| binary::logical_not(x);
     /// Whether elements are not numbers.
-    is_nan try_is_nan() |x| binary::is_nan(x);
+    is_nan try_is_nan() -> Tensor = |x| binary::is_nan(x);
     /// Whether elements are neither infinite nor NaN.
-    is_finite try_is_finite() |x| binary::is_finite(x);
+    is_finite try_is_finite() -> Tensor = |x| binary::is_finite(x);
     /// For a mask: `a` where it is true, `b` elsewhere; `where` in numpy.
     ///
     /// ```
@@ -152,33 +133,33 @@ methods! {
     /// let mask = Tensor::from([true, false]);
     /// assert_eq!(mask.select(&Tensor::from([1.0, 2.0]), &Tensor::from([9.0])).to_vec::<f64>(), [1.0, 9.0]);
     /// ```
-    select try_select(a: &Tensor, b: &Tensor) |x| binary::select(x, a, b);
+    select try_select(a: &Tensor, b: &Tensor) -> Tensor = |x| binary::select(x, a, b);
 
     /// Sum of all elements.
-    sum try_sum() |x| fold::sum_all(x);
+    sum try_sum() -> Tensor = |x| fold::sum_all(x);
     /// Sum over axes; with `keep` they stay with size 1.
     ///
     /// ```
     /// let x = tove_tensor::Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(x.sum_axes(&[0], false).to_vec::<f64>(), [4.0, 6.0]);
     /// ```
-    sum_axes try_sum_axes(axes: &[isize], keep: bool) |x| fold::sum(x, axes, keep);
+    sum_axes try_sum_axes(axes: &[isize], keep: bool) -> Tensor = |x| fold::sum(x, axes, keep);
     /// Mean of all elements.
-    mean try_mean() |x| fold::mean_all(x);
+    mean try_mean() -> Tensor = |x| fold::mean_all(x);
     /// Mean over axes; with `keep` they stay with size 1.
-    mean_axes try_mean_axes(axes: &[isize], keep: bool) |x| fold::mean(x, axes, keep);
+    mean_axes try_mean_axes(axes: &[isize], keep: bool) -> Tensor = |x| fold::mean(x, axes, keep);
     /// Largest element.
-    max try_max() |x| fold::max_all(x);
+    max try_max() -> Tensor = |x| fold::max_all(x);
     /// Largest element along axes; ties share the derivative evenly.
-    max_axes try_max_axes(axes: &[isize], keep: bool) |x| fold::max(x, axes, keep);
+    max_axes try_max_axes(axes: &[isize], keep: bool) -> Tensor = |x| fold::max(x, axes, keep);
     /// Smallest element.
-    min try_min() |x| fold::min_all(x);
+    min try_min() -> Tensor = |x| fold::min_all(x);
     /// Smallest element along axes; ties share the derivative evenly.
-    min_axes try_min_axes(axes: &[isize], keep: bool) |x| fold::min(x, axes, keep);
+    min_axes try_min_axes(axes: &[isize], keep: bool) -> Tensor = |x| fold::min(x, axes, keep);
     /// Position of the largest element along an axis, the first among equals.
-    argmax try_argmax(axis: isize) |x| fold::argmax(x, axis, false);
+    argmax try_argmax(axis: isize) -> Tensor = |x| fold::argmax(x, axis, false);
     /// Position of the smallest element along an axis, the first among equals.
-    argmin try_argmin(axis: isize) |x| fold::argmin(x, axis, false);
+    argmin try_argmin(axis: isize) -> Tensor = |x| fold::argmin(x, axis, false);
 
     /// Matrix product as in numpy: vectors are rows on the left and columns on the right, leading axes broadcast.
     ///
@@ -187,35 +168,36 @@ methods! {
     /// let a = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
     /// assert_eq!(a.matmul(&Tensor::from([1.0, 1.0])).to_vec::<f64>(), [3.0, 7.0]);
     /// ```
-    matmul try_matmul(other: &Tensor) |x| matmul::matmul(x, other);
+    matmul try_matmul(other: &Tensor) -> Tensor = |x| matmul::matmul(x, other);
     /// `activation(x Wᵀ + b)` with W of shape (out, in), in one pass over the result.
-    linear try_linear(weight: &Tensor, bias: Option<&Tensor>, activation: Activation)
+    linear try_linear(weight: &Tensor, bias: Option<&Tensor>, activation: Activation) -> Tensor =
         |x| fused::linear(x, weight, bias, activation);
 
     /// The same elements in row-major order under another shape; a view where possible.
-    reshape try_reshape(shape: impl Into<Shape>) |x| shape::reshape(x, shape.into());
+    reshape try_reshape(shape: impl Into<Shape>) -> Tensor = |x| shape::reshape(x, shape.into());
     /// Axes in the order given; a view.
-    permute try_permute(axes: &[usize]) |x| shape::permute(x, axes);
+    permute try_permute(axes: &[usize]) -> Tensor = |x| shape::permute(x, axes);
     /// Two axes exchanged; a view.
-    swap_axes try_swap_axes(first: isize, second: isize) |x| shape::swap_axes(x, first, second);
+    swap_axes try_swap_axes(first: isize, second: isize) -> Tensor = |x| shape::swap_axes(x, first, second);
     /// The last two axes exchanged; a view.
-    t try_t() |x| shape::transpose(x);
+    t try_t() -> Tensor = |x| shape::transpose(x);
     /// Stretched to a larger shape by numpy's rule; a view.
-    broadcast_to try_broadcast_to(shape: impl Into<Shape>) |x| shape::broadcast_to(x, shape.into());
+    broadcast_to try_broadcast_to(shape: impl Into<Shape>) -> Tensor = |x| shape::broadcast_to(x, shape.into());
     /// An axis of size 1 inserted at a position; -1 is after the last.
-    unsqueeze try_unsqueeze(axis: isize) |x| shape::unsqueeze(x, axis);
+    unsqueeze try_unsqueeze(axis: isize) -> Tensor = |x| shape::unsqueeze(x, axis);
     /// An axis of size 1 removed.
-    squeeze try_squeeze(axis: isize) |x| shape::squeeze(x, axis);
+    squeeze try_squeeze(axis: isize) -> Tensor = |x| shape::squeeze(x, axis);
     /// All axes from `start` on merged into one.
-    flatten try_flatten(start: usize) |x| shape::flatten(x, start);
+    flatten try_flatten(start: usize) -> Tensor = |x| shape::flatten(x, start);
     /// Positions `start..end` of an axis, every `step`-th; a negative step walks backwards. A view.
-    slice try_slice(axis: isize, start: usize, end: usize, step: isize) |x| shape::slice(x, axis, start, end, step);
+    slice try_slice(axis: isize, start: usize, end: usize, step: isize) -> Tensor =
+        |x| shape::slice(x, axis, start, end, step);
     /// `len` positions of an axis from `start` on; a view.
-    narrow try_narrow(axis: isize, start: usize, len: usize) |x| shape::narrow(x, axis, start, len);
+    narrow try_narrow(axis: isize, start: usize, len: usize) -> Tensor = |x| shape::narrow(x, axis, start, len);
     /// One position of the first axis, which disappears; a view.
-    get try_get(index: usize) |x| shape::get(x, index);
+    get try_get(index: usize) -> Tensor = |x| shape::get(x, index);
     /// One position of an axis, which disappears; a view.
-    select_index try_select_index(axis: isize, index: usize) |x| shape::select(x, axis, index);
+    select_index try_select_index(axis: isize, index: usize) -> Tensor = |x| shape::select(x, axis, index);
 }
 
 impl Tensor {

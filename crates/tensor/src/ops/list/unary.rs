@@ -1,40 +1,26 @@
 //! Methods of one argument, element by element. Their documentation and example come from the line.
 
-use super::Sealed;
-use crate::error::OrPanic;
+use super::{Sealed, methods};
+use crate::Tensor;
 use crate::ops::unary;
-use crate::{Result, Tensor};
 
-macro_rules! methods {
+/// Declares functions of one argument: names, what they are, and an example `x => y`.
+macro_rules! functions {
     ($($name:ident $try_name:ident $doc:literal $x:literal => $y:literal;)*) => {
-        impl Tensor {$(
-            #[doc = concat!($doc, ", element by element.\n\n```\n# use tove_tensor::Tensor;\nlet y = Tensor::scalar(",
-                stringify!($x), "f64).", stringify!($name), "().item::<f64>();\nassert!((y - ", stringify!($y),
-                "f64).abs() < 1e-12);\n```")]
-            #[track_caller]
-            pub fn $name(&self) -> Tensor {
-                unary::$name(self).or_panic()
-            }
-        )*}
-
-        /// Names of the methods declared here, for the registry of samples.
-        pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
-
-        /// The `try_` twins of the functions of one argument.
-        pub trait TryUnary: Sealed {$(
-            #[doc = concat!("As [`Tensor::", stringify!($name), "`], with the error returned.")]
-            fn $try_name(&self) -> Result<Tensor>;
-        )*}
-
-        impl TryUnary for Tensor {$(
-            fn $try_name(&self) -> Result<Tensor> {
-                unary::$name(self)
-            }
-        )*}
+        methods! {
+            /// The `try_` twins of the functions of one argument.
+            trait TryUnary: Sealed;
+            $(
+                #[doc = concat!($doc, ", element by element.\n\n```\n# use tove_tensor::Tensor;\nlet y = Tensor::scalar(",
+                    stringify!($x), "f64).", stringify!($name), "().item::<f64>();\nassert!((y - ", stringify!($y),
+                    "f64).abs() < 1e-12);\n```")]
+                $name $try_name() -> Tensor = |x| unary::$name(x);
+            )*
+        }
     };
 }
 
-methods! {
+functions! {
     exp try_exp "`e^x`" 0.5 => 1.6487212707001282;
     exp2 try_exp2 "`2^x`" 0.5 => 1.4142135623730951;
     expm1 try_expm1 "`e^x - 1`, exact near 0" 1e-10 => 1.00000000005e-10;
@@ -65,6 +51,7 @@ methods! {
     acosh try_acosh "Inverse hyperbolic cosine" 2.0 => 1.3169578969248166;
     atanh try_atanh "Inverse hyperbolic tangent" 0.5 => 0.5493061443340548;
     sigmoid try_sigmoid "Logistic function `1 / (1 + e^-x)`" 0.0 => 0.5;
+    log_sigmoid try_log_sigmoid "`ln(1 / (1 + e^-x))`, stable" 0.0 => -0.6931471805599453;
     softplus try_softplus "`ln(1 + e^x)`, stable" 0.0 => 0.6931471805599453;
     erf try_erf "Error function" 0.5 => 0.5204998778130465;
     erfc try_erfc "Complementary error function" 0.5 => 0.4795001221869535;

@@ -1,16 +1,16 @@
 //! Running sums and products along an axis.
 //!
-//! The running sum is linear; its transpose is the running sum from the other end. The running product has
+//! The running sum is linear; its transpose is the running sum from the other end. It keeps its digits over long axes. The running product has
 //! ∂x_i = (x_0 ⋯ x_{i−1}) · S_i with S_i = g_i + x_{i+1} S_{i+1}: no division, hence right where elements are zero. Its
 //! definition doubles the reach of each element in every step (Hillis and Steele 1986), in products alone.
 
 use smallvec::smallvec;
 
 use super::prod::{Multiply, around};
-use super::sum::Add;
 use super::widened;
 use crate::autodiff::{Grads, apply};
 use crate::dtype::{match_float, match_number};
+use crate::kernels::running_sum::running_sum;
 use crate::kernels::scan::{product_gradient, scan};
 use crate::ops::fused::{Fused, FusedOp, Saved, fused};
 use crate::ops::linear_map::{LinearMap, linear_map};
@@ -35,7 +35,7 @@ impl LinearMap for CumSum {
         let sizes = around(x.shape(), self.axis);
         match_number!("cumsum", x.dtype(), T => {
             // SAFETY: `x` is row-major of this shape, and `out` is new.
-            unsafe { scan::<T, _>(Add, x.pointer(), sizes, self.reverse, out.pointer()) }
+            unsafe { running_sum::<T>(x.pointer(), sizes, self.reverse, out.pointer()) }
         });
         Ok(out.finish())
     }

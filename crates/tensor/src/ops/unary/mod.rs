@@ -11,6 +11,7 @@ mod atanh;
 mod ceil;
 mod cos;
 mod cosh;
+mod declare;
 mod digamma;
 mod div_into;
 mod div_scalar;
@@ -29,6 +30,7 @@ mod ln;
 mod log10;
 mod log1p;
 mod log2;
+mod log_sigmoid;
 mod maximum_scalar;
 mod minimum_scalar;
 mod mul_scalar;
@@ -63,6 +65,7 @@ use crate::kernels::math::Float;
 use crate::tensor::Fresh;
 use crate::{DType, Error, Result, Tensor};
 
+pub(crate) use declare::unary;
 pub(crate) use {
     abs::abs,
     acos::acos,
@@ -90,6 +93,7 @@ pub(crate) use {
     leaky_relu::leaky_relu,
     lgamma::lgamma,
     ln::ln,
+    log_sigmoid::log_sigmoid,
     log1p::log1p,
     log2::log2,
     log10::log10,
@@ -322,81 +326,3 @@ pub(crate) fn unary_owned<F: Unary>(f: F, mut x: Tensor) -> Result<Tensor> {
     unary_assign(f, &mut x)?;
     Ok(x)
 }
-
-/// Declares a function of one element: its type, its name, and value and slope as expressions.
-macro_rules! unary {
-    (
-        $(#[$doc:meta])*
-        $Type:ident $(($field:ident: $field_type:ty))?, $name:ident, cost $cost:literal, slope of $of:ident,
-        |$self_:ident, $x:ident| $value:expr,
-        |$sx:ident, $sy:ident| $slope:expr
-        $(, integers |$ix:ident| $integer:expr)?
-        $(, flat $flat:literal)?
-    ) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy)]
-        pub(crate) struct $Type $((pub(crate) $field_type))?;
-
-        impl $crate::ops::unary::Unary for $Type {
-            const NAME: &'static str = stringify!($name);
-            const COST: usize = $cost;
-            const SLOPE_OF: $crate::ops::unary::SlopeOf = $crate::ops::unary::SlopeOf::$of;
-            $(const FLAT: bool = $flat;)?
-
-            #[inline(always)]
-            fn value<T: $crate::kernels::math::Float>($self_, $x: T) -> T {
-                $(let $field = T::from_f64($self_.0);)?
-                $value
-            }
-
-            #[inline(always)]
-            #[allow(unused_variables)]
-            fn slope<A: $crate::ops::arith::Arith>($self_, $sx: A, $sy: A) -> A {
-                $(let $field: $field_type = $self_.0;)?
-                $slope
-            }
-
-            $crate::ops::unary::unary!(@integers $self_ $($field)?; $(|$ix| $integer)?);
-
-            $(fn scalar(&self) -> Option<f64> {
-                let $field = self.0;
-                Some($field)
-            })?
-
-            $(fn attributes(&self) -> String {
-                let $field = self.0;
-                format!(concat!(stringify!($field), "={}"), $field)
-            })?
-        }
-
-        $crate::ops::unary::unary!(@function $Type, $name $(, $field: $field_type)?);
-    };
-    (@integers $self_:ident; ) => {};
-    (@integers $self_:ident $field:ident; ) => {};
-    (@integers $self_:ident; |$ix:ident| $integer:expr) => {
-        const INTEGERS: bool = true;
-        #[inline(always)]
-        fn integer($self_, $ix: i64) -> i64 {
-            $integer
-        }
-    };
-    (@integers $self_:ident $field:ident; |$ix:ident| $integer:expr) => {
-        const INTEGERS: bool = true;
-        #[inline(always)]
-        fn integer($self_, $ix: i64) -> i64 {
-            let $field = $self_.0 as i64;
-            $integer
-        }
-    };
-    (@function $Type:ident, $name:ident) => {
-        pub(crate) fn $name(x: &$crate::Tensor) -> $crate::Result<$crate::Tensor> {
-            $crate::ops::unary::apply_unary($Type, x)
-        }
-    };
-    (@function $Type:ident, $name:ident, $field:ident: $field_type:ty) => {
-        pub(crate) fn $name(x: &$crate::Tensor, $field: $field_type) -> $crate::Result<$crate::Tensor> {
-            $crate::ops::unary::apply_unary($Type($field), x)
-        }
-    };
-}
-pub(crate) use unary;

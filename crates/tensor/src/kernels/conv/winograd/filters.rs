@@ -5,7 +5,8 @@
 
 use super::images::{Plan, Source, gated_pixels, places};
 use super::products::{Products, Stack, position_stride};
-use super::routines::{FilterGradients, Gradients, Strip, ToPixels};
+use super::routines::{FilterGradients, Points, Strip, ToPixels};
+use super::transforms::Gradient;
 use super::{POSITIONS, SIDE};
 use crate::kernels::conv::gradient::write_filters;
 use crate::kernels::conv::{ChannelBlock, Shared, Sizes, piece};
@@ -184,7 +185,7 @@ impl FilterGradient<'_> {
                     }
                     let (columns, width, position) = (plan.grid.columns, block.width, plan.positions().1);
                     let strip = Strip { rows: unit.rows, columns, width, pitch, position };
-                    on(plan.isa, Gradients { strip, pixels, out: out.add(done * width) });
+                    on(plan.isa, Points::<Gradient, 4>::new(strip, pixels, out.add(done * width)));
                 }
                 done += unit.rows * plan.grid.columns;
             }

@@ -2,7 +2,8 @@
 
 use super::grid::{Grid, Unit, wanted_tiles};
 use super::products::{Products, Stack, position_stride};
-use super::routines::{Filters, Images, Results, Strip, ToPixels};
+use super::routines::{Filters, Points, Results, Strip, ToPixels};
+use super::transforms::Image;
 use super::{BLOCK, POINTS, POSITIONS, SIDE};
 use crate::kernels::conv::correlate::gated;
 use crate::kernels::conv::layout::{Finish, Target};
@@ -100,7 +101,7 @@ impl Plan {
             });
             let position = self.positions().0;
             let strip = Strip { rows: unit.rows, columns: self.grid.columns, width: self.width, pitch, position };
-            on(self.isa, Images { strip, pixels: window, out });
+            on(self.isa, Points::<Image, 6>::new(strip, window, out));
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What runs on registers between memory and the matrix products.
 
-use super::transforms::{Filter, FilterGradient, Gradient, Image, Result, Square, both};
+use std::marker::PhantomData;
+
+use super::transforms::{Filter, FilterGradient, Result, Square, Transform, both};
 use super::{POINTS, SIDE};
 use crate::kernels::gemm::vector::{Routine, Vector};
 
@@ -67,22 +69,30 @@ impl Strip {
     fn pixels<P>(&self, start: P) -> Square<P> {
         Square { start, row: self.pitch * self.width, column: self.width }
     }
+}
 
-    /// The positions of a tile.
-    #[inline(always)]
-    fn points<P>(&self, start: P) -> Square<P> {
-        Square { start, row: POINTS * self.position, column: self.position }
+/// The positions of a tile, or of a filter, `position` numbers apart.
+#[inline(always)]
+fn points_of<P>(start: P, position: usize) -> Square<P> {
+    Square { start, row: POINTS * position, column: position }
+}
+
+/// From pixels to the 36 positions of every tile. Tiles lie four pixels apart: `Points<Image, 6>` is Bᵀ d B of six by six
+/// pixels, which overlap, `Points<Gradient, 4>` is A y Aᵀ of four by four side by side.
+pub(super) struct Points<T, const N: usize> {
+    strip: Strip,
+    pixels: *const f32,
+    out: *mut f32,
+    transform: PhantomData<T>,
+}
+
+impl<T, const N: usize> Points<T, N> {
+    pub(super) fn new(strip: Strip, pixels: *const f32, out: *mut f32) -> Points<T, N> {
+        Points { strip, pixels, out, transform: PhantomData }
     }
 }
 
-/// Bᵀ d B for every tile: six by six pixels, four apart.
-pub(super) struct Images {
-    pub strip: Strip,
-    pub pixels: *const f32,
-    pub out: *mut f32,
-}
-
-impl Routine for Images {
+impl<T: Transform<N, 6>, const N: usize> Routine for Points<T, N> {
     #[inline(always)]
     unsafe fn run<V: Vector<Scalar = f32>>(self) {
         let s = self.strip;
@@ -93,32 +103,7 @@ impl Routine for Images {
                 for lane in (0..s.width).step_by(V::LANES) {
                     let from = self.pixels.add(SIDE * (i * s.pitch + j) * s.width + lane);
                     let to = self.out.add(tile * s.width + lane);
-                    both::<V, Image, 6, 6>(s.pixels(from), s.points(to));
-                }
-            }
-        }
-    }
-}
-
-/// A y Aᵀ for every tile: four by four pixels side by side.
-pub(super) struct Gradients {
-    pub strip: Strip,
-    pub pixels: *const f32,
-    pub out: *mut f32,
-}
-
-impl Routine for Gradients {
-    #[inline(always)]
-    unsafe fn run<V: Vector<Scalar = f32>>(self) {
-        let s = self.strip;
-        // SAFETY: whoever makes the routine guarantees the pixels of all tiles and the room.
-        unsafe {
-            for tile in 0..s.rows * s.columns {
-                let (i, j) = (tile / s.columns, tile % s.columns);
-                for lane in (0..s.width).step_by(V::LANES) {
-                    let from = self.pixels.add(SIDE * (i * s.pitch + j) * s.width + lane);
-                    let to = self.out.add(tile * s.width + lane);
-                    both::<V, Gradient, 4, 6>(s.pixels(from), s.points(to));
+                    both::<V, T, N, 6>(s.pixels(from), points_of(to, s.position));
                 }
             }
         }
@@ -144,7 +129,7 @@ impl Routine for Results {
                     for lane in (0..s.width).step_by(V::LANES) {
                         let from = self.products.add((i * s.columns + j) * s.width + lane);
                         let to = self.pixels.add(SIDE * (i * s.pitch + j) * s.width + lane);
-                        both::<V, Result, 6, 4>(s.points(from), s.pixels(to));
+                        both::<V, Result, 6, 4>(points_of(from, s.position), s.pixels(to));
                     }
                 }
             }
@@ -183,8 +168,7 @@ impl Routine for Filters {
                     }
                 }
                 let from = Square { start: numbers.cast_const(), row: 3 * V::LANES, column: V::LANES };
-                let to = Square { start: self.out.add(lane), row: POINTS * self.position, column: self.position };
-                both::<V, Filter, 3, 6>(from, to);
+                both::<V, Filter, 3, 6>(from, points_of(self.out.add(lane), self.position));
             }
         }
     }
@@ -208,11 +192,8 @@ impl Routine for FilterGradients {
                 for lane in (0..self.width).step_by(V::LANES) {
                     let from = self.sums.add(channel * self.width + lane);
                     let to = self.out.add(9 * channel * self.width + lane);
-                    let from = Square { start: from, row: POINTS * self.position, column: self.position };
-                    both::<V, FilterGradient, 6, 3>(
-                        from,
-                        Square { start: to, row: 3 * self.width, column: self.width },
-                    );
+                    let to = Square { start: to, row: 3 * self.width, column: self.width };
+                    both::<V, FilterGradient, 6, 3>(points_of(from, self.position), to);
                 }
             }
         }

@@ -1,8 +1,18 @@
 //! `tove runs`: past fits.
 
-use serde_json::Value;
+mod compare;
+mod facts;
+mod page;
+mod show;
 
-use crate::arguments::{Runs, RunsAction};
+pub use page::learning_chart;
+
+use serde_json::Value;
+use tove::plot::Report;
+use tove::tensor::io::WriteOptions;
+
+use super::training::may_write;
+use crate::arguments::{Page, Runs, RunsAction};
 use crate::failure::Failure;
 use crate::output::{Output, number, table};
 use crate::runs;
@@ -18,15 +28,26 @@ pub fn run(arguments: &Runs, output: &Output) -> Result<(), Failure> {
     };
     match &arguments.action {
         None | Some(RunsAction::List) => output.result(|| list(&all), || Value::Array(all.clone())),
-        Some(RunsAction::Show { number }) => {
+        Some(RunsAction::Show { number, page }) => {
             let run = find(*number)?;
-            output.result(|| format!("{run:#}\n"), || run.clone())
+            save(page, output, || page::of_run(run))?;
+            output.result(|| show::text(run), || run.clone())
         }
-        Some(RunsAction::Compare { numbers }) => {
+        Some(RunsAction::Compare { numbers, page }) => {
             let chosen = numbers.iter().map(|&number| find(number)).collect::<Result<Vec<_>, _>>()?;
-            output.result(|| compare(&chosen), || chosen.iter().map(|run| (*run).clone()).collect())
+            save(page, output, || page::of_runs(&chosen))?;
+            output.result(|| compare::text(&chosen), || chosen.iter().map(|run| (*run).clone()).collect())
         }
     }
+}
+
+/// Writes the pictures, if asked to.
+fn save(page: &Page, output: &Output, report: impl FnOnce() -> Result<Report, Failure>) -> Result<(), Failure> {
+    let Some(path) = &page.report else { return Ok(()) };
+    may_write(path, page.overwrite)?;
+    report()?.save(path, WriteOptions { overwrite: page.overwrite, ..WriteOptions::default() })?;
+    output.remark(format!("report: {}", path.display()));
+    Ok(())
 }
 
 /// The first test score of a run, with its name.
@@ -72,32 +93,6 @@ fn list(all: &[Value]) -> String {
         let mut row = vec![run["run"].to_string(), time(run)];
         row.extend(texts);
         row.extend([name, value, seconds]);
-        rows.push(row);
-    }
-    table(&rows)
-}
-
-fn compare(runs: &[&Value]) -> String {
-    let mut head = vec![String::new()];
-    head.extend(runs.iter().map(|run| format!("run {}", run["run"])));
-    let mut rows = vec![head];
-    for name in ["file", "target", "model", "seed", "train_rows", "test_rows"] {
-        let mut row = vec![name.replace('_', " ")];
-        row.extend(runs.iter().map(|run| text_of(run, name)));
-        rows.push(row);
-    }
-    let mut names: Vec<&String> = Vec::new();
-    for run in runs {
-        let known = run["test"].as_object().into_iter().flatten().map(|(name, _)| name);
-        for name in known {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-    }
-    for name in names {
-        let mut row = vec![format!("test {name}")];
-        row.extend(runs.iter().map(|run| run["test"][name]["value"].as_f64().map_or(String::new(), number)));
         rows.push(row);
     }
     table(&rows)

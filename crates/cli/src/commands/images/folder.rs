@@ -1,0 +1,223 @@
+//! Pictures in folders, one folder per class.
+//!
+//! Pictures may have different sizes. All are brought to one: the given one, or the most common (the smaller one among
+//! equals), and if that is longer than 128 pixels, to 64 pixels along its longer side. A picture of another size is scaled
+//! until it covers this one, and its middle is cut out (`tove::data::images::cover`). Grey pictures become colour by
+//! repetition where any is in colour; transparency is dropped. A picture that cannot be read is left out, counted and
+//! named.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tove::data::TensorDataset;
+use tove::data::images::{cover, image_size, read_image};
+use tove::tensor::{DType, Tensor};
+
+use super::source::{Pictures, pixels};
+use crate::failure::Failure;
+
+/// Pictures with a longer side are made smaller unless a size is given.
+const LONGEST: usize = 128;
+/// What the longer side becomes then.
+const REDUCED: usize = 64;
+/// Names in a remark.
+const NAMED: usize = 3;
+
+/// What is wanted of pictures.
+#[derive(Clone, Copy)]
+pub struct Wish<'a> {
+    /// Only these classes; all if there are none.
+    pub classes: &'a [String],
+    /// Height and width.
+    pub size: Option<[usize; 2]>,
+    /// One channel or three.
+    pub channels: Option<usize>,
+}
+
+/// What was done to pictures on the way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Notes {
+    /// Number of pictures that were scaled, and the size they have now.
+    pub scaled: usize,
+    pub size: [usize; 2],
+    /// Pictures that could not be read, each with the reason.
+    pub broken: Vec<String>,
+}
+
+impl Notes {
+    /// Sentences for people.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        let plural = |count: usize| if count == 1 { "picture" } else { "pictures" };
+        if self.scaled > 0 {
+            let [height, width] = self.size;
+            sentences.push(format!(
+                "{} {} of another size scaled to {height} × {width} pixels, the middle cut out.",
+                self.scaled,
+                plural(self.scaled)
+            ));
+        }
+        if !self.broken.is_empty() {
+            let count = self.broken.len();
+            let more = if count > NAMED { format!("; and {} more", count - NAMED) } else { String::new() };
+            let named = self.broken[..count.min(NAMED)].join("; ");
+            sentences.push(format!("{count} {} could not be read and left out: {named}{more}.", plural(count)));
+        }
+        sentences
+    }
+
+    pub fn document(&self) -> Value {
+        json!({"scaled": self.scaled, "broken": self.broken})
+    }
+}
+
+/// Everything in a folder that is not hidden, by name.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let wrong = |error: std::io::Error| Failure::work(format!("{}: {error}", folder.display()));
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(wrong)? {
+        let path = entry.map_err(wrong)?.path();
+        if !name_of(&path).starts_with('.') {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+fn is_picture(path: &Path) -> bool {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    path.is_file() && ending.is_some_and(|ending| ["png", "jpg", "jpeg"].contains(&ending.as_str()))
+}
+
+/// A picture file of a class.
+struct Found {
+    path: PathBuf,
+    class: usize,
+    size: [usize; 2],
+}
+
+/// Reads all pictures below a folder.
+pub fn from_folders(folder: &Path, wish: Wish<'_>) -> Result<Pictures, Failure> {
+    let folders: Vec<PathBuf> = entries(folder)?.into_iter().filter(|path| path.is_dir()).collect();
+    if folders.is_empty() {
+        return Err(Failure::work(format!(
+            "{}: neither folders of pictures (one per class) nor train-images-idx3-ubyte are in it",
+            folder.display()
+        )));
+    }
+    let classes: Vec<String> = folders.iter().map(|path| name_of(path)).collect();
+    let taken = |class: usize| wish.classes.is_empty() || wish.classes.contains(&classes[class]);
+    if !(0..classes.len()).any(taken) {
+        let wanted = wish.classes.join(",");
+        let there = classes.join(", ");
+        return Err(Failure::usage(format!("--classes {wanted}: none of them is there; there are {there}")));
+    }
+    let (mut found, mut notes) = (Vec::new(), Notes::default());
+    for (class, path) in folders.iter().enumerate().filter(|&(class, _)| taken(class)) {
+        let files: Vec<PathBuf> = entries(path)?.into_iter().filter(|path| is_picture(path)).collect();
+        if files.is_empty() {
+            return Err(Failure::work(format!(
+                "{}: no .png, .jpg or .jpeg file is in this class's folder; add some or remove it",
+                path.display()
+            )));
+        }
+        for path in files {
+            match image_size(&path) {
+                Ok(size) => found.push(Found { path, class, size }),
+                Err(error) => notes.broken.push(error.to_string()),
+            }
+        }
+    }
+    notes.size = wish.size.unwrap_or_else(|| usual_size(&found));
+    let (images, labels) = decode(&found, &mut notes);
+    for (class, path) in folders.iter().enumerate().filter(|&(class, _)| taken(class)) {
+        if !labels.contains(&(class as i64)) {
+            let first = notes.broken.iter().find(|text| text.contains(&*path.to_string_lossy()));
+            let first = first.map_or("", String::as_str);
+            return Err(Failure::work(format!("{}: no picture in it can be read ({first})", path.display())));
+        }
+    }
+    let any_colour = images.iter().any(|image| image.dims()[0] == 3);
+    let channels = wish.channels.unwrap_or(if any_colour { 3 } else { 1 });
+    let planes: Vec<Tensor> = images.iter().map(|image| in_channels(image, channels)).collect();
+    let x = Tensor::stack(&planes.iter().collect::<Vec<_>>(), 0);
+    Ok(Pictures { classes, all: TensorDataset::new(x, Tensor::from(labels))?, test: None, notes })
+}
+
+/// The most common size, the smaller one among equals, and not too large.
+fn usual_size(found: &[Found]) -> [usize; 2] {
+    let mut counts = BTreeMap::<[usize; 2], usize>::new();
+    for picture in found {
+        *counts.entry(picture.size).or_default() += 1;
+    }
+    let best = counts.into_iter().max_by_key(|&([h, w], count)| (count, std::cmp::Reverse(h.saturating_mul(w))));
+    let [height, width] = best.map_or([1, 1], |(size, _)| size);
+    let longer = height.max(width);
+    if longer <= LONGEST {
+        return [height, width];
+    }
+    [height, width].map(|side| ((side * REDUCED) as f64 / longer as f64).round().max(1.0) as usize)
+}
+
+/// The pictures in their size, and their classes; what cannot be read is noted.
+fn decode(found: &[Found], notes: &mut Notes) -> (Vec<Tensor>, Vec<i64>) {
+    let [height, width] = notes.size;
+    let (mut images, mut labels) = (Vec::new(), Vec::new());
+    for picture in found {
+        match read_image(&picture.path).and_then(|image| cover(&image, height, width)) {
+            Ok(image) => {
+                notes.scaled += usize::from(picture.size != notes.size);
+                images.push(image);
+                labels.push(picture.class as i64);
+            }
+            Err(error) => notes.broken.push(error.to_string()),
+        }
+    }
+    (images, labels)
+}
+
+/// One picture file as the net wants it, (channels, height, width) in [0, 1].
+pub fn single(path: &Path, wanted: [usize; 3]) -> Result<Tensor, Failure> {
+    let [channels, height, width] = wanted;
+    let image = read_image(path)?;
+    let scaled = cover(&image, height, width).map_err(|error| {
+        Failure::work(format!("{}: {} pixels cannot be scaled ({error})", path.display(), pixels(image.dims())))
+    })?;
+    Ok(in_channels(&scaled, channels))
+}
+
+/// A picture of bytes as f32 in [0, 1] with one channel or three: grey becomes colour by repetition, colour becomes grey
+/// by the eye's weights of red, green and blue (ITU-R BT.601).
+fn in_channels(image: &Tensor, channels: usize) -> Tensor {
+    let x = image.to_dtype(DType::F32) / 255.0;
+    match (x.dims()[0], channels) {
+        (1, 3) => Tensor::concat(&[&x, &x, &x], 0),
+        (3, 1) => x.narrow(0, 0, 1) * 0.299 + x.narrow(0, 1, 1) * 0.587 + x.narrow(0, 2, 1) * 0.114,
+        _ => x,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_size_is_the_most_common_and_not_too_large() {
+        let of = |sizes: &[[usize; 2]]| {
+            let found = |&size: &[usize; 2]| Found { path: PathBuf::new(), class: 0, size };
+            usual_size(&sizes.iter().map(found).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[[8, 8], [9, 9], [8, 8]]), [8, 8]);
+        assert_eq!(of(&[[9, 9], [8, 8]]), [8, 8]);
+        assert_eq!(of(&[[128, 20]]), [128, 20]);
+        assert_eq!(of(&[[3000, 4000]]), [48, 64]);
+        assert_eq!(of(&[[1, 4000]]), [1, 64]);
+    }
+}

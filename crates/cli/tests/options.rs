@@ -1,0 +1,168 @@
+//! Options of `tove fit`, what is counted, and what a run leaves behind.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Place, shipped};
+
+/// Two classes, one of them rare, with a column of many categories that tells them apart.
+fn rare(rows: usize) -> String {
+    let mut text = String::from("x,shop,kind\n");
+    for i in 0..rows {
+        let shop = (i * 7919) % 40;
+        let kind = if (shop < 4 && i % 3 == 0) || i % 397 == 0 { "bad" } else { "good" };
+        text.push_str(&format!("{},shop{shop},{kind}\n", (i * 31) % 17));
+    }
+    text
+}
+
+#[test]
+fn class_weights_raise_the_recall_of_the_rare_class() {
+    let place = Place::new("weights");
+    place.write("t.csv", &rare(4000));
+    let fit = |weights: &[&str]| {
+        let call = ["fit", "t.csv", "--target", "kind", "-m", "LogisticRegression", "--cv", "0", "--json"];
+        let fitted = place.run(&[&call[..], weights].concat()).ok().json();
+        fitted["test"]["balanced accuracy"]["value"].as_f64().unwrap()
+    };
+    // A third of what four shops sell is bad: likelier good than not, so an unweighted fit always says good.
+    assert_eq!(fit(&[]), 0.5);
+    assert_eq!(fit(&["--class-weight", "bad=1,good=1"]), 0.5);
+    assert!(fit(&["--class-weight", "balanced"]) > 0.85);
+    assert!(fit(&["--class-weight", "bad=10"]) > 0.85);
+    place.run(&["fit", "t.csv", "--target", "kind", "--class-weight", "worse=2"]).fails(1, &["worse", "bad, good"]);
+    place.run(&["fit", "t.csv", "--target", "kind", "--class-weight", "bad=-2"]).fails(2, &["-2"]);
+    let mlp = ["fit", "t.csv", "--target", "kind", "-m", "MlpClassifier", "--class-weight", "balanced"];
+    place.run(&mlp).fails(2, &["MlpClassifier", "weights"]);
+}
+
+#[test]
+fn encodings_of_a_column() {
+    let place = Place::new("encode");
+    place.write("t.csv", &rare(4000));
+    for (how, width) in [("onehot", 41), ("target", 2), ("ordinal", 2), ("hash", 257)] {
+        let encode = format!("shop={how}");
+        let call = ["fit", "t.csv", "--target", "kind", "-m", "LogisticRegression", "--encode", &encode, "--cv", "3"];
+        let fitted = place.run(&[&call[..], &["-o", "m.tove", "--overwrite", "--json"]].concat()).ok().json();
+        let inside = place.run(&["inspect", "m.tove", "--json"]).ok().json();
+        assert_eq!(inside["header"]["features"].as_array().unwrap().len(), width, "{how}");
+        let area = fitted["test"]["area under ROC"]["value"].as_f64().unwrap();
+        // The number of a shop is no line to anything; the others tell shops apart.
+        assert!(area > if how == "ordinal" { 0.4 } else { 0.75 }, "{how}: {area}");
+        let answers = place.run(&["predict", "m.tove", "t.csv"]).ok().out;
+        assert_eq!(answers.lines().count(), 4001);
+    }
+    place.run(&["fit", "t.csv", "--target", "kind", "--encode", "shop=letters"]).fails(2, &["letters", "ordinal"]);
+    place.run(&["fit", "t.csv", "--target", "kind", "--encode", "shopp=hash"]).fails(2, &["shopp", "shop"]);
+}
+
+/// Mean targets must not leak: a category of its own for every row says nothing, whatever the target.
+#[test]
+fn mean_targets_do_not_show_a_row_its_own_target() {
+    let place = Place::new("leak");
+    let text = "name,x,kind\n".to_owned()
+        + &(0..600).map(|i| format!("n{i},{},{}\n", i % 7, ["a", "b"][(i * 7919 / 64) % 2])).collect::<String>();
+    place.write("t.csv", &text);
+    let call = ["fit", "t.csv", "--target", "kind", "--type", "name=categorical", "--encode", "name=target"];
+    let fitted = place.run(&[&call[..], &["-m", "LogisticRegression", "--json"]].concat()).ok().json();
+    let train = fitted["train"]["accuracy"]["value"].as_f64().unwrap();
+    // Seeing its own target each training row would be right.
+    assert!(train < 0.65, "{train}");
+}
+
+#[test]
+fn everything_dropped_or_coerced_is_counted() {
+    let place = Place::new("counted");
+    let mut text = String::from("a,b,y\n");
+    for i in 0..60 {
+        text.push_str(&format!("{i},{},{}\n", i % 5, if i % 2 == 0 { "u" } else { "v" }));
+    }
+    text.push_str("oops,1,u\n7,,v\n8,2,\n9,3,u,4\n");
+    place.write("t.csv", &text);
+    let call =
+        ["fit", "t.csv", "--target", "y", "-m", "LogisticRegression", "--drop-ragged", "--coerce", "--as", "a=float"];
+    let fitted = place.run(&[&call[..], &["--json"]].concat()).ok().json();
+    assert_eq!((&fitted["read"]["dropped_rows"], &fitted["read"]["dropped_lines"][0]), (&1.into(), &65.into()));
+    assert_eq!((&fitted["coerced"], &fitted["dropped"]), (&1.into(), &1.into()));
+    assert_eq!(fitted["read"]["columns"][0]["first_coerced"], serde_json::json!([62, "oops"]));
+    assert_eq!((&fitted["imputed"]["a"], &fitted["imputed"]["b"]), (&1.into(), &1.into()));
+    let told = place.run(&call).ok().out;
+    for word in ["1 ragged rows dropped (lines 65)", "1 values of \"a\"", "1 rows without a target", "filled: a 1, b 1"]
+    {
+        assert!(told.contains(word), "no `{word}` in {told}");
+    }
+    let page = std::fs::read_to_string(place.path("tove-runs/2/report.html")).unwrap();
+    assert!(page.contains("ragged rows dropped"));
+}
+
+#[test]
+fn runs_are_shown_and_compared_with_curves() {
+    let place = Place::new("runs");
+    let credit = shipped("german-credit.csv");
+    for model in ["LogisticRegression", "SGDClassifier"] {
+        place.run(&["fit", &credit, "--target", "credit_risk", "-m", model, "-q"]).ok();
+    }
+    let shown = place.run(&["runs", "show", "1", "--report", "one.html"]).ok().out;
+    for word in
+        ["german-credit.csv", "LogisticRegression", "objective over the iterations", "test rows", "⠒", "to 750 rows"]
+    {
+        assert!(shown.contains(word), "no `{word}` in {shown}");
+    }
+    let page = std::fs::read_to_string(place.path("one.html")).unwrap();
+    assert!(page.contains("Learning curve") && page.contains("Objective over the iterations"));
+    let both = place.run(&["runs", "compare", "1", "2", "--report", "both.html"]).ok().out;
+    assert!(
+        both.contains("test accuracy") && both.contains("overlap") && both.contains("run 2 SGDClassifier"),
+        "{both}"
+    );
+    let page = std::fs::read_to_string(place.path("both.html")).unwrap();
+    assert!(page.matches("<svg").count() >= 3);
+    place.run(&["runs", "show", "1", "--report", "one.html"]).fails(2, &["one.html exists already"]);
+    let json = place.run(&["runs", "show", "2", "--json"]).ok().json();
+    assert!(json["curve"].as_array().unwrap().len() > 3);
+    assert_eq!(json["learning"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn two_columns_of_numbers_show_their_regions() {
+    let place = Place::new("regions");
+    let drop = "sepal length (cm),sepal width (cm)";
+    let call =
+        ["fit", &shipped("iris.csv"), "--target", "species", "--drop", drop, "-m", "LogisticRegression", "--report"];
+    place.run(&[&call[..], &["iris.html", "-q"]].concat()).ok();
+    let page = std::fs::read_to_string(place.path("iris.html")).unwrap();
+    assert!(page.contains("Decision regions") && page.contains("petal width"));
+}
+
+/// The first Ctrl-C keeps what is done.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_comparison_keeps_the_best_so_far() {
+    use std::process::{Command, Stdio};
+    let place = Place::new("interrupt");
+    let mut text = String::from("a,b,c,y\n");
+    for i in 0..6000u64 {
+        let x = i.wrapping_mul(2_654_435_761) % 1000;
+        text.push_str(&format!("{x},{},{},{}\n", i % 37, i % 11, if (x + i % 37) % 3 == 0 { "u" } else { "v" }));
+    }
+    place.write("t.csv", &text);
+    let child = Command::new(env!("CARGO_BIN_EXE_tove"))
+        .args(["fit", "t.csv", "--target", "y", "--json", "--cv", "10"])
+        .current_dir(place.path("."))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Ten folds of a kernel machine and of a perceptron on 4,500 rows take seconds; the linear models are done at once.
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let ended = child.wait_with_output().unwrap();
+    let (out, err) = (String::from_utf8(ended.stdout).unwrap(), String::from_utf8(ended.stderr).unwrap());
+    assert!(ended.status.success(), "{err}");
+    let fitted: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(fitted["interrupted"], true);
+    assert!(err.contains("interrupted"), "{err}");
+    let tried = fitted["tried"].as_array().unwrap();
+    assert!(tried.iter().any(|tried| tried["problem"] == "interrupted") && tried[0]["mean"].is_f64(), "{tried:?}");
+    assert!(place.path("tove-runs/1/model.tove").exists());
+}

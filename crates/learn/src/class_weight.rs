@@ -1,0 +1,133 @@
+//! How much each class counts.
+//!
+//! Weights of classes multiply those of samples. `balanced` gives a sample n / (m · count of its class), so that all m classes
+//! weigh the same; a list such as `0:1,1:5` gives each class its own, and classes that it does not name count once.
+//!
+//! ```
+//! use tove_learn::{ClassWeight, Fit, LogisticRegression, Tunable};
+//! let mut estimator = LogisticRegression::default();
+//! estimator.set_any("class_weight", "0:1, 1:5")?;
+//! assert_eq!(estimator.class_weight, ClassWeight::Given(vec![(0, 1.0), (1, 5.0)]));
+//! assert!(estimator.set_any("class_weight", "balancd").is_err());
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use tove_optim::settings::{Kind, Setting, Value};
+
+use crate::{LearnError, Result};
+
+/// How much classes count.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum ClassWeight {
+    /// As often as they occur.
+    #[default]
+    None,
+    /// All alike: samples are weighted by n / (m · count of their class).
+    Balanced,
+    /// Weights of classes; those that are not named count once.
+    Given(Vec<(i64, f64)>),
+}
+
+impl Setting for ClassWeight {
+    fn kind() -> Kind {
+        Kind::Text
+    }
+
+    fn value(&self) -> Value {
+        Value::Text(match self {
+            ClassWeight::None => "none".to_owned(),
+            ClassWeight::Balanced => "balanced".to_owned(),
+            ClassWeight::Given(pairs) => {
+                pairs.iter().map(|(class, weight)| format!("{class}:{weight}")).collect::<Vec<_>>().join(",")
+            }
+        })
+    }
+
+    fn parse(text: &str) -> Option<ClassWeight> {
+        let text = text.trim().trim_start_matches('{').trim_end_matches('}');
+        match text.to_ascii_lowercase().as_str() {
+            "none" | "null" | "" => return Some(ClassWeight::None),
+            "balanced" => return Some(ClassWeight::Balanced),
+            _ => {}
+        }
+        let pair = |part: &str| {
+            let (class, weight) = part.split_once([':', '='])?;
+            let weight: f64 = weight.trim().parse().ok()?;
+            (weight >= 0.0 && weight.is_finite()).then_some((class.trim().parse::<i64>().ok()?, weight))
+        };
+        let pairs: Vec<(i64, f64)> = text.split(',').map(pair).collect::<Option<_>>()?;
+        let mut classes: Vec<i64> = pairs.iter().map(|pair| pair.0).collect();
+        classes.sort_unstable();
+        let twice = classes.windows(2).any(|two| two[0] == two[1]);
+        (!twice).then_some(ClassWeight::Given(pairs))
+    }
+}
+
+impl ClassWeight {
+    /// Weights of samples times those of their classes; nothing if all are 1. `codes` are places among `classes`.
+    pub(crate) fn apply(
+        &self,
+        who: &'static str,
+        classes: &[i64],
+        codes: &[usize],
+        given: Option<Vec<f64>>,
+    ) -> Result<Option<Vec<f64>>> {
+        let factors = match self {
+            ClassWeight::None => return Ok(given),
+            ClassWeight::Balanced => {
+                let mut sums = vec![0.0; classes.len()];
+                let weight = |row: usize| given.as_ref().map_or(1.0, |weights| weights[row]);
+                codes.iter().enumerate().for_each(|(row, &code)| sums[code] += weight(row));
+                if let Some(empty) = sums.iter().position(|&sum| sum == 0.0) {
+                    let problem =
+                        format!("all samples of class {} have weight 0, so it cannot be balanced", classes[empty]);
+                    return Err(LearnError::data(who, problem, "give one of them a weight, or leave the class out"));
+                }
+                let even = sums.iter().sum::<f64>() / sums.len() as f64;
+                sums.iter().map(|sum| even / sum).collect::<Vec<f64>>()
+            }
+            ClassWeight::Given(pairs) => named(who, classes, pairs)?,
+        };
+        let mut weights = given.unwrap_or_else(|| vec![1.0; codes.len()]);
+        weights.iter_mut().zip(codes).for_each(|(weight, &code)| *weight *= factors[code]);
+        Ok(Some(weights))
+    }
+}
+
+/// The weight of each class. A name that is no class is an error where a class has no weight, as in scikit-learn: one of the two
+/// is probably a slip.
+fn named(who: &'static str, classes: &[i64], pairs: &[(i64, f64)]) -> Result<Vec<f64>> {
+    let weight = |class: &i64| pairs.iter().find(|pair| pair.0 == *class).map(|pair| pair.1);
+    let found: Vec<Option<f64>> = classes.iter().map(weight).collect();
+    let stranger = pairs.iter().find(|pair| !classes.contains(&pair.0));
+    if let (Some((stranger, _)), true) = (stranger, found.contains(&None)) {
+        let problem = format!("class_weight names class {stranger}, which is none of the classes {classes:?}");
+        return Err(LearnError::data(who, problem, "name the classes as the targets do"));
+    }
+    Ok(found.into_iter().map(|weight| weight.unwrap_or(1.0)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_read_back() {
+        for text in ["none", "balanced", "0:1,1:5", "-3:0.25"] {
+            let read = ClassWeight::parse(text).expect(text);
+            assert_eq!(read.value(), Value::Text(text.to_owned()));
+        }
+        assert_eq!(ClassWeight::parse("{0: 1, 1: 5}"), ClassWeight::parse("0=1,1=5"));
+        for text in ["balance", "0:-1", "0:nan", "0", "0:1,0:2", "a:1"] {
+            assert_eq!(ClassWeight::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_class_that_is_not_there_is_refused_where_another_has_no_weight() {
+        let given = ClassWeight::Given(vec![(0, 2.0), (7, 3.0)]);
+        assert!(given.apply("x", &[0, 1], &[0, 1], None).is_err());
+        assert_eq!(given.apply("x", &[0], &[0, 0], None).ok().flatten(), Some(vec![2.0, 2.0]));
+        assert_eq!(given.apply("x", &[0, 7, 7], &[0, 1], Some(vec![1.0, 2.0])).ok().flatten(), Some(vec![2.0, 6.0]));
+    }
+}

@@ -1,0 +1,181 @@
+//! SAGA (Defazio, Bach, Lacoste-Julien 2014): stochastic gradients whose noise dies out.
+//!
+//! The last slope rᵢ of every sample's loss is remembered, with the mean ḡ = (1/n) Σ rᵢ xᵢ. A step draws a sample, computes its
+//! slope r anew and goes w ← prox(w − γ ((r − rᵢ) x + ḡ + λ₂ w)), where prox moves every weight towards 0 by γ λ₁. The expected
+//! direction is the gradient, and its variance falls to 0 with the distance from the optimum, so a constant rate converges at a
+//! geometric pace to the optimum itself. With L the largest curvature of a sample's loss, γ = 1/(2L + min(2nλ₂, L)).
+//!
+//! An epoch is n steps; after each the exact (sub)gradient decides whether to stop. Every step touches all weights, so for
+//! sparse rows of many columns L-BFGS is quicker.
+
+use tove_tensor::kernels::math::Float;
+use tove_tensor::kernels::simd::{Kernel, dispatch};
+use tove_tensor::{Element, Key};
+
+use super::kernels::Wide;
+use super::objective::{Limits, Objective, Outcome, Strength, largest};
+use super::problem::{Data, Problem};
+use crate::Result;
+
+struct State {
+    /// Parameters (k, p).
+    w: Vec<f64>,
+    /// Mean of the remembered gradients (k, p).
+    mean: Vec<f64>,
+    /// Remembered slopes (n, k).
+    slopes: Vec<f64>,
+}
+
+/// Minimises from the parameters `start`.
+pub(super) fn minimise<T: Float + Element>(
+    objective: &Objective<'_, '_, T>,
+    limits: Limits,
+    start: Vec<f64>,
+) -> Result<Outcome> {
+    let problem = objective.problem;
+    let mut gradient = vec![0.0; start.len()];
+    let mut state = State { mean: vec![0.0; start.len()], slopes: vec![0.0; problem.n * problem.outputs], w: start };
+    let step = rate(problem, objective.strength.l2);
+    let (mut epochs, mut curve) = (0, Vec::new());
+    loop {
+        let value = objective.smooth(&state.w, &mut gradient) + objective.rough(&state.w);
+        curve.push(value);
+        let residual = largest(&objective.subgradient(&state.w, &gradient));
+        if residual <= limits.tol || epochs >= limits.max_iter || !residual.is_finite() {
+            let converged = residual <= limits.tol;
+            return Ok(Outcome { parameters: state.w, value, residual, iterations: epochs, converged, curve });
+        }
+        let order =
+            Key::new(0).fold(epochs as u64).try_integers(0, problem.n as i64, [problem.n])?.into_vec::<i64>()?;
+        dispatch(Epoch { problem, state: &mut state, strength: objective.strength, step, order: &order });
+        epochs += 1;
+    }
+}
+
+/// What the weight of a sample makes of its loss in the mean.
+fn share<T: Float + Element>(problem: &Problem<'_, T>, row: usize) -> f64 {
+    problem.weights.as_ref().map_or(1.0, |weights| weights[row].wide() * problem.n as f64 / problem.total)
+}
+
+/// 1/(2L + min(2nλ₂, L)); the curvature of a logistic loss is at most ‖x‖²/4, that of a softmax ‖x‖²/2.
+fn rate<T: Float + Element>(problem: &Problem<'_, T>, l2: f64) -> f64 {
+    let bound = if problem.outputs == 1 { 0.25 } else { 0.5 };
+    let square = |values: &[T]| values.iter().map(|x| x.wide() * x.wide()).sum::<f64>();
+    let norm = |row: usize| match problem.data {
+        Data::Dense(x) => square(&x[row * problem.d..(row + 1) * problem.d]),
+        Data::Sparse(starts, _, x) => square(&x[starts[row]..starts[row + 1]]),
+    };
+    let constant = f64::from(u8::from(problem.intercept));
+    let curvature = |row: usize| bound * share(problem, row) * (norm(row) + constant);
+    let most = (0..problem.n).map(curvature).fold(0.0, f64::max) + l2;
+    if most > 0.0 { 1.0 / (2.0 * most + (2.0 * problem.n as f64 * l2).min(most)) } else { 1.0 }
+}
+
+struct Epoch<'a, 'b, T> {
+    problem: &'a Problem<'b, T>,
+    state: &'a mut State,
+    strength: Strength,
+    step: f64,
+    order: &'a [i64],
+}
+
+impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Epoch { problem, state, strength, step, order } = self;
+        let (k, d, p) = (problem.outputs, problem.d, problem.width());
+        let mut z = vec![0.0; k];
+        for &row in order {
+            let row = row as usize;
+            for (z, w) in z.iter_mut().zip(state.w.chunks_exact(p)) {
+                let bias = if problem.intercept { w[d] } else { 0.0 };
+                *z = bias + dot(problem.data, row, d, w);
+            }
+            slopes(&mut z, problem.codes[row] as usize, share(problem, row));
+            let old = &mut state.slopes[row * k..(row + 1) * k];
+            for (output, (slope, old)) in z.iter().zip(old).enumerate() {
+                let change = slope - *old;
+                *old = *slope;
+                let (w, mean) = (&mut state.w[output * p..][..p], &mut state.mean[output * p..][..p]);
+                let part = change / problem.n as f64;
+                if problem.intercept {
+                    w[d] -= step * (mean[d] + change);
+                    mean[d] += part;
+                }
+                let (w, mean) = (&mut w[..d], &mut mean[..d]);
+                Move { change, part, step, strength }.apply(problem.data, row, w, mean);
+            }
+        }
+    }
+}
+
+/// wᵀx of a row.
+#[inline(always)]
+fn dot<T: Float>(data: Data<'_, T>, row: usize, d: usize, w: &[f64]) -> f64 {
+    match data {
+        Data::Dense(x) => x[row * d..(row + 1) * d].iter().zip(w).map(|(x, w)| x.wide() * w).sum(),
+        Data::Sparse(starts, columns, x) => {
+            let range = starts[row]..starts[row + 1];
+            columns[range.clone()].iter().zip(&x[range]).map(|(&j, x)| x.wide() * w[j as usize]).sum()
+        }
+    }
+}
+
+/// Scores become slopes of the loss, times the sample's share.
+#[inline(always)]
+fn slopes(z: &mut [f64], code: usize, share: f64) {
+    if let [z] = z {
+        let e = (-z.abs()).exp();
+        let p = if *z >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) };
+        *z = share * (p - code as f64);
+        return;
+    }
+    let most = z.iter().fold(f64::NEG_INFINITY, |most, &z| most.max(z));
+    z.iter_mut().for_each(|z| *z = (*z - most).exp());
+    let sum: f64 = z.iter().sum();
+    z.iter_mut().enumerate().for_each(|(class, z)| *z = share * (*z / sum - f64::from(u8::from(class == code))));
+}
+
+/// One step of the weights of one output.
+struct Move {
+    change: f64,
+    part: f64,
+    step: f64,
+    strength: Strength,
+}
+
+impl Move {
+    #[inline(always)]
+    fn apply<T: Float>(&self, data: Data<'_, T>, row: usize, w: &mut [f64], mean: &mut [f64]) {
+        let &Move { change, part, step, strength } = self;
+        let (keep, threshold, d) = (1.0 - step * strength.l2, step * strength.l1, w.len());
+        match data {
+            Data::Dense(x) => {
+                for ((w, mean), x) in w.iter_mut().zip(mean).zip(&x[row * d..(row + 1) * d]) {
+                    let x = x.wide();
+                    *w = soft(keep * *w - step * (*mean + change * x), threshold);
+                    *mean += part * x;
+                }
+            }
+            Data::Sparse(starts, columns, x) => {
+                w.iter_mut().zip(mean.iter()).for_each(|(w, mean)| *w = keep * *w - step * mean);
+                let range = starts[row]..starts[row + 1];
+                for (&j, x) in columns[range.clone()].iter().zip(&x[range]) {
+                    w[j as usize] -= step * change * x.wide();
+                    mean[j as usize] += part * x.wide();
+                }
+                if threshold > 0.0 {
+                    w.iter_mut().for_each(|w| *w = soft(*w, threshold));
+                }
+            }
+        }
+    }
+}
+
+/// Towards 0 by the threshold, and no further.
+#[inline(always)]
+fn soft(w: f64, threshold: f64) -> f64 {
+    if threshold == 0.0 { w } else { (w.abs() - threshold).max(0.0).copysign(w) }
+}

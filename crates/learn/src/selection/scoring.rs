@@ -1,0 +1,103 @@
+//! Scores of any kind: a named one, or a function of the user's own.
+//!
+//! ```
+//! use tove_learn::selection::{KFold, Scorer, Scoring, cross_val_score};
+//! use tove_learn::{DummyRegressor, Predict, Samples};
+//! use tove_tensor::{DType, Tensor};
+//! let samples = Samples::new(&Tensor::zeros([4, 1], DType::F64), &Tensor::from([1.0, 2.0, 3.0, 10.0]))?;
+//! // The worst error, negated because the greater score wins.
+//! let worst = Scoring::new("worst", |model, samples| {
+//!     let errors = model.predict(samples.x())? - samples.y();
+//!     Ok(-errors.to_f64_vec().iter().fold(0.0f64, |most, error| most.max(error.abs())))
+//! });
+//! assert_eq!(cross_val_score(&DummyRegressor::default(), &samples, KFold::new(2), worst)?, [5.5, 8.5].map(|e| -e));
+//! assert_eq!(cross_val_score(&DummyRegressor::default(), &samples, KFold::new(2), Scorer::named("mae")?)?, [-5.0, -5.0]);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use std::fmt;
+use std::sync::Arc;
+
+use tove_metrics::Score;
+use tove_optim::settings::Choice;
+
+use super::scorer::Scorer;
+use crate::{Model, Result, Samples};
+
+type Judge = Arc<dyn Fn(&dyn Model, &Samples) -> Result<f64> + Send + Sync>;
+
+/// What a cross-validation or a search judges by; the greater the better. Two of the same name count as the same.
+#[derive(Clone)]
+pub struct Scoring {
+    kind: Kind,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Named(Scorer),
+    Own(Arc<str>, Judge),
+}
+
+impl Scoring {
+    /// A score by a function of a fitted model and the samples to judge it on.
+    pub fn new(name: &str, judge: impl Fn(&dyn Model, &Samples) -> Result<f64> + Send + Sync + 'static) -> Scoring {
+        Scoring { kind: Kind::Own(name.into(), Arc::new(judge)) }
+    }
+
+    /// Its name in tables.
+    pub fn name(&self) -> &str {
+        match &self.kind {
+            Kind::Named(scorer) => scorer.name(),
+            Kind::Own(name, _) => name,
+        }
+    }
+
+    /// The score of a model on samples.
+    pub fn score(&self, model: &dyn Model, samples: &Samples) -> Result<Score> {
+        match &self.kind {
+            Kind::Named(scorer) => scorer.score(model, samples),
+            Kind::Own(_, judge) => Ok(Score::plain(judge(model, samples)?, samples.len())),
+        }
+    }
+}
+
+impl From<Scorer> for Scoring {
+    fn from(scorer: Scorer) -> Scoring {
+        Scoring { kind: Kind::Named(scorer) }
+    }
+}
+
+impl From<&Scoring> for Scoring {
+    fn from(scoring: &Scoring) -> Scoring {
+        scoring.clone()
+    }
+}
+
+impl PartialEq for Scoring {
+    fn eq(&self, other: &Scoring) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl PartialEq<Scorer> for Scoring {
+    fn eq(&self, other: &Scorer) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl fmt::Debug for Scoring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scoring({})", self.name())
+    }
+}
+
+impl fmt::Display for Scoring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A list of scores of one kind as scores of any kind.
+pub(super) fn all<S: Clone + Into<Scoring>>(scorers: &[S]) -> Vec<Scoring> {
+    scorers.iter().cloned().map(Into::into).collect()
+}

@@ -1,0 +1,178 @@
+//! What regressions with kernels share: the fit, predictions, and how they are stored.
+
+use tove_tensor::Tensor;
+
+use super::grouped::{Grouped, share_out};
+use super::rows::KernelRows;
+use super::smo::{Problem, Solution, solve};
+use super::svr::Svr;
+use crate::kernel::{Expansion, Features, KernelFunction};
+use crate::{About, Fit, Model, Record, Restore, Result, Rows, Samples};
+
+/// An estimator whose fitted model is a regression with a kernel.
+pub trait KernelRegressor: Fit {
+    /// The settings as those of an [`Svr`].
+    fn as_svr(&self) -> Svr;
+
+    /// ν, where it takes the place of ε.
+    fn nu(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// A fitted regression with a kernel, of the estimator `E`.
+#[derive(Clone, Debug)]
+pub struct FittedSupportRegressor<E> {
+    about: About,
+    expansion: Expansion, // coefficients (support vectors, 1)
+    bias: f64,
+    support: Vec<i64>,
+    estimator: std::marker::PhantomData<E>,
+}
+
+impl<E: KernelRegressor> FittedSupportRegressor<E> {
+    /// Fits with the kernel of the settings.
+    pub(super) fn fit(estimator: &E, samples: &Samples) -> Result<FittedSupportRegressor<E>> {
+        let (x, svr) = (samples.x().dense(E::NAME)?, estimator.as_svr());
+        let weights = samples.weights().map(Tensor::to_f64_vec);
+        let function = svr.kernel.function(svr.degree, svr.gamma, svr.coef0, x, weights.as_deref())?;
+        FittedSupportRegressor::solve(estimator, function, samples)
+    }
+
+    /// Fits with a kernel of the user's own.
+    pub(super) fn fit_with(estimator: &E, kernel: &KernelFunction, samples: &Samples) -> Result<Self> {
+        estimator.validate()?;
+        FittedSupportRegressor::solve(estimator, kernel.clone(), samples)
+    }
+
+    fn solve(estimator: &E, function: KernelFunction, samples: &Samples) -> Result<FittedSupportRegressor<E>> {
+        let (x, y, svr) = (samples.x().dense(E::NAME)?, samples.targets(E::NAME)?, estimator.as_svr());
+        let weights = samples.weights().map_or_else(|| vec![1.0; y.len()], Tensor::to_f64_vec);
+        let places: Vec<usize> = (0..y.len()).filter(|&place| weights[place] > 0.0).collect();
+        let high: Vec<f64> = places.iter().map(|&place| svr.c * weights[place]).collect();
+        let target: Vec<f64> = places.iter().map(|&place| y[place]).collect();
+        let features = Features::new(x, function)?;
+        let mut rows = KernelRows::new(&features, &places, (svr.cache_size * 1e6) as usize)?;
+        let solution = match estimator.nu() {
+            None => by_tube(&svr, target, high, &mut rows)?,
+            Some(nu) => by_share(&svr, nu, &target, &high, &mut rows)?,
+        };
+        drop(rows);
+        let summary = super::classifier::summary(E::NAME, std::slice::from_ref(&solution));
+        let kept: Vec<usize> = (0..places.len()).filter(|&i| solution.beta[i] != 0.0).collect();
+        let support: Vec<usize> = kept.iter().map(|&i| places[i]).collect();
+        let beta: Vec<f64> = kept.iter().map(|&i| solution.beta[i]).collect();
+        let beta = Tensor::try_from_vec(beta, [kept.len(), 1])?;
+        Ok(FittedSupportRegressor {
+            about: About::of(estimator, samples).summary(summary),
+            expansion: Expansion::of(&features, &support, &beta)?,
+            bias: solution.bias,
+            support: support.iter().map(|&place| place as i64).collect(),
+            estimator: std::marker::PhantomData,
+        })
+    }
+
+    /// Places of the support vectors among the samples.
+    pub fn support(&self) -> &[i64] {
+        &self.support
+    }
+
+    /// The support vectors, (s, d).
+    pub fn support_vectors(&self) -> &Tensor {
+        self.expansion.points()
+    }
+
+    /// Coefficients of the support vectors, (s, 1).
+    pub fn dual_coef(&self) -> &Tensor {
+        self.expansion.coefficients()
+    }
+
+    /// The constant.
+    pub fn intercept(&self) -> f64 {
+        self.bias
+    }
+
+    /// The kernel with its numbers.
+    pub fn kernel(&self) -> &KernelFunction {
+        self.expansion.function()
+    }
+
+    /// Reads a record of a model with a kernel of the user's own, which is given again.
+    pub fn restore_with(record: &Record, kernel: Option<&KernelFunction>) -> Result<FittedSupportRegressor<E>> {
+        let settings: E = record.settings(E::NAME, 1)?;
+        let (expansion, support) = (Expansion::read(record, kernel)?, record.integers("support")?);
+        if expansion.coefficients().dims() != [support.len(), 1] {
+            return Err(record.wrong("coefficients", "a column with a row per support vector"));
+        }
+        let about = About::read(&settings, record, expansion.width(), expansion.dtype())?;
+        let (bias, estimator) = (record.real("bias")?, std::marker::PhantomData);
+        Ok(FittedSupportRegressor { about, expansion, bias, support, estimator })
+    }
+}
+
+fn limit(svr: &Svr, n: usize) -> usize {
+    svr.max_iter.unwrap_or(10_000_000.max(100 * n))
+}
+
+/// A tube of width ε.
+fn by_tube(svr: &Svr, target: Vec<f64>, high: Vec<f64>, rows: &mut KernelRows<'_>) -> Result<Solution> {
+    let problem = Problem {
+        limit: limit(svr, target.len()),
+        target,
+        low: high.iter().map(|high| -high).collect(),
+        high,
+        epsilon: svr.epsilon,
+        tolerance: svr.tol,
+        shrinking: svr.shrinking,
+    };
+    solve(&problem, rows)
+}
+
+/// A tube that leaves a share ν outside: errors above and below it are two groups of variables over the same samples.
+fn by_share(svr: &Svr, nu: f64, target: &[f64], costs: &[f64], rows: &mut KernelRows<'_>) -> Result<Solution> {
+    let n = target.len();
+    let half = 0.5 * nu * costs.iter().sum::<f64>();
+    let above = share_out(half, costs.iter().copied());
+    let below: Vec<f64> = above.iter().map(|alpha| -alpha).collect();
+    let zeros = || std::iter::repeat_n(0.0, n);
+    let problem = Grouped {
+        row: (0..n).chain(0..n).collect(),
+        group: std::iter::repeat_n(0, n).chain(std::iter::repeat_n(1, n)).collect(),
+        target: [target, target].concat(),
+        low: zeros().chain(costs.iter().map(|cost| -cost)).collect(),
+        high: costs.iter().copied().chain(zeros()).collect(),
+        start: [above, below].concat(),
+        tolerance: svr.tol,
+        limit: limit(svr, n),
+    };
+    let end = problem.solve(rows, n)?;
+    let beta = (0..n).map(|i| end.beta[i] + end.beta[n + i]).collect();
+    let bias = 0.5 * (end.levels[0] + end.levels[1]);
+    Ok(Solution { beta, bias, objective: end.objective, steps: end.steps, gap: end.gap, converged: end.converged })
+}
+
+impl<E: KernelRegressor> Model for FittedSupportRegressor<E> {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        let values = self.expansion.at(x.dense(self.name())?)?.to_f64_vec();
+        let values: Vec<f64> = values.iter().map(|value| value + self.bias).collect();
+        Ok(Tensor::from_slice(&values).to_dtype(self.dtype()))
+    }
+
+    fn record(&self) -> Record {
+        let mut record = self.about.record();
+        self.expansion.write(&mut record);
+        record.put_tensor("support", &Tensor::from_slice(&self.support));
+        record.put_real("bias", self.bias);
+        record
+    }
+}
+
+impl<E: KernelRegressor> Restore for FittedSupportRegressor<E> {
+    fn restore(record: &Record) -> Result<FittedSupportRegressor<E>> {
+        FittedSupportRegressor::restore_with(record, None)
+    }
+}

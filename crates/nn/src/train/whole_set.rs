@@ -1,0 +1,94 @@
+//! Steps on the whole set, for rules such as L-BFGS that need the loss of the same data again and again.
+//!
+//! The loss of a step is the mean over all samples, L(θ) = Σᵢ (nᵢ / N) Lᵢ(θ) over pieces of `batch_size` samples, so that
+//! memory does not grow with the set. Dropout and augmentation draw the same numbers in every evaluation of the whole run:
+//! the method minimises one function, not a different one each time.
+
+use tove_data::Dataset;
+use tove_tensor::{Key, Tensor};
+
+use super::collective::{sum_gradients, sum_number};
+use super::loader::{Flow, for_each_batch};
+use super::run::{DATA, PASSES, Training};
+use super::task::{Task, number};
+use crate::{Error, Module, ModuleExt, Pass};
+
+type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong inside an evaluation, where only the tensor crate's errors can pass.
+enum Failure {
+    /// An error of the task, the data or the exchange.
+    Error(Error),
+    /// The loss of this piece is not finite at the weights a step begins with.
+    NotFinite(usize, f64),
+}
+
+/// Puts values in the place of the net's trained parameters. Clones of leaves are the same leaves: gradients of the net's
+/// loss arrive in both.
+fn place_leaves<'t>(net: &mut impl Module, leaves: impl Iterator<Item = &'t Tensor>) {
+    let trained = net.parameters_mut().into_iter().filter(|parameter| parameter.is_tracked());
+    trained.zip(leaves).for_each(|(parameter, leaf)| *parameter = leaf.clone());
+}
+
+impl<M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'_, '_, M, T, D> {
+    /// One step of an optimiser that evaluates the loss itself. The loss before it.
+    pub(super) fn descend_on_whole_set(&mut self) -> Result<f64> {
+        let Training { trainer, net, task, train, place, .. } = self;
+        let (seed, batch_size) = (trainer.seed, trainer.batch_size);
+        let (optimizer, collective, callbacks) =
+            (&mut trainer.optimizer, &mut *trainer.collective, &mut trainer.callbacks);
+        let indices: Vec<usize> = (0..train.len()).collect();
+        let own: Vec<&[usize]> =
+            indices.chunks(batch_size).skip(collective.rank()).step_by(collective.size()).collect();
+        let (samples, key) = (train.len() as f64, Key::new(seed));
+        let trained = net.parameters_mut().into_iter().filter(|parameter| parameter.is_tracked());
+        let mut leaves: Vec<Tensor> = trained.map(|parameter| parameter.clone()).collect();
+        let mut first = true;
+        let mut evaluate = |leaves: &[&mut Tensor]| -> Result<f64, Failure> {
+            place_leaves(*net, leaves.iter().map(|leaf| &**leaf));
+            let (mut sum, mut piece, mut broken) = (0.0, 0, None);
+            let evaluated = for_each_batch(*train, &own, key.fold(DATA), &mut |batch| {
+                let share = batch.len() as f64 / samples;
+                let pass = Pass::train(key.fold(PASSES).fold(piece as u64));
+                let loss = task.loss(*net, &batch, &pass)?;
+                let value = number(&loss)?;
+                if first && !value.is_finite() {
+                    broken = Some(Failure::NotFinite(piece, value));
+                    return Ok(Flow::Stop);
+                }
+                (loss * share).try_backward()?;
+                (sum, piece) = (sum + share * value, piece + 1);
+                Ok(Flow::Continue)
+            });
+            evaluated.map_err(Failure::Error)?;
+            if let Some(broken) = broken {
+                return Err(broken);
+            }
+            sum_gradients(collective, leaves, 1.0).map_err(Failure::Error)?;
+            let value = sum_number(collective, sum).map_err(Failure::Error)?;
+            if std::mem::take(&mut first) {
+                callbacks.iter_mut().for_each(|callback| callback.gradients(place.step + 1, *net));
+            }
+            Ok(value)
+        };
+        let mut failure = None;
+        let mut loss = |leaves: &[&mut Tensor]| {
+            evaluate(leaves).map_err(|why| {
+                failure = Some(why);
+                tove_tensor::Error::data("Trainer", "the loss could not be computed")
+            })
+        };
+        let stepped = optimizer.step_with(&mut leaves.iter_mut().collect::<Vec<_>>(), &mut loss);
+        // Wherever the last evaluation was, the optimiser leaves the best point in its parameters.
+        leaves.iter().for_each(|leaf| leaf.set_grad(None));
+        place_leaves(*net, leaves.iter());
+        match failure {
+            Some(Failure::Error(error)) => Err(error),
+            Some(Failure::NotFinite(piece, value)) => {
+                let batch = train.batch(own[piece], key.fold(DATA))?;
+                Err(self.diverged(&batch, value))
+            }
+            None => Ok(stepped?),
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! Fitting to files larger than memory: the file is read again and again, some rows at a time.
+//!
+//! A first pass finds the kinds of the columns, a second one the means, categories and classes, further ones fit: one for
+//! models with a closed form ([`LinearRegression`](tove_learn::linear::LinearRegression),
+//! [`Ridge`](tove_learn::linear::Ridge): the same solution as in memory), one per epoch for stochastic gradients. Whether a row
+//! is set aside depends on a hash of its number and the seed alone. Of the rows set aside as many are judged as take
+//! [`JUDGED`] bytes; rows are shuffled within a piece only, so stochastic gradients want a file that is not sorted by its target.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::json;
+use tove_data::table::csv::{Charset, CsvChunks};
+use tove_data::table::encode::EncoderFit;
+use tove_data::table::{CsvOptions, Labels, ReadReport, Role, Schema, Table, TableEncoder, TaskKind};
+use tove_learn::selection::Scorer;
+use tove_learn::{AnyLearner, Estimator, Samples};
+
+use super::carry::{Scores, add_counts, check_weights, document, weigh};
+use super::model::{Known, TabularModel, encoded};
+use super::{Candidate, ColumnCounts, Event, Outcome, Plan, Result, Streamed, TabularError};
+
+/// Numbers of a piece, so that a few pieces fit in any memory.
+const PIECE: usize = 1 << 20;
+/// Bytes of encoded rows that are judged.
+const JUDGED: usize = 64 << 20;
+/// Bytes of encoded training rows that are judged for comparison.
+const COMPARED: usize = 16 << 20;
+/// Rows that decide what kind of task the target is.
+const FIRST_ROWS: usize = 200_000;
+/// Classes at most.
+const MOST_CLASSES: usize = 10_000;
+
+/// A CSV file whose columns are known, to be gone through several times.
+pub struct CsvSource {
+    options: CsvOptions,
+    path: PathBuf,
+    schema: Schema,
+    report: ReadReport,
+    passes: usize,
+}
+
+impl CsvSource {
+    /// Finds the kinds of the columns, by a pass over the file unless the options give them all.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is the standard input, which can be read only once.
+    pub fn open(options: CsvOptions, path: impl AsRef<Path>) -> Result<CsvSource> {
+        let path = path.as_ref().to_owned();
+        let chunks = options.chunks(&path, 1)?;
+        let (schema, report) = (chunks.schema(), chunks.report().clone());
+        let charset = if report.encoding == "latin-1" { Charset::Latin1 } else { Charset::Utf8 };
+        let options = options.schema(&schema).charset(charset);
+        Ok(CsvSource { options, path, schema, report, passes: 1 })
+    }
+
+    /// The columns and their kinds; all are features.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// What reading did to the file, after a whole pass.
+    pub fn report(&self) -> &ReadReport {
+        &self.report
+    }
+
+    /// The first rows.
+    ///
+    /// # Errors
+    /// If they cannot be read, or there are none.
+    pub fn head(&self, rows: usize) -> Result<Table> {
+        let none = || TabularError::Plan(format!("{}: the table has no rows; give one with data", self.path.display()));
+        Ok(self.options.chunks(&self.path, rows)?.next().ok_or_else(none)??)
+    }
+
+    /// Begins a pass.
+    fn pass(&mut self, width: usize) -> Result<CsvChunks> {
+        self.passes += 1;
+        let rows = (PIECE / width.max(self.schema.fields().len()).max(1)).clamp(256, 1 << 16);
+        Ok(self.options.chunks(&self.path, rows)?)
+    }
+}
+
+/// What the first pass over the rows found.
+struct Found {
+    schema: Schema,
+    encoder: TableEncoder,
+    labels: Labels,
+    /// Training rows of each class.
+    counts: Vec<usize>,
+    fitted: usize,
+    set_aside: usize,
+    dropped: usize,
+}
+
+/// A number in [0, 1) that depends on the seed and the row's number alone (splitmix64).
+fn lot(seed: u64, row: usize) -> f64 {
+    let mut z = seed.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(row as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ z >> 31) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+impl Plan {
+    /// Fits a candidate to a file in pieces; `judge` holds other rows to judge by, otherwise a share of the file is set aside.
+    ///
+    /// # Errors
+    /// As [`Plan::fit`]; or if the estimator cannot learn in pieces.
+    pub fn fit_stream(
+        &self,
+        source: &mut CsvSource,
+        judge: Option<&Table>,
+        candidate: &Candidate,
+        watch: &mut dyn FnMut(&Event),
+    ) -> Result<Outcome> {
+        let start = Instant::now();
+        let estimator = &*candidate.estimator;
+        if estimator.pieces_any(&[0, 1]).is_none() {
+            let problem = format!("{} cannot learn in pieces; `tove models` says which can", candidate.name);
+            return Err(TabularError::Plan(problem));
+        }
+        check_weights(self, estimator)?;
+        let share = if judge.is_some() { 0.0 } else { self.test_size };
+        let found = self.look(source, share, watch)?;
+        let sparse = estimator.abilities().sparse;
+        let width = if sparse && found.encoder.prefers_sparse() {
+            4 * found.schema.fields().len()
+        } else {
+            found.encoder.feature_names().len()
+        };
+        let pass = Passing { plan: self, found: &found, share, sparse, width, weights: estimator.abilities().weights };
+        let (learner, mut kept) = pass.learn(source, estimator, watch)?;
+        let mut dropped = found.dropped;
+        if let Some(judge) = judge {
+            let (rows, without) = self.conformed(&found.schema, judge)?;
+            (kept.test, dropped) = (vec![rows], dropped + without);
+        }
+        let model = learner.model_any()?;
+        let part = |pieces: Vec<Table>, what: &str| -> Result<(Samples, ColumnCounts, ColumnCounts)> {
+            let table = Table::concat(pieces)?
+                .ok_or_else(|| TabularError::Plan(format!("no {what} rows came out of the file")))?;
+            let rows = encoded(&found.encoder, &table, sparse)?;
+            let samples = Samples::new(rows.x, &found.labels.encode(table.column(&self.target)?)?)?;
+            Ok((samples, rows.imputed, rows.unseen))
+        };
+        let (train, ..) = part(kept.train, "training")?;
+        let (test, imputed, unseen) = part(kept.test, "test")?;
+        add_counts(&mut kept.imputed, &imputed);
+        let scores = Scores::of(&*model, &train, &test)?;
+        let judged = test.len();
+        let facts = json!({
+            "seed": self.seed, "rows": found.fitted + found.set_aside, "train_rows": found.fitted, "test_rows": judged,
+            "model": candidate.name, "dropped": dropped, "train": document(&scores.train),
+            "test": document(&scores.test), "baseline": document(&scores.baseline), "streamed": true,
+        });
+        let set_aside = if judge.is_some() { judged } else { found.set_aside };
+        let (fitted_rows, task) = (found.fitted, model.task());
+        let known =
+            Known { schema: found.schema, encoder: found.encoder, labels: found.labels, target: self.target.clone() };
+        Ok(Outcome {
+            chosen: candidate.name.clone(),
+            tried: Vec::new(),
+            interrupted: self.stopped(),
+            scorer: Scorer::usual(task),
+            guarantee: None,
+            train: scores.train,
+            test: scores.test,
+            baseline: scores.baseline,
+            test_samples: test,
+            learning: Vec::new(),
+            model: TabularModel::new(known, model, facts),
+            fitted_rows,
+            judged_rows: judged,
+            train_rows: Vec::new(),
+            test_rows: Vec::new(),
+            dropped,
+            imputed: kept.imputed,
+            unseen,
+            streamed: Some(Streamed { passes: source.passes, set_aside, curve: kept.curve }),
+            seconds: start.elapsed().as_secs_f64(),
+        })
+    }
+
+    /// The pass that learns how columns become numbers.
+    fn look(&self, source: &mut CsvSource, share: f64, watch: &mut dyn FnMut(&Event)) -> Result<Found> {
+        let mut schema = source.schema.clone().with_role(&self.target, Role::Target)?;
+        for (column, role) in &self.roles {
+            schema = schema.with_role(column, *role)?;
+        }
+        self.check(&schema)?;
+        let mut fit = EncoderFit::new(&schema, &self.encoding)?;
+        let (mut row, mut fitted, mut dropped) = (0, 0, 0);
+        let mut classes = Classes::default();
+        let mut chunks = source.pass(0)?;
+        for table in &mut chunks {
+            let (table, without) = table?.drop_missing(&[&self.target])?;
+            dropped += without;
+            let train: Vec<usize> = (0..table.n_rows()).filter(|&at| lot(self.seed, row + at) >= share).collect();
+            row += table.n_rows();
+            fitted += train.len();
+            let train = table.take(&train)?;
+            classes.see(&table, &train, &self.target)?;
+            fit.see(&train)?;
+            watch(&Event::Pass { purpose: "columns".to_owned(), rows: row });
+        }
+        source.report = chunks.report().clone();
+        for (name, categories) in fit.categories() {
+            schema = schema.with_categories(&name, categories)?;
+        }
+        let (labels, counts) = classes.finish(&self.target, self.kind)?;
+        Ok(Found { schema, encoder: fit.finish()?, labels, counts, fitted, set_aside: row - fitted, dropped })
+    }
+}
+
+/// The values of the target, as far as they matter: the first rows, and one row for each different value.
+#[derive(Default)]
+struct Classes {
+    first: Vec<Table>,
+    first_rows: usize,
+    others: Vec<Table>,
+    names: std::collections::HashMap<String, usize>,
+    many: bool,
+}
+
+impl Classes {
+    fn see(&mut self, table: &Table, train: &Table, target: &str) -> Result<()> {
+        if self.first_rows < FIRST_ROWS {
+            self.first.push(table.select(&[target])?);
+            self.first_rows += table.n_rows();
+        }
+        if self.many {
+            return Ok(());
+        }
+        for (rows, counted) in [(table, false), (train, true)] {
+            let column = rows.column(target)?;
+            let mut new = Vec::new();
+            for row in 0..column.len() {
+                let Some(name) = column.text(row) else { continue };
+                match self.names.get_mut(name.as_ref()) {
+                    Some(count) => *count += usize::from(counted),
+                    None => {
+                        self.names.insert(name.into_owned(), usize::from(counted));
+                        new.push(row);
+                    }
+                }
+            }
+            self.others.push(rows.select(&[target])?.take(&new)?);
+            self.many |= self.names.len() > MOST_CLASSES;
+        }
+        Ok(())
+    }
+
+    /// The labels, and the training rows of each class.
+    fn finish(self, target: &str, kind: Option<TaskKind>) -> Result<(Labels, Vec<usize>)> {
+        let none = || TabularError::Plan(format!("no row has a value of {target}"));
+        let first = Table::concat(self.first)?.ok_or_else(none)?;
+        let kind = Labels::fit(first.column(target)?, kind)?.task.kind();
+        let others = Table::concat(self.others)?.ok_or_else(none)?;
+        if kind == TaskKind::Classification && self.many {
+            let problem =
+                format!("{target} has more than {MOST_CLASSES} classes; is it a number? say --task regression");
+            return Err(TabularError::Plan(problem));
+        }
+        let column = if self.many { first.column(target)? } else { others.column(target)? };
+        let labels = Labels::fit(column, Some(kind))?;
+        let counts = labels.classes.iter().map(|name| self.names.get(name).copied().unwrap_or(0)).collect();
+        Ok((labels, counts))
+    }
+}
+
+/// Passes that fit.
+struct Passing<'a> {
+    plan: &'a Plan,
+    found: &'a Found,
+    share: f64,
+    sparse: bool,
+    width: usize,
+    /// Whether the estimator takes weights.
+    weights: bool,
+}
+
+/// What is kept of the rows.
+#[derive(Default)]
+struct Kept {
+    train: Vec<Table>,
+    test: Vec<Table>,
+    imputed: ColumnCounts,
+    curve: Vec<f64>,
+}
+
+/// When passes end.
+struct Rules {
+    epochs: usize,
+    tol: f64,
+    patience: usize,
+}
+
+impl Rules {
+    /// The rules of an estimator's hyperparameters; one pass for those that have none.
+    fn of(estimator: &dyn Estimator) -> Rules {
+        let values = estimator.values_any();
+        let number = |name: &str| {
+            let found = values.iter().find(|(known, _)| known == name).map(|(_, value)| value.to_string());
+            found.and_then(|text| text.parse::<f64>().ok())
+        };
+        Rules {
+            epochs: number("max_iter").map_or(1, |epochs| epochs as usize),
+            tol: number("tol").unwrap_or(f64::NEG_INFINITY),
+            patience: number("n_iter_no_change").map_or(1, |patience| patience as usize),
+        }
+    }
+}
+
+impl Passing<'_> {
+    /// Rows to learn from, in the model's numbers.
+    fn samples(&self, table: &Table, imputed: Option<&mut ColumnCounts>) -> Result<Samples> {
+        let rows = encoded(&self.found.encoder, table, self.sparse)?;
+        if let Some(imputed) = imputed {
+            add_counts(imputed, &rows.imputed);
+        }
+        let y = self.found.labels.encode(table.column(&self.plan.target)?)?;
+        let known = if self.weights { self.plan.row_weights(table, &self.found.schema)? } else { None };
+        let (classes, counts) = (&self.found.labels.classes, Some(&self.found.counts[..]));
+        let weights = weigh(known, self.plan.class_weights.as_ref(), (classes, &y), counts)?;
+        let samples = Samples::new(rows.x, &y)?;
+        Ok(match weights {
+            Some(weights) => samples.weighted(&weights)?,
+            None => samples,
+        })
+    }
+
+    fn learn(
+        &self,
+        source: &mut CsvSource,
+        estimator: &dyn Estimator,
+        watch: &mut dyn FnMut(&Event),
+    ) -> Result<(Box<dyn AnyLearner>, Kept)> {
+        let classes: Vec<i64> = (0..self.found.labels.classes.len() as i64).collect();
+        let unable = || TabularError::Plan(format!("{} cannot learn in pieces", estimator.name()));
+        let mut learner = estimator.pieces_any(&classes).ok_or_else(unable)??;
+        let rules = Rules::of(estimator);
+        let mut kept = Kept::default();
+        let (mut best, mut idle) = (f64::INFINITY, 0);
+        for epoch in 0..rules.epochs {
+            let loss = self.epoch(source, &mut *learner, epoch, &mut kept, watch)?;
+            if rules.epochs > 1 {
+                kept.curve.push(loss);
+            }
+            idle = if loss > best - rules.tol { idle + 1 } else { 0 };
+            best = best.min(loss);
+            if idle >= rules.patience || self.plan.stopped() {
+                break;
+            }
+        }
+        Ok((learner, kept))
+    }
+
+    /// One pass over the file; the mean objective of its pieces.
+    fn epoch(
+        &self,
+        source: &mut CsvSource,
+        learner: &mut dyn AnyLearner,
+        epoch: usize,
+        kept: &mut Kept,
+        watch: &mut dyn FnMut(&Event),
+    ) -> Result<f64> {
+        let most = |bytes: usize| (bytes / (8 * self.width.max(1))).max(1000) as f64;
+        let judged = self.share * (most(JUDGED) / self.found.set_aside.max(1) as f64).min(1.0);
+        let compared = 1.0 - (most(COMPARED) / self.found.fitted.max(1) as f64).min(1.0);
+        let (mut row, mut sum, mut total) = (0, 0.0, 0.0);
+        for table in source.pass(self.width)? {
+            let (table, _) = table?.drop_missing(&[&self.plan.target])?;
+            let lots: Vec<f64> = (row..row + table.n_rows()).map(|row| lot(self.plan.seed, row)).collect();
+            row += table.n_rows();
+            if epoch == 0 {
+                // Training rows have lots from `share` up to 1.
+                let place = |lot: f64| (lot - self.share) / (1.0 - self.share);
+                kept.test.push(table.filter(|at| lots[at] < judged));
+                kept.train.push(table.filter(|at| lots[at] >= self.share && place(lots[at]) >= compared));
+            }
+            let train = table.filter(|at| lots[at] >= self.share);
+            if train.n_rows() > 0 {
+                let samples = self.samples(&train, (epoch == 0).then_some(&mut kept.imputed))?;
+                learner.learn_any(&samples)?;
+                let objective = learner.loss_any().unwrap_or(0.0);
+                sum += objective * samples.len() as f64;
+                total += samples.len() as f64;
+            }
+            watch(&Event::Pass { purpose: format!("pass {} to fit", epoch + 1), rows: row });
+        }
+        Ok(sum / f64::max(total, 1.0))
+    }
+}
