@@ -76,6 +76,10 @@ impl Job<'_> {
         let width = self.model.encoder().feature_names().len().max(self.model.schema().fields().len());
         let chunks = options.chunks(path, (PIECE / width.max(1)).clamp(256, 1 << 16))?;
         self.names = chunks.names().to_vec();
+        // A column that lacks is told by the names of the file, of which one may be the same misspelt.
+        let header = self.names.iter().map(|name| (name.clone(), Column::blank(Kind::Text, 0)));
+        let fits = self.model.schema().conform(&Table::new(header)?);
+        fits.map_err(|error| tables::failed(path, &self.names, error))?;
         let known = self.model.schema().clone();
         let mut unknown = chunks.names().iter().filter(|name| !known.fields().iter().any(|field| field.name == **name));
         self.about.extra = unknown.by_ref().cloned().collect();
