@@ -25,13 +25,13 @@ pub fn model(path: &Path) -> Result<TabularModel, Failure> {
 }
 
 /// A failure of the work on a table, with the name of its file.
-pub fn failed(path: &Path, table: &Table, error: impl std::fmt::Display) -> Failure {
-    Failure::work(format!("{}: {error}{}", path.display(), hint(table)))
+pub fn failed(path: &Path, names: &[String], error: impl std::fmt::Display) -> Failure {
+    Failure::work(format!("{}: {error}{}", path.display(), hint(names)))
 }
 
 /// Advice for a table that was probably cut at the wrong character.
-pub fn hint(table: &Table) -> &'static str {
-    let joined = table.n_columns() == 1 && table.names()[0].contains([',', ';', '\t', '|']);
+pub fn hint(names: &[String]) -> &'static str {
+    let joined = matches!(names, [one] if one.contains([',', ';', '\t', '|']));
     if joined { "; all fields are in one column: look at --delimiter" } else { "" }
 }
 

@@ -101,7 +101,7 @@ fn outputs_that_cannot_be_written() {
     let predict = ["predict", "m.tove", &table, "-q", "-o"];
     let to = |name: &str| place.run(&[&predict[..], &[name]].concat());
     refused(&to("m.tove"), 2, &["m.tove exists already", "--overwrite"]);
-    refused(&to("none/p.csv"), 1, &["none/p.csv", "look at the name"]);
+    refused(&to("none/p.csv"), 1, &["none/p.csv", "folder"]);
     refused(&to("none/p.parquet"), 1, &["none/p.parquet"]);
     refused(&place.run(&["explain", "m.tove", &table, "-q", "--report", "m.tove"]), 2, &["m.tove exists already"]);
     assert_eq!(place.files(), before, "something was left");

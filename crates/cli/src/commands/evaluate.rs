@@ -13,7 +13,7 @@ pub fn run(evaluate: &Evaluate, output: &Output) -> Result<(), Failure> {
     let model = tables::model(&evaluate.model)?;
     let data = tables::read(&evaluate.file, &evaluate.reading, output)?;
     let judged = samples(&model, &data);
-    let (samples, dropped) = judged.map_err(|error| tables::failed(&evaluate.file, &data, error))?;
+    let (samples, dropped) = judged.map_err(|error| tables::failed(&evaluate.file, data.names(), error))?;
     let scores = scores_of(model.model(), &samples);
     output
         .result(|| text(&model, &scores, samples.len(), dropped), || document(&model, &scores, samples.len(), dropped))

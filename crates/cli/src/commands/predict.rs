@@ -31,7 +31,8 @@ pub fn run(predict: &Predict, output: &Output) -> Result<(), Failure> {
     if let Some(path) = &predict.output {
         may_write(path, predict.overwrite)?;
     }
-    let mut job = Job { model: &model, file: &predict.file, proba: predict.proba, about: About::default() };
+    let mut job =
+        Job { model: &model, file: &predict.file, names: Vec::new(), proba: predict.proba, about: About::default() };
     let tables = job.tables(predict)?;
     let rows = match predict.output.as_deref().filter(|path| *path != Path::new("-")) {
         _ if output.is_json() => job.print_json(tables)?,
@@ -54,6 +55,8 @@ type Pieces = Box<dyn Iterator<Item = Result<Table, Failure>>>;
 struct Job<'a> {
     model: &'a TabularModel,
     file: &'a Path,
+    /// The columns of the file.
+    names: Vec<String>,
     proba: bool,
     about: About,
 }
@@ -72,6 +75,11 @@ impl Job<'_> {
         let options = tables::options(&predict.reading)?.schema(&needed).rest(Kind::Text);
         let width = self.model.encoder().feature_names().len().max(self.model.schema().fields().len());
         let chunks = options.chunks(path, (PIECE / width.max(1)).clamp(256, 1 << 16))?;
+        self.names = chunks.names().to_vec();
+        // A column that lacks is told by the names of the file, of which one may be the same misspelt.
+        let header = self.names.iter().map(|name| (name.clone(), Column::blank(Kind::Text, 0)));
+        let fits = self.model.schema().conform(&Table::new(header)?);
+        fits.map_err(|error| tables::failed(path, &self.names, error))?;
         let known = self.model.schema().clone();
         let mut unknown = chunks.names().iter().filter(|name| !known.fields().iter().any(|field| field.name == **name));
         self.about.extra = unknown.by_ref().cloned().collect();
@@ -81,7 +89,8 @@ impl Job<'_> {
 
     /// The answer to a piece.
     fn answer(&mut self, table: &Table) -> Result<Table, Failure> {
-        let predictions = self.model.predict(table).map_err(|error| tables::failed(self.file, table, error))?;
+        let predictions = self.model.predict(table);
+        let predictions = predictions.map_err(|error| tables::failed(self.file, &self.names, error))?;
         if self.proba && predictions.probabilities.is_none() {
             let name = self.model.model().name();
             let text = format!("{name} gives no probabilities; leave out --proba, or fit another model");

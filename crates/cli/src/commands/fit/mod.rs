@@ -33,7 +33,8 @@ pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
     }
     let (data, read) = tables::read_with_report(&fit.file, &fit.reading)?;
     let plan = order::plan(fit)?.stop(interrupt_flag()?);
-    let schema = plan.schema(&data).map_err(|error| Failure::usage(format!("{error}{}", tables::hint(&data))))?;
+    let schema =
+        plan.schema(&data).map_err(|error| Failure::usage(format!("{error}{}", tables::hint(data.names()))))?;
     order::check_encodings(fit, &schema)?;
     let candidates = order::candidates(fit, &data)?;
     check_files(fit)?;
@@ -46,7 +47,7 @@ pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
     let progress = progress::Progress::new(output);
     let outcome = plan.fit_judged(&data, judge.as_ref(), &candidates, &mut |event| progress.watch(event));
     progress.end();
-    let outcome = outcome.map_err(|error| tables::failed(&fit.file, &data, error))?;
+    let outcome = outcome.map_err(|error| tables::failed(&fit.file, data.names(), error))?;
     finish(fit, Some((&data, &about)), &read, &outcome, output)
 }
 
