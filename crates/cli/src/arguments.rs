@@ -32,8 +32,9 @@ pub struct Common {
     pub threads: Option<usize>,
 }
 
-/// The commands.
+/// The commands. There is one of them in a process, so that its size does not matter.
 #[derive(Subcommand)]
+#[allow(clippy::large_enum_variant)]
 pub enum Command {
     /// Fit a model to a table, judge it on rows set aside, save it with a report
     Fit(Fit),

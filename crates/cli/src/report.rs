@@ -266,7 +266,7 @@ fn regions(data: &Data, model: &TabularModel) -> Option<DecisionMap> {
     let range = |column: &Column| {
         let known = (0..column.len()).filter_map(|row| column.number(row));
         let (low, high) = known.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
-        (low < high).then(|| (low - 0.05 * (high - low), high + 0.05 * (high - low)))
+        (low < high).then_some((low - 0.05 * (high - low), high + 0.05 * (high - low)))
     };
     let (x, y) = (range(a)?, range(b)?);
     let place = |(low, high): (f64, f64), at: usize| low + (high - low) * at as f64 / (GRID - 1) as f64;

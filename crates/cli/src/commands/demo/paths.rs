@@ -21,8 +21,11 @@ fn valley(x: &Tensor) -> Tensor {
     ((1.0 - &a).square() + 10.0 * (b - a.square()).square()).sum()
 }
 
+/// Points in the plane.
+type Path = Vec<(f64, f64)>;
+
 /// The points that a rule goes through, and the values there.
-fn walk(rule: &mut dyn Optimizer) -> Result<(Vec<(f64, f64)>, Vec<f64>), Failure> {
+fn walk(rule: &mut dyn Optimizer) -> Result<(Path, Vec<f64>), Failure> {
     let mut x = Tensor::from([-1.2, 1.0]).requires_grad();
     let (mut path, mut values) = (Vec::new(), Vec::new());
     for _ in 0..=STEPS {

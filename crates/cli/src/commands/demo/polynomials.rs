@@ -50,8 +50,8 @@ fn sample(count: usize, key: Key) -> (Vec<f64>, Vec<f64>) {
 /// What the polynomial of this degree, fitted to these points, says at other places.
 fn answers(xs: &[f64], ys: &[f64], degree: usize, at: &[f64]) -> Result<Vec<f64>, Failure> {
     let model =
-        tove::learn::quietly(|| LinearRegression::default().fit(&features(xs, degree), &Tensor::from_slice(ys)))?;
-    Ok(model.predict(&features(at, degree))?.to_f64_vec())
+        tove::learn::quietly(|| LinearRegression::default().fit(features(xs, degree), &Tensor::from_slice(ys)))?;
+    Ok(model.predict(features(at, degree))?.to_f64_vec())
 }
 
 fn error(predicted: &[f64], truth: &[f64]) -> f64 {
