@@ -321,7 +321,7 @@ fn every_demonstration_runs() {
     }
     place.run(&["demo", "batches", "--svg", "b.svg"]).fails(2, &["no picture"]);
     place.run(&["demo", "cooking"]).fails(2, &["cooking", "softmax"]);
-    place.run(&["demo", "6"]).fails(2, &["6"]);
+    place.run(&["demo", "99"]).fails(2, &["99"]);
 
     let hoeffding = place.run(&["demo", "hoeffding"]).ok().out;
     assert!(hoeffding.contains("0.042947"), "{hoeffding}");

@@ -100,8 +100,8 @@ impl Job<'_> {
         answer(self.model, table, &predictions, self.proba)
     }
 
-    /// Writes the answers one after the other; how many rows there were.
-    fn write(&mut self, tables: Pieces, out: &mut impl Write) -> Result<usize, Failure> {
+    /// Writes the answers one after the other to a place of this name; how many rows there were.
+    fn write(&mut self, tables: Pieces, out: &mut impl Write, name: &str) -> Result<usize, Failure> {
         let mut rows = 0;
         for table in tables {
             let answer = self.answer(&table?)?;
@@ -110,7 +110,7 @@ impl Job<'_> {
             match written {
                 // A reader that has seen enough closes the pipe; that is no failure.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(rows),
-                written => written?,
+                written => written.map_err(|error| Failure::work(format!("{name}: {error}")))?,
             }
         }
         Ok(rows)
@@ -118,7 +118,7 @@ impl Job<'_> {
 
     fn print(&mut self, tables: Pieces) -> Result<usize, Failure> {
         let mut out = BufWriter::new(std::io::stdout().lock());
-        let rows = self.write(tables, &mut out)?;
+        let rows = self.write(tables, &mut out, "standard output")?;
         match out.flush() {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(rows),
             flushed => Ok(flushed.map(|()| rows)?),
@@ -152,18 +152,22 @@ impl Job<'_> {
             return Ok(whole.n_rows());
         }
         // The file appears only if all went well; what went wrong is told as it was.
-        let mut outcome = Ok(0);
+        let mut outcome = None;
+        let name = path.display().to_string();
         let saved = atomic::write_file(path, options, |out| {
-            outcome = self.write(tables, out);
-            match &outcome {
+            let written = self.write(tables, out, &name);
+            let end = match &written {
                 Ok(0) => Err(std::io::Error::other("no rows")),
                 Ok(_) => Ok(()),
                 Err(failure) => Err(std::io::Error::other(failure.to_string())),
-            }
+            };
+            outcome = Some(written);
+            end
         });
         match outcome {
-            Ok(rows) if rows > 0 => Ok(saved.map(|()| rows)?),
-            other => other,
+            None => Ok(saved.map(|()| 0)?),
+            Some(Ok(rows)) if rows > 0 => Ok(saved.map(|()| rows)?),
+            Some(other) => other,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! side by side. All are estimators or transformers themselves: they nest, go into grids by dotted names, and are saved whole.
 //!
 //! ```
-//! use tove_learn::{DummyRegressor, Estimator, Imputer, Pipeline, Predict, Samples, StandardScaler};
+//! use tove_learn::{DummyRegressor, Estimator, Imputer, Pipeline, Predict, Samples, StandardScaler, Tunable};
 //! use tove_tensor::Tensor;
 //! let mut pipeline = Pipeline::new(DummyRegressor::default())
 //!     .then("fill", Imputer::default())
