@@ -6,6 +6,7 @@
 //! behind a branch that is hardly ever taken. Errors stay below 1.7 units in the last place.
 
 use super::super::math::{Float, pick};
+#[cfg(target_arch = "x86_64")]
 use super::super::simd::{Isa, isa};
 use super::ROUNDER;
 use super::coefficients::{PER_UNIT, TAIL};

@@ -19,7 +19,7 @@ pub(crate) use forward::forward;
 pub(crate) const STATISTICS: usize = 3;
 
 /// Most runs that rows are cut into; each has its own sums of the gradients by weight and bias.
-const RUNS: usize = 32;
+const RUNS: usize = 64;
 
 fn rows_per_run(rows: usize, length: usize) -> usize {
     (TASK / 2).div_ceil(length.max(1)).max(rows.div_ceil(RUNS))
