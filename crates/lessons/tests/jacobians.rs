@@ -82,6 +82,19 @@ fn law(n: usize, widths: &[usize], blocks: Blocks) -> (u64, u64) {
     (flops as u64, 8 * numbers as u64)
 }
 
+/// The products are all there is: a Jacobian is made of a multiplication for each of its n d² numbers, a new tangent of one
+/// for each of its n d³, and from eight layers on the products, l (l - 1) n d² (d² + d), outweigh all of these by a factor
+/// of d. Nor is more held on the way than the tangents, two copies of one while it is updated, and a Jacobian in pieces
+/// and whole.
+fn nothing_beside_the_law(n: usize, widths: &[usize], blocks: Blocks) {
+    let (cost, (flops, bytes)) = (whole(n, widths, blocks), law(n, widths, blocks));
+    let (d, rest) = (widths[0], (cost.flops() - flops) as f64 / flops as f64);
+    assert!(rest <= 1.0 / d as f64, "{blocks:?} n={n} {widths:?}: {rest:.3} beside the products");
+    let more = 8 * (2 * n * d.pow(3) + 2 * (n * d).pow(2)) as u64;
+    let peak = cost.peak_bytes();
+    assert!(peak <= bytes + more, "{blocks:?} n={n} {widths:?}: {peak} bytes, {bytes} in tangents");
+}
+
 /// Work and peak memory of one directional derivative as multiples of the program's own.
 fn single(n: usize, d: usize, l: usize) -> (f64, f64) {
     let program = Program::new(&vec![d; l + 1]);
@@ -120,18 +133,9 @@ fn b15_cost_of_forward_mode() {
             assert_eq!(found, law(n, widths, blocks), "{blocks:?} n={n} {widths:?}");
         }
     }
-    // The products are all there is: Jacobians are made of a multiplication for each of their n d² numbers and each of the
-    // n d³ of a new tangent, which the l (l - 1) products of n d² p and of n d² d outweigh by a factor of d at least. Nor is
-    // more held on the way than the tangents, two copies of one while it is updated, and the Jacobian in pieces and whole.
     for (n, d, l) in [(2, 4, 8), (4, 4, 8), (2, 8, 8), (2, 16, 8), (2, 8, 16)] {
-        for blocks in [Blocks::Dense, Blocks::Diagonal] {
-            let (cost, (flops, bytes)) = (whole(n, &vec![d; l + 1], blocks), law(n, &vec![d; l + 1], blocks));
-            let rest = (cost.flops() - flops) as f64 / flops as f64;
-            assert!(rest <= 1.0 / d as f64, "{blocks:?} n={n} d={d} l={l}: {rest:.3} beside the products");
-            let more = 8 * (2 * n * d * d * d + 2 * (n * d).pow(2)) as u64;
-            let peak = cost.peak_bytes();
-            assert!(peak <= bytes + more, "{blocks:?} n={n} d={d} l={l}: {peak} bytes, {bytes} in tangents");
-        }
+        nothing_beside_the_law(n, &vec![d; l + 1], Blocks::Dense);
+        nothing_beside_the_law(n, &vec![d; l + 1], Blocks::Diagonal);
     }
     // Not so for a single directional derivative: a constant factor over the program, in work and in memory, however n, d
     // and l are doubled. Three products in place of one, A'B and AB' beside AB, and a few passes over the state: at most

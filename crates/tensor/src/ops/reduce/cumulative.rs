@@ -1,9 +1,10 @@
 //! Running sums, products and logarithms of sums of exponentials along an axis.
 //!
-//! The running sum is linear; its transpose is the running sum from the other end. It keeps its digits over long axes. The running product has
-//! ∂x_i = (x_0 ⋯ x_{i−1}) · S_i with S_i = g_i + x_{i+1} S_{i+1}: no division, hence right where elements are zero. Its
-//! definition doubles the reach of each element in every step (Hillis and Steele 1986), in products alone. So does
-//! ln Σ e^x, in ln(e^a + e^b), whose derivatives it takes over: nothing overflows, and −∞ counts as an empty sum.
+//! The running sum is linear; its transpose is the running sum from the other end. It keeps its digits over long axes. The
+//! running product has ∂x_i = (x_0 ⋯ x_{i−1}) · S_i with S_i = g_i + x_{i+1} S_{i+1}: no division, hence right where
+//! elements are zero. Its definition doubles the reach of each element in every step (Hillis and Steele 1986), in products
+//! alone. So does ln Σ e^x, in ln(e^a + e^b), whose derivatives it takes over: nothing overflows, and −∞ counts as an empty
+//! sum.
 
 use smallvec::smallvec;
 
