@@ -120,6 +120,12 @@ def normalisation():
     yield layer_case("layer norm", layer, normal(rng(63), 4, 6, scale=3.0) + 1, 64)
     layer = set_parameters(nn.LayerNorm([3, 2]), 65)
     yield layer_case("layer norm of two axes", layer, normal(rng(66), 2, 3, 2), 67)
+    layer = set_parameters(nn.GroupNorm(3, 6), 68)
+    yield layer_case("group norm", layer, normal(rng(69), 2, 6, 3, 2, scale=3.0) + 1, 70)
+    yield layer_case("group norm of rows", layer, normal(rng(71), 4, 6), 72)
+    x = normal(rng(73), 2, 3, 4, 2, scale=2.0) - 1
+    yield layer_case("instance norm", nn.InstanceNorm2d(3), x, 74)
+    yield layer_case("instance norm affine", set_parameters(nn.InstanceNorm2d(3, affine=True), 75), x, 76)
 
 
 def dropout():
