@@ -26,7 +26,7 @@ pub(crate) use logsumexp::logsumexp;
 pub(crate) use norm::norm;
 pub(crate) use prod::prod;
 pub(crate) use quantile::{quantile, quantile_all};
-pub(crate) use sum::{mean, mean_all, sum, sum_all, sum_to};
+pub(crate) use sum::{mean, mean_all, sum, sum_all, sum_rows, sum_to};
 pub(crate) use variance::{std, var};
 
 /// Axes as distances from the end (1 is the last), largest first.
