@@ -30,7 +30,7 @@ pub(crate) use norm::norm;
 pub(crate) use prod::prod;
 pub(crate) use quantile::{quantile, quantile_all};
 pub(crate) use running::{cummax, cummin};
-pub(crate) use sum::{mean, mean_all, sum, sum_all, sum_to};
+pub(crate) use sum::{mean, mean_all, sum, sum_all, sum_rows, sum_to};
 pub(crate) use variance::{root, std, var};
 
 /// Axes as distances from the end (1 is the last), largest first.
