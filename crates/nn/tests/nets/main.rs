@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod activations;
+mod classes;
 mod convolution;
 mod dropout;
 mod initialisation;
