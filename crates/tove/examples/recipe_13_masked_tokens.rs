@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (train, valid) = (tokens.narrow(0, 0, split), tokens.narrow(0, split, tokens.numel() - split));
     let counts = valid.contiguous().bincount(None, vocabulary.len()).to_f64_vec();
     let most_frequent = counts.iter().copied().fold(0.0, f64::max) / valid.numel() as f64;
-    let table = table(&train, &valid, vocabulary.len());
+    let by_table = table(&train, &valid, vocabulary.len());
     let asked = 0.15 * valid.numel() as f64;
 
     let (steps, batch, length) = (2000, 32, 48);
@@ -96,9 +96,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let report = trainer.fit(&mut net, &Unmask, &train, Some(&valid))?;
     println!("{report}");
     let accuracy = report.score("masked accuracy").unwrap_or(0.0);
-    println!("hidden characters told rightly: {accuracy:.3}; by a table of neighbours {table:.3}");
+    println!("hidden characters told rightly: {accuracy:.3}; by a table of neighbours {by_table:.3}");
     println!("always the most frequent one: {most_frequent:.3}");
-    let standard_error = (table * (1.0 - table) / asked).sqrt();
-    assert!(accuracy > table + 3.0 * standard_error && table > most_frequent);
+    let standard_error = (by_table * (1.0 - by_table) / asked).sqrt();
+    assert!(accuracy > by_table + 3.0 * standard_error && by_table > most_frequent);
     Ok(())
 }

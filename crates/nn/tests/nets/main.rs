@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod activations;
-mod classes;
 mod convolution;
 mod dropout;
 mod initialisation;
