@@ -136,6 +136,22 @@ def dropout():
         yield case(f"dropout {p}", {}, plain({**outputs, "kept": y.max()}), p=p)
 
 
+def classification():
+    """Cross-entropy of classes with weights, smoothing and rows that do not count, alone and together."""
+    g = rng(90)
+    x, target = normal(g, 9, 4, scale=2.0), np.array([0, 3, 1, -100, 2, 2, -100, 0, 1])
+    weights = np.array([0.5, 2.0, 1.25, 0.25])
+    for ignored, weighted, smoothing in itertools.product([False, True], [False, True], [0.0, 0.2]):
+        y = target if ignored else np.abs(target) % 4
+        logits = tensor(x).requires_grad_()
+        weight = tensor(weights) if weighted else None
+        loss = nn.functional.cross_entropy(logits, torch.tensor(y), weight=weight, label_smoothing=smoothing)
+        (gradient,) = torch.autograd.grad(loss, [logits])
+        inputs = {"x": x, "target": y, "weights": weights}
+        name = f"classification {ignored} {weighted} {smoothing}"
+        yield case(name, inputs, plain({"loss": loss}), plain({"x": gradient}), smoothing=smoothing)
+
+
 def convolution():
     grid = itertools.product([5, 8, 11, 32, 33], [1, 2, 3, 5], [0, 1, 2], [1, 2, 3], [1, 2])
     grid = [row for row in grid if row[0] + 2 * row[2] >= row[4] * (row[1] - 1) + 1]
@@ -219,6 +235,6 @@ def signal():
         yield case(f"{mode} {rows} {columns}", {"x": x, "w": w}, outputs, mode=mode)
 
 
-parts = [nets, activations, initialisation, normalisation, dropout, convolution, saved]
+parts = [nets, activations, initialisation, normalisation, dropout, classification, convolution, saved]
 write("layers", [entry for part in parts for entry in part()], torch)
 write("signal", list(signal()), scipy)
