@@ -124,6 +124,11 @@ pub trait Model: Send + Sync + 'static {
     fn takes_missing(&self) -> bool {
         false
     }
+    /// The most terms that a matrix product of a prediction adds up. Very long sums are cut by the size of the result, so
+    /// that their last bit depends on the number of rows.
+    fn longest_sum(&self) -> usize {
+        self.width()
+    }
     /// Numbers (n) or (n, m) of a regression, labels (n) of a classifier.
     fn predict_rows(&self, x: &Rows) -> Result<Tensor>;
     /// Scores whose largest (or whose sign, for two classes) decides: (n, m), or (n) for two classes.

@@ -201,6 +201,10 @@ impl<E: Perceptron> Model for FittedMlp<E> {
         &self.about
     }
 
+    fn longest_sum(&self) -> usize {
+        self.sizes().into_iter().max().unwrap_or(0)
+    }
+
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let answers = self.forward(x)?;
         if let Some((centre, spread)) = self.scale {

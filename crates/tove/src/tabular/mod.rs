@@ -26,7 +26,9 @@ mod model;
 mod outcome;
 mod plan;
 mod scores;
+mod steady;
 mod stream;
+mod together;
 mod weights;
 
 pub use candidates::{Candidate, streaming_candidate, usual_candidates};
@@ -36,4 +38,5 @@ pub use outcome::{Event, LearningPoint, Outcome, Streamed, Tried};
 pub use plan::Plan;
 pub use scores::{NamedScore, scores_of};
 pub use stream::CsvSource;
+pub use together::Answers;
 pub use weights::ClassWeights;
