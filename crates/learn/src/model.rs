@@ -45,7 +45,9 @@ impl Summary {
     pub fn iterative(who: &str, iterations: usize, converged: bool, residual: f64, objective: f64) -> Summary {
         let (residual, objective) = (Some(residual), Some(objective));
         let mut summary = Summary { iterations, converged, residual, objective, ..Summary::default() };
-        if !converged {
+        if !converged && tove_optim::interrupted() {
+            summary.warn(format!("{who}: interrupted before it converged"));
+        } else if !converged {
             let size = summary.residual.unwrap_or(f64::NAN);
             summary.warn(format!(
                 "{who}: not converged after {iterations} iterations (gradient norm or gap {size:.3e}); allow more \

@@ -218,7 +218,8 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         if ending == Ending::Complete && every(self.trainer.evaluate_every) {
             ending = self.evaluate(before)?;
         }
-        if ending == Ending::Complete && self.trainer.stop.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        let asked = self.trainer.stop.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+        if ending == Ending::Complete && (asked || tove_optim::interrupted()) {
             ending = Ending::Interrupted;
         }
         if ending == Ending::Complete && every(self.trainer.checkpoint_every) {

@@ -109,7 +109,7 @@ impl Plan<'_> {
         summary.objective = report.best.map(|(loss, _)| loss).or(report.losses.last().copied());
         summary.curve = report.history.iter().map(|evaluation| evaluation.train_loss).collect();
         summary.converged = report.ending == Ending::EarlyStop;
-        if !summary.converged && self.validation_fraction > 0.0 {
+        if !summary.converged && report.ending != Ending::Interrupted && self.validation_fraction > 0.0 {
             let epochs = self.epochs;
             summary.warn(format!(
                 "{}: the loss was still falling after {epochs} epochs; allow more with `epochs`",

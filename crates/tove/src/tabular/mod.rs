@@ -21,6 +21,7 @@
 
 mod candidates;
 mod carry;
+mod compare;
 mod error;
 mod model;
 mod outcome;
