@@ -6,7 +6,10 @@ least squares of the relative error over Chebyshev nodes, lowest first: each is 
 next ones are fitted, so that these make up for its rounding. Nothing can make up for the rounding of the first, which is
 Phi(-j/K) itself, so K is the number of a fine grid for which the worst of these roundings is smallest.
 
-Slope: V in 1/R(a) = 2 + a (C + V(a)), where R(a) = e^(a^2/2) * Phi(-a) and 0 <= a <= 14.6, and a polynomial for
+Beyond the pieces: m in 2 a R(a) = e^(-m/2) as a polynomial of degree 5 in 1/a^2, found in the same way with the absolute
+error, where R(a) = e^(a^2/2) * Phi(-a).
+
+Slope: V in 1/R(a) = 2 + a (C + V(a)), 0 <= a <= 14.6, and a polynomial for
 e^(-s/2) - 1, |s| <= ln 2. Least squares of relative errors, with weights raised where the error is largest until it is
 level (Lawson 1961); for the rational function N/D the residual N - f D is divided by the last D found (Sanathanan and
 Koerner 1963), and the highest coefficient of D is 1. The kernel multiplies n by ln 2 rounded to single precision; as n is
@@ -57,6 +60,21 @@ def tail(per_unit):
         found.append(row)
         worst = max(worst, np.abs(rest / wanted).max())
     return np.array(found).T, worst
+
+
+def beyond(start):
+    """The polynomial m(1/a^2) from `start` on, and its largest error."""
+    nodes = np.cos(np.pi * (np.arange(400) + 0.5) / 400)
+    low, high = LARGEST**-2, start**-2
+    w = low + (high - low) * (nodes * 1.0005 + 1.0) / 2.0
+    a = w**-0.5
+    rest = -2.0 * (np.log(erfcx(a / np.sqrt(2.0))) + np.log(a))
+    row = []
+    for power in range(6):
+        fit = np.linalg.lstsq(w[:, None] ** np.arange(power, 6), rest, rcond=None)[0]
+        row.append(single(fit[0]))
+        rest = rest - row[-1] * w**power
+    return row, np.abs(rest).max()
 
 
 def rational(a, f, over, under, size):
@@ -120,6 +138,9 @@ def main():
     lines += ["", "/// Pieces in a unit length.", f"pub(super) const PER_UNIT: f32 = {per_unit!r};"]
     note = f"Φ(−a) by powers of the place in a piece; relative error 2^{np.log2(worst):.1f}, rounding included."
     lines += table("TAIL", rows, note)
+    powers, worst = beyond((PIECES - 0.6) / per_unit)
+    note = f"m by powers of 1/a²; error 2^{np.log2(worst):.1f}, rounding included."
+    lines += numbers("BEYOND", powers, note)
 
     nodes = np.cos(np.pi * (np.arange(4000) + 0.5) / 4000)
     low = (KNEE - LARGEST) / (KNEE + LARGEST)

@@ -247,6 +247,10 @@ pub(super) const TAIL: [[f32; 32]; 7] = [
     ],
 ];
 
+/// m by powers of 1/a²; error 2^-29.4, rounding included.
+pub(super) const BEYOND: [f32; 6] =
+    [4.515827894e-01, 1.999958754e+00, -4.992320538e+00, 2.395407295e+01, -1.402171021e+02, 5.782799683e+02];
+
 /// C · 2^64.
 pub(super) const CONSTANT: f32 = 4.623873445e+19;
 

@@ -23,6 +23,16 @@ const DENSITY: f32 = 2.162_670_4e-20;
 /// Beyond it everything rounds to zero.
 const FAR: f32 = 14.6;
 
+/// e^(−s/2) − 1 for |s| ≤ ln 2.
+#[inline(always)]
+fn exponential(s: f32) -> f32 {
+    let mut e = EXPONENTIAL[5];
+    for coefficient in [EXPONENTIAL[4], EXPONENTIAL[3], EXPONENTIAL[2], EXPONENTIAL[1], EXPONENTIAL[0]] {
+        e = f32::mul_add(e, s, coefficient);
+    }
+    e * s
+}
+
 /// What the slope is made of, for a = |x| held below [`FAR`].
 struct Parts {
     a: f32,
@@ -42,10 +52,6 @@ fn parts(x: f32) -> Parts {
     let shifted = f32::mul_add(square, -0.5 * std::f32::consts::LOG2_E, ROUNDER);
     let n = shifted - ROUNDER;
     let s = f32::mul_add(n, 2.0 * std::f32::consts::LN_2, square) + f32::mul_add(a, a, -square);
-    let mut e = EXPONENTIAL[5];
-    for coefficient in [EXPONENTIAL[4], EXPONENTIAL[3], EXPONENTIAL[2], EXPONENTIAL[1], EXPONENTIAL[0]] {
-        e = f32::mul_add(e, s, coefficient);
-    }
     let mut numerator = NUMERATOR[3];
     for coefficient in [NUMERATOR[2], NUMERATOR[1], NUMERATOR[0]] {
         numerator = f32::mul_add(numerator, a, coefficient);
@@ -56,7 +62,7 @@ fn parts(x: f32) -> Parts {
     }
     let below = f32::mul_add(a, numerator / denominator + CONSTANT, TWO);
     let scale = f32::from_bits(shifted.to_bits().wrapping_add(127 + 64) << 23);
-    Parts { a, scale, rest: e * s, below }
+    Parts { a, scale, rest: exponential(s), below }
 }
 
 /// Φ(x) + x φ(x).

@@ -2,17 +2,20 @@
 //!
 //! Φ(−a) is a polynomial of degree 6 on each of 32 pieces of equal length, a K = j + t with |t| ≤ ½. With AVX-512 the
 //! coefficients of sixteen numbers are one permutation of two registers, so that there is neither an exponential nor a
-//! division. The pieces end where x − a Φ(−a) rounds to x; what lies beyond on the left is computed in double precision,
-//! behind a branch that is hardly ever taken. Errors stay below 1.7 units in the last place.
+//! division. The pieces end where x − a Φ(−a) rounds to x. What lies beyond on the left is computed behind a branch that is
+//! seldom taken, as a Φ(−a) = ½ e^(−(a² + m)/2), where m is almost constant: a polynomial in 1/a². Errors stay below 1.7
+//! units in the last place.
 
 use super::super::math::{Float, pick};
 #[cfg(target_arch = "x86_64")]
 use super::super::simd::{Isa, isa};
-use super::ROUNDER;
-use super::coefficients::{PER_UNIT, TAIL};
+use super::coefficients::{BEYOND, PER_UNIT, TAIL};
+use super::{FAR, ROUNDER, exponential};
 
 /// Where the last piece ends, just before the next would begin.
 const END: f32 = 31.4 / PER_UNIT;
+/// ln 2 less its nearest number.
+const LN_2_LOW: f32 = -1.904_654_2e-9;
 /// Numbers that are computed side by side where the instruction set has no such permutations.
 const BLOCK: usize = 16;
 
@@ -62,7 +65,7 @@ unsafe fn row_single(x: *const f32, out: *mut f32, count: usize) {
 
 #[inline(always)]
 fn value(x: f32) -> f32 {
-    if x < -END { Float::gelu(x) } else { near(x) }
+    if x < -END { far(x) } else { near(x) }
 }
 
 #[inline(always)]
@@ -75,14 +78,12 @@ fn block(x: [f32; BLOCK]) -> [f32; BLOCK] {
     if far != 0 { with_far(&x, out) } else { out }
 }
 
-/// `out` with the values of numbers on the left of all pieces put in.
-#[cold]
-#[inline(never)]
+/// `out` with the values of numbers on the left of all pieces put in. Inlined, as everything else would be compiled without
+/// fused multiplication; and all lanes are computed, which becomes vector code.
+#[inline(always)]
 fn with_far(x: &[f32; BLOCK], mut out: [f32; BLOCK]) -> [f32; BLOCK] {
     for lane in 0..BLOCK {
-        if x[lane] < -END {
-            out[lane] = Float::gelu(x[lane]);
-        }
+        out[lane] = pick(x[lane] < -END, far(x[lane]), out[lane]);
     }
     out
 }
@@ -102,6 +103,26 @@ fn near(x: f32) -> f32 {
     f32::mul_add(-a, tail, if x < 0.0 { 0.0 } else { x })
 }
 
+/// x Φ(x) for x < −[`END`].
+#[inline(always)]
+fn far(x: f32) -> f32 {
+    const HALF: f32 = -2.710_505_4e-20; // −½ · 2^−64
+    let a = pick(-x > FAR, FAR, -x);
+    let square = a * a;
+    let inverse = 1.0 / square;
+    let mut m = BEYOND[5];
+    for coefficient in [BEYOND[4], BEYOND[3], BEYOND[2], BEYOND[1], BEYOND[0]] {
+        m = f32::mul_add(m, inverse, coefficient);
+    }
+    let shifted = f32::mul_add(square + m, -0.5 * std::f32::consts::LOG2_E, ROUNDER);
+    let n = shifted - ROUNDER;
+    // What rounding ln 2 and the square lose.
+    let lost = f32::mul_add(n, 2.0 * LN_2_LOW, f32::mul_add(a, a, -square));
+    let s = (f32::mul_add(n, 2.0 * std::f32::consts::LN_2, square) + m) + lost;
+    let scale = f32::from_bits(shifted.to_bits().wrapping_add(127 + 64) << 23);
+    f32::mul_add(scale, exponential(s), scale) * HALF
+}
+
 /// The same operations in the same order, sixteen numbers to a register.
 #[cfg(target_arch = "x86_64")]
 mod wide {
@@ -115,7 +136,7 @@ mod wide {
 
     /// # Safety
     /// As for [`row`](super::row).
-    #[target_feature(enable = "avx512f")]
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
     pub(super) unsafe fn row(x: *const f32, out: *mut f32, count: usize) {
         let mut i = 0;
         // SAFETY: by the caller's promise; masked places are not touched.
@@ -137,7 +158,7 @@ mod wide {
     }
 
     /// [`value`](super::value) of each number.
-    #[target_feature(enable = "avx512f")]
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
     #[inline]
     fn values<const N: usize>(x: [__m512; N]) -> [__m512; N] {
         let (end, per_unit, rounder) = (_mm512_set1_ps(END), _mm512_set1_ps(PER_UNIT), _mm512_set1_ps(ROUNDER));
@@ -165,16 +186,23 @@ mod wide {
         }
         if far != 0 {
             for k in 0..N {
-                // SAFETY: sixteen numbers are as large as a register, and any bits are numbers.
-                found[k] = unsafe {
-                    std::mem::transmute::<[f32; BLOCK], __m512>(with_far(
-                        &std::mem::transmute::<__m512, [f32; BLOCK]>(x[k]),
-                        std::mem::transmute::<__m512, [f32; BLOCK]>(found[k]),
-                    ))
-                };
+                found[k] = far_too(x[k], found[k]);
             }
         }
         found
+    }
+
+    /// [`with_far`] in registers.
+    #[cold]
+    #[inline(never)]
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+    fn far_too(x: __m512, found: __m512) -> __m512 {
+        // SAFETY: sixteen numbers are as large as a register, and any bits are numbers.
+        unsafe {
+            let x = std::mem::transmute::<__m512, [f32; BLOCK]>(x);
+            let found = std::mem::transmute::<__m512, [f32; BLOCK]>(found);
+            std::mem::transmute::<[f32; BLOCK], __m512>(with_far(&x, found))
+        }
     }
 }
 
