@@ -3,7 +3,7 @@
 // Helpers of tests end the test where they fail.
 #![allow(clippy::unwrap_used)]
 
-use tove_optim::{Adam, NesterovLookAhead, Optimizer, Sgd, same_leaves};
+use tove_optim::{Adam, Group, NesterovLookAhead, Optimizer, Sgd, same_leaves};
 use tove_tensor::{DType, Error, Key, Tensor};
 
 #[test]
@@ -58,4 +58,16 @@ fn looking_back_is_exact() {
     rule.step(&mut [&mut moved, &mut idle]).unwrap();
     assert_eq!(idle.to_vec::<f32>(), before[1]);
     assert_ne!(moved.to_vec::<f32>(), before[0]);
+}
+
+/// Groups made for another net are refused before anything moves, instead of being left out in silence.
+#[test]
+fn groups_of_parameters_that_are_not_there_are_refused() {
+    let groups = [Group::new([0]), Group::new([3]).weight_decay(0.0)];
+    let (mut a, mut b) = (Tensor::from([1.0]).requires_grad(), Tensor::from([2.0]).requires_grad());
+    let mut adam = Adam::new(0.1).groups(&groups).unwrap();
+    (a.square() + b.square()).sum().backward();
+    let error = adam.step(&mut [&mut a, &mut b]).unwrap_err().to_string();
+    assert!(error.contains("position 3") && error.contains("2 parameters, 0 to 1"), "{error}");
+    assert_eq!((a.item::<f64>(), b.item::<f64>()), (1.0, 2.0));
 }

@@ -248,6 +248,7 @@ impl<R: StepRule> Stepwise<R> {
         expect_count(R::NAME, self.kept.len(), parameters.len())?;
         if self.kept.is_empty() {
             expect_different(R::NAME, parameters)?;
+            expect_positions(R::NAME, self.pulls.len(), parameters.len())?;
         }
         self.kept.resize_with(parameters.len(), Kept::default);
         let Stepwise { rule, pulls, kept, .. } = self;
@@ -268,6 +269,17 @@ impl<R: StepRule> Stepwise<R> {
         });
         rule.update_all(updates, scale)
     }
+}
+
+/// An error if groups speak of parameters that are not there: they were made for another net.
+fn expect_positions(op: &'static str, grouped: usize, parameters: usize) -> Result<()> {
+    if grouped <= parameters {
+        return Ok(());
+    }
+    let last = grouped - 1;
+    let problem =
+        format!("have position {last}, and there are {parameters} parameters, 0 to {}", parameters.max(1) - 1);
+    Err(Error::Parameter { op, name: "groups", problem: problem.into() })
 }
 
 /// An error unless the number of parameters is what it was.
