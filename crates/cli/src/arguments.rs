@@ -146,9 +146,12 @@ pub struct Fit {
     /// How texts become numbers: hash, tfidf or drop
     #[arg(long, value_name = "HOW")]
     pub text: Option<String>,
-    /// Read the CSV file in pieces, several times, in memory that does not grow with it; for models that can
+    /// Read the file in pieces, several times, in memory that does not grow with it; for models that can
     #[arg(long)]
     pub stream: bool,
+    /// Megabytes of memory to count on, instead of what is free: a file that would need more is read in pieces
+    #[arg(long, env = "TOVE_MEMORY", value_name = "MB")]
+    pub memory: Option<u64>,
     /// Seconds for the comparison of models; those that would begin later are left out
     #[arg(long, default_value_t = 60.0, value_name = "SECONDS")]
     pub budget: f64,

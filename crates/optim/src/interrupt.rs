@@ -10,7 +10,7 @@ static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// Lets all work of the process heed this flag, which a signal handler raises for example. The first flag given stays.
 ///
-/// ```
+/// ```standalone_crate
 /// use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
 /// let flag = Arc::new(AtomicBool::new(false));
 /// tove_optim::heed(flag.clone());

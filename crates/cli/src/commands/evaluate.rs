@@ -1,22 +1,51 @@
-//! `tove evaluate`: a saved model judged on a table that has the target.
+//! `tove evaluate`: a saved model judged on a table that has the target, piece by piece: memory holds the answers to its rows, not
+//! the rows.
+
+use std::path::Path;
 
 use serde_json::{Value, json};
+use tove::data::table::{Field, Kind, Role, Schema};
 use tove::learn::Samples;
-use tove::tabular::{NamedScore, TabularModel, scores_of};
+use tove::tabular::{NamedScore, TabularError, TabularModel};
 
 use crate::arguments::Evaluate;
 use crate::failure::Failure;
 use crate::output::{Output, number, table};
+use crate::pieces::Pieces;
 use crate::tables;
 
 pub fn run(evaluate: &Evaluate, output: &Output) -> Result<(), Failure> {
     let model = tables::model(&evaluate.model)?;
-    let data = tables::read(&evaluate.file, &evaluate.reading, output)?;
-    let judged = samples(&model, &data);
-    let (samples, dropped) = judged.map_err(|error| tables::failed(&evaluate.file, data.names(), error))?;
-    let scores = scores_of(model.model(), &samples);
-    output
-        .result(|| text(&model, &scores, samples.len(), dropped), || document(&model, &scores, samples.len(), dropped))
+    let (path, wanted) = (&evaluate.file, wanted(&model));
+    let mut options = tables::options(&evaluate.reading)?;
+    // Features are read as they were at fitting. The target is what the file says it is, which takes a look at all of it; the
+    // standard input can be read only once.
+    let once = path == Path::new("-");
+    let given = |field: &&Field| field.role == Role::Feature || once && field.role == Role::Target;
+    options = options.schema(&Schema::new(model.schema().fields().iter().filter(given).cloned().collect())?);
+    if once {
+        options = options.rest(Kind::Text);
+    }
+    let pieces = Pieces::open(path, &evaluate.reading, &options, &model)?.only(wanted);
+    let (names, notes) = (pieces.names().to_vec(), pieces.notes());
+    let failed = |error: TabularError| tables::failed(path, &names, error);
+    let mut judge = model.judge();
+    for table in pieces {
+        judge.see(&table?).map_err(failed)?;
+    }
+    notes.borrow().iter().for_each(|note| output.remark(format!("{}: {note}", path.display())));
+    let (rows, dropped) = (judge.rows(), judge.dropped());
+    if rows + dropped == 0 {
+        return Err(tables::no_rows(path));
+    }
+    let scores = judge.scores().map_err(failed)?;
+    output.result(|| text(&model, &scores, rows, dropped), || document(&model, &scores, rows, dropped))
+}
+
+/// The columns that the model looks at.
+fn wanted(model: &TabularModel) -> Vec<String> {
+    let looked_at = |field: &&Field| matches!(field.role, Role::Feature | Role::Target);
+    model.schema().fields().iter().filter(looked_at).map(|field| field.name.clone()).collect()
 }
 
 /// The rows of a table that have a target, as the model's samples, and how many have none.

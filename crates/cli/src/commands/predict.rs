@@ -1,16 +1,13 @@
 //! `tove predict`: predictions of a saved model for the rows of a table.
 //!
-//! A CSV file, or CSV on the standard input, is read, answered and written piece by piece, so that memory does not grow with
-//! it.
+//! A CSV or Parquet file, or CSV on the standard input, is read, answered and written piece by piece, so that memory does not grow
+//! with it.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
-use std::rc::Rc;
 
 use serde_json::{Value, json};
-use tove::data::table::csv::CsvChunks;
 use tove::data::table::{Column, Field, Kind, Role, Schema, Table};
 use tove::tabular::{Predictions, TabularModel};
 use tove::tensor::io::{WriteOptions, atomic};
@@ -19,10 +16,9 @@ use super::training::may_write;
 use crate::arguments::Predict;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::pieces::{Notes, Pieces};
 use crate::tables;
 
-/// Numbers of a piece of the table, at most.
-const PIECE: usize = 1 << 20;
 /// Remarks on values never seen, at most.
 const UNSEEN: usize = 20;
 
@@ -49,9 +45,6 @@ pub fn run(predict: &Predict, output: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Pieces of the table to predict: CSV in the memory of a piece, Parquet as a whole.
-type Pieces = Box<dyn Iterator<Item = Result<Table, Failure>>>;
-
 struct Job<'a> {
     model: &'a TabularModel,
     file: &'a Path,
@@ -64,27 +57,21 @@ struct Job<'a> {
 impl Job<'_> {
     fn tables(&mut self, predict: &Predict) -> Result<Pieces, Failure> {
         let path = &predict.file;
-        if path.is_dir() || tables::is_parquet(path) {
-            let (table, report) = tables::read_with_report(path, &predict.reading)?;
-            self.about.notes.borrow_mut().extend(report.notes());
-            return Ok(Box::new(std::iter::once(Ok(table))));
-        }
         // Only what the model needs is read as it was at fitting; the target and unknown columns may hold anything.
         let needed = |field: &&Field| matches!(field.role, Role::Feature | Role::Id);
         let needed = Schema::new(self.model.schema().fields().iter().filter(needed).cloned().collect())?;
         let options = tables::options(&predict.reading)?.schema(&needed).rest(Kind::Text);
-        let width = self.model.encoder().feature_names().len().max(self.model.schema().fields().len());
-        let chunks = options.chunks(path, (PIECE / width.max(1)).clamp(256, 1 << 16))?;
-        self.names = chunks.names().to_vec();
+        let wanted = needed.fields().iter().map(|field| field.name.clone()).collect();
+        let pieces = Pieces::open(path, &predict.reading, &options, self.model)?.only(wanted);
+        (self.names, self.about.notes) = (pieces.names().to_vec(), pieces.notes());
         // A column that lacks is told by the names of the file, of which one may be the same misspelt.
         let header = self.names.iter().map(|name| (name.clone(), Column::blank(Kind::Text, 0)));
         let fits = self.model.schema().conform(&Table::new(header)?);
         fits.map_err(|error| tables::failed(path, &self.names, error))?;
-        let known = self.model.schema().clone();
-        let mut unknown = chunks.names().iter().filter(|name| !known.fields().iter().any(|field| field.name == **name));
-        self.about.extra = unknown.by_ref().cloned().collect();
-        let wanted = needed.fields().iter().map(|field| field.name.clone()).collect();
-        Ok(Box::new(Chunks { chunks, wanted, notes: Rc::clone(&self.about.notes) }))
+        let known = self.model.schema().fields();
+        let unknown = |name: &&String| !known.iter().any(|field| field.name == **name);
+        self.about.extra = self.names.iter().filter(unknown).cloned().collect();
+        Ok(pieces)
     }
 
     /// The answer to a piece.
@@ -172,35 +159,10 @@ impl Job<'_> {
     }
 }
 
-/// Pieces of a CSV file with the columns that are needed.
-struct Chunks {
-    chunks: CsvChunks,
-    wanted: Vec<String>,
-    /// What reading did to the file, told at its end.
-    notes: Rc<RefCell<Vec<String>>>,
-}
-
-impl Iterator for Chunks {
-    type Item = Result<Table, Failure>;
-
-    fn next(&mut self) -> Option<Result<Table, Failure>> {
-        let table = match self.chunks.next() {
-            Some(Ok(table)) => table,
-            Some(Err(error)) => return Some(Err(error.into())),
-            None => {
-                *self.notes.borrow_mut() = self.chunks.report().notes();
-                return None;
-            }
-        };
-        let here: Vec<&String> = self.wanted.iter().filter(|name| table.has(name)).collect();
-        Some(table.select(&here).map_err(Failure::from))
-    }
-}
-
 /// What had to be done to the rows, over all pieces.
 #[derive(Default)]
 struct About {
-    notes: Rc<RefCell<Vec<String>>>,
+    notes: Notes,
     extra: Vec<String>,
     unseen: BTreeMap<(String, String), usize>,
     imputed: BTreeMap<String, usize>,

@@ -135,7 +135,7 @@ impl State {
                 break;
             }
         }
-        ended.converged |= plan.tol.is_none();
+        ended.converged |= plan.tol.is_none() && ended.epochs == plan.max_iter;
         Ok(ended)
     }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use tove::data::table::{Description, ReadReport, Table};
 use tove::nn::interrupt_flag;
-use tove::tabular::{CsvSource, Outcome};
+use tove::tabular::{Outcome, Plan, TableSource, TabularError};
 use tove::tensor::io::WriteOptions;
 
 use crate::arguments::Fit;
@@ -32,7 +32,7 @@ pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
         return run_in_pieces(fit, judge.as_ref(), output);
     }
     let (data, read) = tables::read_with_report(&fit.file, &fit.reading)?;
-    let plan = order::plan(fit)?.stop(interrupt_flag()?);
+    let plan = interruptible(order::plan(fit)?)?;
     let schema =
         plan.schema(&data).map_err(|error| Failure::usage(format!("{error}{}", tables::hint(data.names()))))?;
     order::check_encodings(fit, &schema)?;
@@ -47,7 +47,7 @@ pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
     let progress = progress::Progress::new(output);
     let outcome = plan.fit_judged(&data, judge.as_ref(), &candidates, &mut |event| progress.watch(event));
     progress.end();
-    let outcome = outcome.map_err(|error| tables::failed(&fit.file, data.names(), error))?;
+    let outcome = outcome.map_err(|error| failed(fit, data.names(), error))?;
     finish(fit, Some((&data, &about)), &read, &outcome, output)
 }
 
@@ -56,9 +56,9 @@ fn run_in_pieces(fit: &Fit, judge: Option<&Table>, output: &Output) -> Result<()
     let options = tables::options(&fit.reading)?;
     let progress = progress::Progress::new(output);
     progress.say("columns");
-    let mut source = CsvSource::open(options, &fit.file)?;
+    let mut source = TableSource::open(options, &fit.file)?;
     let head = source.head(HEAD)?;
-    let plan = order::plan(fit)?.stop(interrupt_flag()?);
+    let plan = interruptible(order::plan(fit)?)?;
     let schema = plan.schema(&head).map_err(Failure::usage)?;
     order::check_encodings(fit, &schema)?;
     let (candidate, kind) = order::streaming_candidate(fit, &head)?;
@@ -66,7 +66,23 @@ fn run_in_pieces(fit: &Fit, judge: Option<&Table>, output: &Output) -> Result<()
     output.remark(format!("{}: read in pieces with {}", fit.file.display(), candidate.name));
     let outcome = plan.task(kind).fit_stream(&mut source, judge, &candidate, &mut |event| progress.watch(event));
     progress.end();
-    finish(fit, None, source.report(), &outcome?, output)
+    let outcome = outcome.map_err(|error| failed(fit, &[], error))?;
+    finish(fit, None, source.report(), &outcome, output)
+}
+
+/// Ctrl-C ends the fit under way after its present iteration.
+fn interruptible(plan: Plan) -> Result<Plan, Failure> {
+    let flag = interrupt_flag()?;
+    tove::optim::heed(flag.clone());
+    Ok(plan.stop(flag))
+}
+
+fn failed(fit: &Fit, names: &[String], error: TabularError) -> Failure {
+    match error {
+        TabularError::Interrupted => Failure::interrupted(error),
+        other if names.is_empty() => other.into(),
+        other => tables::failed(&fit.file, names, other),
+    }
 }
 
 /// Saves the model and the report, notes the run, prints the result.
@@ -87,7 +103,11 @@ fn finish(
     }
     let document = told::document(fit, read, outcome, &model, &page);
     run.finish(document.clone(), save_report(fit, data, read, outcome, &page))?;
-    output.result(|| told::text(read, outcome, &model, &page, run.number), || document)
+    output.result(|| told::text(read, outcome, &model, &page, run.number), || document)?;
+    if outcome.interrupted {
+        return Err(Failure::interrupted(format!("interrupted; {} holds what was done", model.display())));
+    }
+    Ok(())
 }
 
 /// That nothing would be written over, before the work is done.

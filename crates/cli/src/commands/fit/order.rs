@@ -19,6 +19,8 @@ const BUCKETS: usize = 256;
 const SMOOTHING: f64 = 10.0;
 /// Memory that a table takes, at most, for each byte of its CSV file: values, encoded values, and copies for folds.
 const GROWTH: u64 = 4;
+/// The same for each byte of a Parquet file, which is packed.
+const PACKED_GROWTH: u64 = 20;
 
 pub fn plan(fit: &Fit) -> Result<Plan, Failure> {
     if !(fit.test_size > 0.0 && fit.test_size < 1.0) {
@@ -196,15 +198,17 @@ pub fn streaming_candidate(fit: &Fit, head: &Table) -> Result<(Candidate, TaskKi
 
 /// Whether the file is read in pieces: when asked to, or when it would not fit in memory and the model can.
 pub fn streams(fit: &Fit, output: &Output) -> Result<bool, Failure> {
-    let packed_or_stdin = fit.file == Path::new("-") || tables::is_parquet(&fit.file);
+    let once = fit.file == Path::new("-");
     if fit.stream {
-        if packed_or_stdin {
-            return Err(Failure::usage("--stream: only CSV files can be read in pieces, and several times over"));
+        if once {
+            return Err(Failure::usage("--stream: the standard input can be read only once; give a file"));
         }
         return Ok(true);
     }
-    let (Ok(about), Some(free)) = (std::fs::metadata(&fit.file), available_memory()) else { return Ok(false) };
-    if packed_or_stdin || about.len().saturating_mul(GROWTH) < free {
+    let free = fit.memory.map(|megabytes| megabytes.saturating_mul(1 << 20)).or_else(available_memory);
+    let (Ok(about), Some(free)) = (std::fs::metadata(&fit.file), free) else { return Ok(false) };
+    let growth = if once || !tables::is_parquet(&fit.file) { GROWTH } else { PACKED_GROWTH };
+    if once || about.len().saturating_mul(growth) < free {
         return Ok(false);
     }
     let able = is_auto(fit)

@@ -142,7 +142,9 @@ pub fn text(read: &ReadReport, outcome: &Outcome, model: &Path, page: &Path, run
         text.push_str(&format!("Cross-validation on {} training rows:\n\n", outcome.fitted_rows));
         text.push_str(&format!("{}\n", table(&tried_rows(outcome))));
         if outcome.interrupted {
-            text.push_str("The comparison was interrupted; the best model so far was taken.\n\n");
+            text.push_str(
+                "Interrupted: the best model so far was taken, as it was fitted to the rows of its last fold.\n\n",
+            );
         }
         let verdict = verdict(outcome);
         if !verdict.is_empty() {

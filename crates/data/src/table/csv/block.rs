@@ -263,7 +263,11 @@ fn codes(fields: &Fields<'_>, most: usize) -> Parsed {
     for span in fields.spans() {
         let raw = fields.raw(span, &mut scratch);
         let at = raw.place;
-        codes.push(if fields.is_missing_string(&raw) { NO_CODE } else { dictionary.code_at(at.text, at.start, at.end) });
+        codes.push(if fields.is_missing_string(&raw) {
+            NO_CODE
+        } else {
+            dictionary.code_at(at.text, at.start, at.end)
+        });
         if dictionary.len() > most {
             return Parsed::Text(text(fields));
         }

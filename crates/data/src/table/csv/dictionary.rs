@@ -145,6 +145,9 @@ mod tests {
         let text = "0,17,xxxxxxxxxxxxxxxx2222,é";
         assert_eq!((dictionary.code_at(text, 0, 1), dictionary.code_at(text, 2, 4)), (0, 5001));
         assert_eq!((dictionary.code_at(text, 5, 25), dictionary.code_at(text, 26, 28)), (5002, 5003));
-        assert_eq!([dictionary.code("17"), dictionary.code("xxxxxxxxxxxxxxxx2222"), dictionary.code("é")], [5001, 5002, 5003]);
+        assert_eq!(
+            [dictionary.code("17"), dictionary.code("xxxxxxxxxxxxxxxx2222"), dictionary.code("é")],
+            [5001, 5002, 5003]
+        );
     }
 }

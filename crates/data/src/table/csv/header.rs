@@ -40,8 +40,11 @@ pub(super) fn open(options: &CsvOptions, file: &str, text: &str, last: bool) -> 
     };
     let head = &text[start..];
     let mut scratch = String::new();
-    let found: Vec<String> =
-        first.spans.iter().map(|&span| place(head, span, &rules.dialect, &mut scratch).str().trim().to_owned()).collect();
+    let found: Vec<String> = first
+        .spans
+        .iter()
+        .map(|&span| place(head, span, &rules.dialect, &mut scratch).str().trim().to_owned())
+        .collect();
     if found.is_empty() {
         return refuse("has a first record without an end; look at its quotes".to_owned());
     }

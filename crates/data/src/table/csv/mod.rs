@@ -36,7 +36,7 @@ use block::Rules;
 use tokens::Dialect;
 
 pub use report::{ColumnReport, ReadReport};
-pub use stream::CsvChunks;
+pub use stream::{ChunkPlace, CsvChunks};
 
 /// Fields that mean a missing value, besides the empty one.
 pub const MISSING: [&str; 17] = [

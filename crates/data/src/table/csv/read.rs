@@ -77,7 +77,8 @@ pub(super) fn note(
     report.blank_lines += tokens.blank;
     report.odd_quotes += tokens.odd;
     for ragged in &tokens.ragged {
-        let line = lines + line_of(text, start + ragged.offset);
+        // Counting lines from the beginning is for the few that are named.
+        let line = || lines + line_of(text, start + ragged.offset);
         if ragged_rows == Ragged::Error {
             let (from, to) = ragged.field;
             let value = text.get(start + from..start + to).unwrap_or_default();
@@ -88,11 +89,11 @@ pub(super) fn note(
                 opened.names.len(),
                 crate::error::shown(value)
             );
-            return Err(DataError::Row { file: opened.file.clone(), line, problem });
+            return Err(DataError::Row { file: opened.file.clone(), line: line(), problem });
         }
         report.dropped_rows += 1;
         if report.dropped_lines.len() < LINES {
-            report.dropped_lines.push(line);
+            report.dropped_lines.push(line());
         }
     }
     match tokens.open {
@@ -225,9 +226,7 @@ impl Reader<'_> {
             let made = match made {
                 // The block began where the one before ended: its guess about the quotes was right.
                 Some(made) if begins(&made) == at => made,
-                _ => {
-                    self.body.records((at, (number + 1) * BLOCK), self.cutter(), parse).ok_or(Trouble::Unread)?
-                }
+                _ => self.body.records((at, (number + 1) * BLOCK), self.cutter(), parse).ok_or(Trouble::Unread)?,
             };
             let block = match made {
                 Ok(block) => block,
