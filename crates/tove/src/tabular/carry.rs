@@ -4,13 +4,15 @@ use std::time::Instant;
 
 use serde_json::json;
 use tove_data::table::{Schema, Table, TableEncoder, Target, Task as TableTask};
-use tove_learn::selection::{KFold, Scorer, SelectionGuarantee, Split, Splitter, StratifiedKFold, selection_guarantee};
+use tove_learn::selection::{Fold, Scorer, SelectionGuarantee, selection_guarantee};
 use tove_learn::{DummyClassifier, DummyRegressor, Estimator, Model, Samples, Task};
-use tove_tensor::{DType, Tensor, TryIndex};
+use tove_tensor::{DType, Tensor};
 
+use super::division::{self, check_finite, single_rows, taken};
+use super::fingerprint::fingerprint;
 use super::model::{Known, TabularModel, encoded};
 use super::{Candidate, ColumnCounts, Event, LearningPoint, NamedScore, Outcome, Plan, Result, TabularError, Tried};
-use super::{ClassWeights, scores_of};
+use super::{ClassWeights, Division, Doubt, doubts, scores_of};
 
 /// Seconds of the last fit up to which a learning curve is made of four more.
 const QUICK: f64 = 0.1;
@@ -41,6 +43,7 @@ impl Plan {
         self.check(&schema)?;
         let (mut table, mut dropped) = table.drop_missing(&[&self.target])?;
         let fitted = table.n_rows();
+        let known_by = fingerprint(&table, &schema);
         if let Some(judge) = judge {
             let (more, without) = self.conformed(&schema, judge)?;
             (table, dropped) = (table.append(&more)?, dropped + without);
@@ -49,16 +52,26 @@ impl Plan {
         let weights = self.row_weights(&table, &schema)?;
         let (train_rows, test_rows) = match judge {
             Some(_) => ((0..fitted).collect(), (fitted..table.n_rows()).collect()),
-            None => {
-                let parts = self.split(&target).indices(target.y())?;
-                (parts.train, parts.test)
-            }
+            None => self.split(&table, &target)?,
         };
+        check_finite(&table, &schema)?;
+        let mut doubts = doubts::columns(&table, &schema);
+        if judge.is_none() && self.division == Division::Random {
+            doubts.extend(single_rows(&target).map(|classes| Doubt::SingleRow { classes }));
+            doubts.extend(doubts::in_time(&table, &schema));
+        }
+        doubts.extend(doubts::telling(&table, &schema, &target, &train_rows));
+        doubts.extend(doubts::copies(&table, &schema, &train_rows, &test_rows));
         let data = Data { table: &table, schema: &schema, target: &target, weights: weights.as_ref(), plan: self };
         let scorer = Scorer::usual(data.task());
         let mut tried = Vec::new();
+        let mut judged_in_folds = 0;
         if candidates.len() > 1 || self.folds > 0 {
-            tried = data.compare(candidates, &train_rows, scorer, watch)?;
+            let folds = division::folds(self, &table, &target, &train_rows)?;
+            let (asked, made, rows) = (self.folds.max(2), folds.len(), train_rows.len());
+            doubts.extend((made < asked).then_some(Doubt::FewerFolds { asked, made, rows }));
+            judged_in_folds = folds.iter().map(|fold| fold.test.len()).min().unwrap_or(0);
+            tried = data.compare(candidates, &train_rows, &folds, scorer, watch)?;
         }
         let interrupted = !tried.is_empty() && self.stopped();
         let place = if candidates.len() == 1 && interrupted { 0 } else { chosen(&tried)? };
@@ -79,11 +92,11 @@ impl Plan {
         let facts = json!({
             "seed": self.seed, "rows": table.n_rows(), "train_rows": train_rows.len(), "test_rows": test_rows.len(),
             "model": chosen.name, "dropped": dropped, "train": document(&scores.train), "test": document(&scores.test),
-            "baseline": document(&scores.baseline),
+            "baseline": document(&scores.baseline), "fingerprint": known_by,
         });
         Ok(Outcome {
             chosen: chosen.name.clone(),
-            guarantee: guarantee(&tried, data.task(), train_rows.len())?,
+            guarantee: guarantee(&tried, data.task(), judged_in_folds)?,
             tried,
             interrupted,
             scorer,
@@ -100,6 +113,7 @@ impl Plan {
             dropped,
             imputed: encoded.imputed,
             unseen: encoded.unseen,
+            doubts,
             streamed: None,
             seconds: start.elapsed().as_secs_f64(),
         })
@@ -113,11 +127,6 @@ impl Plan {
             return Err(TabularError::Plan("the table to judge by has no row with a target".into()));
         }
         Ok((judge, dropped))
-    }
-
-    fn split(&self, target: &Target) -> Split {
-        let split = Split::test(self.test_size).seed(self.seed);
-        if target.task() == TableTask::Regression { split } else { split.stratified() }
     }
 }
 
@@ -166,7 +175,10 @@ fn chosen(tried: &[Tried]) -> Result<usize> {
     }
 }
 
-/// What the union bound says of the choice among classifiers, by their mean errors over the training rows.
+/// What the union bound says of the choice among classifiers by their mean errors over the folds, of which the smallest judges
+/// `rows` rows. A fold's error is the mean of independent values, given the model that was fitted without them; those of
+/// different folds depend on each other, so that their average is promised only what one of them is: by convexity
+/// E exp(λ mean Zᶠ) ≤ mean E exp(λ Zᶠ), Hoeffding's bound for the average is that of a single fold.
 fn guarantee(tried: &[Tried], task: Task, rows: usize) -> Result<Option<SelectionGuarantee>> {
     let errors: Vec<f64> = tried.iter().filter_map(|tried| Some(1.0 - tried.mean()?)).collect();
     if task == Task::Regression || errors.len() < 2 {
@@ -194,12 +206,6 @@ fn learning(chosen: &Candidate, encoded: &Parts, seed: u64, scorer: Scorer, whol
     let points: Result<Vec<LearningPoint>> =
         SHARES.iter().map(|&share| part(share)).chain([point(whole, &encoded.train)]).collect();
     points.unwrap_or_default()
-}
-
-/// The entries of a vector at these places.
-fn taken(x: &Tensor, rows: &[usize]) -> Result<Tensor> {
-    let places: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
-    Ok(x.try_index_select(0, &Tensor::from_slice(&places))?)
 }
 
 /// Weights of rows, times those of their classes.
@@ -304,15 +310,10 @@ impl Data<'_> {
         &self,
         candidates: &[Candidate],
         train: &[usize],
+        folds: &[Fold],
         scorer: Scorer,
         watch: &mut dyn FnMut(&Event),
     ) -> Result<Vec<Tried>> {
-        let folds = self.plan.folds.max(2);
-        let splitter: Box<dyn Splitter> = match self.task() {
-            Task::Regression => Box::new(KFold::new(folds).shuffled(self.plan.seed)),
-            Task::Classification => Box::new(StratifiedKFold::new(folds).shuffled(self.plan.seed)),
-        };
-        let folds = splitter.split(&taken(self.target.y(), train)?)?;
         let rows = |places: &[usize]| places.iter().map(|&place| train[place]).collect::<Vec<usize>>();
         let (begun, total) = (Instant::now(), candidates.len() * folds.len());
         let mut tried: Vec<Tried> = Vec::new();
@@ -320,7 +321,7 @@ impl Data<'_> {
             let clock = Instant::now();
             let late = number > 0 && self.plan.budget.is_some_and(|budget| begun.elapsed() > budget);
             let mut problem = late.then(|| "the time was up".to_owned());
-            let mut scores = Vec::new();
+            let (mut scores, mut warning) = (Vec::new(), None);
             for (fold, part) in folds.iter().enumerate().filter(|_| !late) {
                 if self.plan.stopped() {
                     problem = Some("interrupted".to_owned());
@@ -329,7 +330,11 @@ impl Data<'_> {
                 watch(&Event::Fitting { candidate: candidate.name.clone(), done: number * folds.len() + fold, total });
                 let outcome = (|| -> Result<f64> {
                     let parts = self.encode(&rows(&part.train), &rows(&part.test), &*candidate.estimator)?;
-                    let model = candidate.estimator.fit_any(&parts.train)?;
+                    // What folds have to say is gathered: five times the same would hide everything else.
+                    let model = tove_learn::quietly(|| candidate.estimator.fit_any(&parts.train))?;
+                    if let Some(text) = model.summary().warnings.first() {
+                        warning.get_or_insert_with(|| (text.clone(), 0)).1 += 1;
+                    }
                     Ok(scorer.score(&*model, &parts.test)?.value)
                 })();
                 match outcome {
@@ -344,7 +349,7 @@ impl Data<'_> {
                 scores.clear();
             }
             let seconds = clock.elapsed().as_secs_f64();
-            tried.push(Tried { name: candidate.name.clone(), scores, seconds, problem });
+            tried.push(Tried { name: candidate.name.clone(), scores, seconds, problem, warning });
         }
         if self.plan.stopped() {
             watch(&Event::Interrupted);

@@ -21,7 +21,10 @@
 
 mod candidates;
 mod carry;
+mod division;
+mod doubts;
 mod error;
+mod fingerprint;
 mod model;
 mod outcome;
 mod plan;
@@ -30,10 +33,11 @@ mod stream;
 mod weights;
 
 pub use candidates::{Candidate, streaming_candidate, usual_candidates};
+pub use doubts::{Doubt, Spelling, spelling_of};
 pub use error::{Result, TabularError};
 pub use model::{ColumnCounts, Predictions, TabularModel};
 pub use outcome::{Event, LearningPoint, Outcome, Streamed, Tried};
-pub use plan::Plan;
+pub use plan::{Division, Plan};
 pub use scores::{NamedScore, scores_of};
 pub use stream::CsvSource;
 pub use weights::ClassWeights;

@@ -8,6 +8,7 @@ use tove_learn::{Csr, Model, Predict, Record, Rows, restore};
 use tove_tensor::io::WriteOptions;
 use tove_tensor::{DType, Tensor};
 
+use super::fingerprint::fingerprint;
 use super::{Result, TabularError};
 use crate::estimators;
 
@@ -103,6 +104,17 @@ impl TabularModel {
     /// What was written down at fitting: seed, rows, scores, version.
     pub fn facts(&self) -> &Value {
         &self.facts
+    }
+
+    /// Whether this is the table that the model was fitted on, in any order of rows; scores on it are too good. `false` also for
+    /// models fitted in pieces, which do not keep a fingerprint.
+    pub fn was_fitted_on(&self, table: &Table) -> bool {
+        let known = self.facts["fingerprint"].as_str();
+        let found = || -> Result<String> {
+            let (table, _) = table.drop_missing(&[&self.target])?;
+            Ok(fingerprint(&self.schema.conform(&table)?.0, &self.schema))
+        };
+        known.is_some_and(|known| found().is_ok_and(|found| found == known))
     }
 
     /// The features of a table as the model's rows, with what had to be done.
