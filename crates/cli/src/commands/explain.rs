@@ -56,7 +56,7 @@ pub fn run(explain: &Explain, output: &Output) -> Result<(), Failure> {
         || {
             let mut text = text(&coefficients, &importances, scorer, explain.top);
             if let Some(side) = side(&model).filter(|_| !coefficients.is_empty()) {
-                text.push_str(&format!("\n{side}\n"));
+                text.push_str(&format!("\n{side} Numbers were scaled to mean 0 and variance 1 first.\n"));
             }
             text
         },
@@ -67,9 +67,7 @@ pub fn run(explain: &Explain, output: &Output) -> Result<(), Failure> {
 /// What the sign of the coefficients says, where there are two classes.
 pub fn side(model: &TabularModel) -> Option<String> {
     let [first, second] = model.classes() else { return None };
-    Some(format!(
-        "Coefficients above 0 speak for {second}, below 0 for {first}; numbers were scaled to variance 1 first."
-    ))
+    Some(format!("Coefficients above 0 speak for {second}, below 0 for {first}."))
 }
 
 /// Class (empty for one row), feature and coefficient, the largest first.
