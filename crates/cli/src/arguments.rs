@@ -271,9 +271,18 @@ pub struct Serve {
     /// Rows that a request may have
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     pub max_rows: usize,
-    /// Seconds that a request may take
+    /// Seconds that a request may take, that its head may take to arrive, and that a connection may be idle
     #[arg(long, default_value_t = 30.0, value_name = "SECONDS")]
     pub timeout: f64,
+    /// Connections at a time; beyond, the one that has been idle longest is closed for a new one
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    pub max_connections: usize,
+    /// Rows of requests that are predicted together; 1 predicts each request by itself. Answers do not depend on it
+    #[arg(long, default_value_t = 256, value_name = "N")]
+    pub batch_rows: usize,
+    /// Milliseconds that a request waits for others to be predicted with; 0 takes only those that are there
+    #[arg(long, default_value_t = 0.0, value_name = "MS")]
+    pub batch_wait: f64,
 }
 
 #[derive(Args)]

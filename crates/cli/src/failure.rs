@@ -23,6 +23,11 @@ impl Failure {
         Failure { text: text.to_string(), code: 2 }
     }
 
+    /// The failure with what is left all the same.
+    pub fn but(self, text: impl Display) -> Failure {
+        Failure { text: format!("{}; {text}", self.text), ..self }
+    }
+
     /// Writes the failure to standard error and gives the exit code.
     pub fn report(self) -> ExitCode {
         eprintln!("tove: {}", self.text);

@@ -52,7 +52,7 @@ impl Grouped {
             let ends = [0, 1].map(|group| self.ends(group, &beta, residual));
             let gap = ends.iter().map(|ends| ends.top - ends.bottom).fold(f64::NEG_INFINITY, f64::max);
             let done = gap.is_nan() || gap < self.tolerance;
-            if done || steps >= self.limit {
+            if done || steps >= self.limit || tove_optim::interrupted() {
                 let levels = [0, 1].map(|group| self.level(group, &beta, residual, ends[group]));
                 let objective = beta.iter().enumerate().map(|(v, b)| -0.5 * b * (residual(v) + self.target[v])).sum();
                 let gap = if gap.is_finite() { gap.max(0.0) } else { 0.0 };

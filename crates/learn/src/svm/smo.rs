@@ -132,11 +132,12 @@ impl Solver<'_, '_> {
             }
             let gap = best.top - best.bottom;
             let settled = gap.is_nan() || gap < tolerance;
-            if settled || steps >= self.problem.limit {
+            let over = steps >= self.problem.limit || tove_optim::interrupted();
+            if settled || over {
                 if self.active.places.len() < n {
                     best = self.unshrink()?;
                     until_shrinking = 1; // shrink at once if it was not the end
-                    if best.top - best.bottom >= tolerance && steps < self.problem.limit {
+                    if best.top - best.bottom >= tolerance && !over {
                         continue;
                     }
                 }

@@ -42,6 +42,7 @@ use tove_tensor::{Error, Result, Tensor, step_rules};
 
 use crate::clip::norm_and_factor;
 use crate::groups::{Group, Pull};
+use crate::leaves::expect_different;
 use crate::optimizer::{Optimizer, OptimizerState};
 use crate::settings::{Hyperparameters, SettingError};
 
@@ -245,6 +246,9 @@ impl<R: StepRule> Stepwise<R> {
     fn step_scaled(&mut self, parameters: &mut [&mut Tensor], scale: f64) -> Result<()> {
         self.rule.validate()?;
         expect_count(R::NAME, self.kept.len(), parameters.len())?;
+        if self.kept.is_empty() {
+            expect_different(R::NAME, parameters)?;
+        }
         self.kept.resize_with(parameters.len(), Kept::default);
         let Stepwise { rule, pulls, kept, .. } = self;
         let (learning_rate, count) = (rule.learning_rate(), rule.slots().len());

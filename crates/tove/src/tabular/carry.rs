@@ -1,13 +1,14 @@
-//! Carrying a plan out: split, cross-validation, the choice, the judgement.
+//! Carrying a plan out: split, choice, judgement.
 
 use std::time::Instant;
 
 use serde_json::json;
 use tove_data::table::{Schema, Table, TableEncoder, Target, Task as TableTask};
-use tove_learn::selection::{Fold, Scorer, SelectionGuarantee, selection_guarantee};
-use tove_learn::{DummyClassifier, DummyRegressor, Estimator, Model, Samples, Task};
+use tove_learn::selection::{Scorer, SelectionGuarantee, selection_guarantee};
+use tove_learn::{DummyClassifier, DummyRegressor, Estimator, Model, Rows, Samples, Task};
 use tove_tensor::{DType, Tensor};
 
+use super::compare::Trained;
 use super::division::{self, check_finite, single_rows, taken};
 use super::fingerprint::fingerprint;
 use super::model::{Known, TabularModel, encoded};
@@ -64,22 +65,19 @@ impl Plan {
         doubts.extend(doubts::copies(&table, &schema, &train_rows, &test_rows));
         let data = Data { table: &table, schema: &schema, target: &target, weights: weights.as_ref(), plan: self };
         let scorer = Scorer::usual(data.task());
-        let mut tried = Vec::new();
+        let (mut tried, mut kept) = (Vec::new(), None);
         let mut judged_in_folds = 0;
         if candidates.len() > 1 || self.folds > 0 {
             let folds = division::folds(self, &table, &target, &train_rows)?;
             let (asked, made, rows) = (self.folds.max(2), folds.len(), train_rows.len());
             doubts.extend((made < asked).then_some(Doubt::FewerFolds { asked, made, rows }));
             judged_in_folds = folds.iter().map(|fold| fold.test.len()).min().unwrap_or(0);
-            tried = data.compare(candidates, &train_rows, &folds, scorer, watch)?;
+            (tried, kept) = data.compare(candidates, &train_rows, &folds, scorer, watch)?;
         }
-        let interrupted = !tried.is_empty() && self.stopped();
-        let place = if candidates.len() == 1 && interrupted { 0 } else { chosen(&tried)? };
-        let chosen = &candidates[place];
-        watch(&Event::Refitting { candidate: chosen.name.clone() });
-        let encoded = data.encode(&train_rows, &test_rows, &*chosen.estimator)?;
         let clock = Instant::now();
-        let model = chosen.estimator.fit_any(&encoded.train)?;
+        let won = data.winner(candidates, &tried, (train_rows, &test_rows), kept, watch)?;
+        let Trained { place, model, parts: encoded, rows: train_rows } = won;
+        let (chosen, interrupted) = (&candidates[place], self.stopped());
         let quick = clock.elapsed().as_secs_f64() < QUICK && fitted >= FEW && !interrupted;
         let scores = Scores::of(&*model, &encoded.train, &encoded.test)?;
         let learning = if quick { learning(chosen, &encoded, self.seed, scorer, &*model) } else { Vec::new() };
@@ -157,24 +155,6 @@ pub(super) fn document(scores: &[NamedScore]) -> serde_json::Value {
     serde_json::Value::Object(scores.iter().map(entry).collect())
 }
 
-/// The candidate with the largest mean score, the first of equal ones; the first of all without a comparison.
-fn chosen(tried: &[Tried]) -> Result<usize> {
-    let mut best: Option<(usize, f64)> = None;
-    for (place, mean) in tried.iter().enumerate().filter_map(|(place, tried)| Some((place, tried.mean()?))) {
-        if best.is_none_or(|(_, most)| mean > most) {
-            best = Some((place, mean));
-        }
-    }
-    match (best, tried.is_empty()) {
-        (Some((place, _)), _) => Ok(place),
-        (None, true) => Ok(0),
-        (None, false) => {
-            let problem = tried.iter().find_map(|tried| tried.problem.clone()).unwrap_or_default();
-            Err(TabularError::Plan(format!("no model could be fitted: {problem}")))
-        }
-    }
-}
-
 /// What the union bound says of the choice among classifiers by their mean errors over the folds, of which the smallest judges
 /// `rows` rows. A fold's error is the mean of independent values, given the model that was fitted without them; those of
 /// different folds depend on each other, so that their average is promised only what one of them is: by convexity
@@ -230,21 +210,21 @@ pub(super) fn weigh(
 }
 
 /// A table with what is known of it.
-struct Data<'t> {
-    table: &'t Table,
-    schema: &'t Schema,
-    target: &'t Target,
-    weights: Option<&'t Tensor>,
-    plan: &'t Plan,
+pub(super) struct Data<'t> {
+    pub table: &'t Table,
+    pub schema: &'t Schema,
+    pub target: &'t Target,
+    pub weights: Option<&'t Tensor>,
+    pub plan: &'t Plan,
 }
 
 /// Rows to fit and rows to judge, encoded by what the first ones showed.
-struct Parts {
-    encoder: TableEncoder,
-    train: Samples,
-    test: Samples,
-    imputed: ColumnCounts,
-    unseen: ColumnCounts,
+pub(super) struct Parts {
+    pub encoder: TableEncoder,
+    pub train: Samples,
+    pub test: Samples,
+    pub imputed: ColumnCounts,
+    pub unseen: ColumnCounts,
 }
 
 /// Adds counts by column.
@@ -267,7 +247,7 @@ pub(super) fn check_weights(plan: &Plan, estimator: &dyn Estimator) -> Result<()
 }
 
 impl Data<'_> {
-    fn task(&self) -> Task {
+    pub(super) fn task(&self) -> Task {
         match self.target.task() {
             TableTask::Regression => Task::Regression,
             _ => Task::Classification,
@@ -276,20 +256,10 @@ impl Data<'_> {
 
     /// An encoder fitted on the first rows, and both parts encoded by it. Weights of rows that the estimator cannot take are
     /// left out for it; those of classes count at fitting only.
-    fn encode(&self, fit: &[usize], judge: &[usize], estimator: &dyn Estimator) -> Result<Parts> {
+    pub(super) fn encode(&self, fit: &[usize], judge: &[usize], estimator: &dyn Estimator) -> Result<Parts> {
         check_weights(self.plan, estimator)?;
         let abilities = estimator.abilities();
         let table = self.table.take(fit)?;
-        let part = |rows: &[usize], x: tove_learn::Rows, classes: Option<&ClassWeights>| -> Result<Samples> {
-            let y = taken(self.target.y(), rows)?;
-            let known = self.weights.filter(|_| abilities.weights).map(|all| taken(all, rows)).transpose()?;
-            let weights = weigh(known, classes, (self.target.classes(), &y), None)?;
-            let samples = Samples::new(x, &y)?;
-            Ok(match weights {
-                Some(weights) => samples.weighted(&weights)?,
-                None => samples,
-            })
-        };
         let target = Target::encode(table.column(&self.plan.target)?, Some(self.target.task().kind()))?;
         let (encoder, dense) = TableEncoder::fit_encode_chosen(&table, self.schema, &self.plan.encoding, &target)?;
         let mut imputed = dense.imputed;
@@ -298,62 +268,33 @@ impl Data<'_> {
         } else {
             dense.x.into()
         };
-        let judged = encoded(&encoder, &self.table.take(judge)?, abilities.sparse)?;
-        add_counts(&mut imputed, &judged.imputed);
-        let train = part(fit, fitted, self.plan.class_weights.as_ref())?;
-        let test = part(judge, judged.x, None)?;
-        Ok(Parts { encoder, train, test, imputed, unseen: judged.unseen })
+        let (test, judged, unseen) = self.judged(&encoder, judge, estimator)?;
+        add_counts(&mut imputed, &judged);
+        let train = self.part(fit, fitted, abilities.weights, self.plan.class_weights.as_ref())?;
+        Ok(Parts { encoder, train, test, imputed, unseen })
     }
 
-    /// Every candidate on every fold of the training rows.
-    fn compare(
+    /// Rows to judge by, with the columns in which values were missing, or categories never seen.
+    pub(super) fn judged(
         &self,
-        candidates: &[Candidate],
-        train: &[usize],
-        folds: &[Fold],
-        scorer: Scorer,
-        watch: &mut dyn FnMut(&Event),
-    ) -> Result<Vec<Tried>> {
-        let rows = |places: &[usize]| places.iter().map(|&place| train[place]).collect::<Vec<usize>>();
-        let (begun, total) = (Instant::now(), candidates.len() * folds.len());
-        let mut tried: Vec<Tried> = Vec::new();
-        for (number, candidate) in candidates.iter().enumerate() {
-            let clock = Instant::now();
-            let late = number > 0 && self.plan.budget.is_some_and(|budget| begun.elapsed() > budget);
-            let mut problem = late.then(|| "the time was up".to_owned());
-            let (mut scores, mut warning) = (Vec::new(), None);
-            for (fold, part) in folds.iter().enumerate().filter(|_| !late) {
-                if self.plan.stopped() {
-                    problem = Some("interrupted".to_owned());
-                    break;
-                }
-                watch(&Event::Fitting { candidate: candidate.name.clone(), done: number * folds.len() + fold, total });
-                let outcome = (|| -> Result<f64> {
-                    let parts = self.encode(&rows(&part.train), &rows(&part.test), &*candidate.estimator)?;
-                    // What folds have to say is gathered: five times the same would hide everything else.
-                    let model = tove_learn::quietly(|| candidate.estimator.fit_any(&parts.train))?;
-                    if let Some(text) = model.summary().warnings.first() {
-                        warning.get_or_insert_with(|| (text.clone(), 0)).1 += 1;
-                    }
-                    Ok(scorer.score(&*model, &parts.test)?.value)
-                })();
-                match outcome {
-                    Ok(score) => scores.push(score),
-                    Err(error) => {
-                        problem = Some(error.to_string());
-                        break;
-                    }
-                }
-            }
-            if problem.is_some() {
-                scores.clear();
-            }
-            let seconds = clock.elapsed().as_secs_f64();
-            tried.push(Tried { name: candidate.name.clone(), scores, seconds, problem, warning });
-        }
-        if self.plan.stopped() {
-            watch(&Event::Interrupted);
-        }
-        Ok(tried)
+        encoder: &TableEncoder,
+        rows: &[usize],
+        estimator: &dyn Estimator,
+    ) -> Result<(Samples, ColumnCounts, ColumnCounts)> {
+        let abilities = estimator.abilities();
+        let judged = encoded(encoder, &self.table.take(rows)?, abilities.sparse)?;
+        Ok((self.part(rows, judged.x, abilities.weights, None)?, judged.imputed, judged.unseen))
+    }
+
+    /// Samples of encoded rows, weighed if the estimator takes weights.
+    fn part(&self, rows: &[usize], x: Rows, weighed: bool, classes: Option<&ClassWeights>) -> Result<Samples> {
+        let y = taken(self.target.y(), rows)?;
+        let known = self.weights.filter(|_| weighed).map(|all| taken(all, rows)).transpose()?;
+        let weights = weigh(known, classes, (self.target.classes(), &y), None)?;
+        let samples = Samples::new(x, &y)?;
+        Ok(match weights {
+            Some(weights) => samples.weighted(&weights)?,
+            None => samples,
+        })
     }
 }

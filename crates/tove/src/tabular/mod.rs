@@ -21,6 +21,7 @@
 
 mod candidates;
 mod carry;
+mod compare;
 mod division;
 mod doubts;
 mod error;
@@ -29,7 +30,9 @@ mod model;
 mod outcome;
 mod plan;
 mod scores;
+mod steady;
 mod stream;
+mod together;
 mod weights;
 
 pub use candidates::{Candidate, streaming_candidate, usual_candidates};
@@ -40,4 +43,5 @@ pub use outcome::{Event, LearningPoint, Outcome, Streamed, Tried};
 pub use plan::{Division, Plan};
 pub use scores::{NamedScore, scores_of};
 pub use stream::CsvSource;
+pub use together::Answers;
 pub use weights::ClassWeights;

@@ -17,7 +17,7 @@ pub enum Event {
         /// Fits planned.
         total: usize,
     },
-    /// The comparison was interrupted; what is done is kept.
+    /// The work was interrupted; what is done is kept.
     Interrupted,
     /// The winner is fitted to all training rows.
     Refitting {
@@ -91,7 +91,7 @@ pub struct Outcome {
     pub chosen: String,
     /// All candidates, if there was a comparison.
     pub tried: Vec<Tried>,
-    /// Whether the comparison was interrupted.
+    /// Whether the work was interrupted: the model is then that of a fold, or of the rows read so far.
     pub interrupted: bool,
     /// The score that decided.
     pub scorer: Scorer,

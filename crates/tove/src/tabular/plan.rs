@@ -127,7 +127,8 @@ impl Plan {
         Plan { division, ..self }
     }
 
-    /// A flag that ends the comparison after the fit under way; the best candidate so far is then fitted and judged.
+    /// A flag that ends the comparison; the best candidate so far is then judged as it was fitted to the last fold. With
+    /// [`heed`](crate::optim::heed) the fit under way ends too, after its present iteration.
     #[must_use]
     pub fn stop(self, flag: Arc<AtomicBool>) -> Plan {
         Plan { stop: Some(flag), ..self }

@@ -90,13 +90,13 @@ fn finish(
     let run = Run::begin(&fit.runs)?;
     let model = fit.output.clone().unwrap_or_else(|| run.folder.join("model.tove"));
     let page = fit.report.clone().unwrap_or_else(|| run.folder.join("report.html"));
-    let saved = save(fit, data, read, outcome, &model, &page);
-    if let Err(failure) = saved {
+    let options = WriteOptions { overwrite: fit.overwrite, ..WriteOptions::default() };
+    if let Err(error) = outcome.model.save(&model, options) {
         run.abandon();
-        return Err(failure);
+        return Err(error.into());
     }
     let document = told::document(fit, read, outcome, &model, &page);
-    run.finish(document.clone())?;
+    run.finish(document.clone(), save_report(fit, data, read, outcome, &page))?;
     output.result(|| told::text(read, outcome, &model, &page, run.number), || document)
 }
 
@@ -108,16 +108,13 @@ fn check_files(fit: &Fit) -> Result<(), Failure> {
     Ok(())
 }
 
-fn save(
+fn save_report(
     fit: &Fit,
     data: Option<(&Table, &Description)>,
     read: &ReadReport,
     outcome: &Outcome,
-    model: &Path,
     page: &Path,
 ) -> Result<(), Failure> {
     let options = WriteOptions { overwrite: fit.overwrite, ..WriteOptions::default() };
-    outcome.model.save(model, options)?;
-    report::of_fit(fit, data, read, outcome)?.save(page, options)?;
-    Ok(())
+    Ok(report::of_fit(fit, data, read, outcome)?.save(page, options)?)
 }

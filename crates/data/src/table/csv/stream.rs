@@ -6,9 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use tove_tensor::pool::parallel_for;
 
 use super::block::{Fields, ParsedColumn, Plan, parse};
+use super::header::{Opened, open};
 use super::input::{self, Input};
 use super::merge::{Joint, unit_of};
-use super::read::{Opened, line_of, misfit, note, open};
+use super::read::{line_of, misfit, note};
 use super::report::{ColumnReport, ReadReport};
 use super::tokens::{MOST_BYTES, Until, tokenise};
 use super::{Charset, CsvOptions};
@@ -242,16 +243,16 @@ impl Blocks {
         let mut tokens = loop {
             let until = Until { byte: usize::MAX, rows, last: self.end };
             let mut tokens = tokenise(&self.buffer, width, &self.opened.rules.dialect, until);
-            if tokens.rows >= rows || self.end {
+            if tokens.found.rows >= rows || self.end {
                 break tokens;
             }
             tokens.recycle();
             self.more()?;
         };
-        let used = if tokens.open.is_some() { self.buffer.len() } else { tokens.consumed };
+        let used = if tokens.found.open.is_some() { self.buffer.len() } else { tokens.found.consumed };
         let text = self.text(used)?;
         report.bytes += used as u64;
-        note(report, self.ragged, &self.opened, (text, 0, self.lines), &tokens)?;
+        note(report, self.ragged, &self.opened, (text, 0, self.lines), &tokens.found)?;
         let slots: Vec<Mutex<Option<_>>> = (0..width).map(|_| Mutex::new(None)).collect();
         parallel_for(width, &|column| {
             let fields = Fields { text, tokens: &tokens, columns: width, column, rules: &self.opened.rules };
@@ -273,7 +274,7 @@ impl Blocks {
         self.lines += line_of(text, used) - 1;
         self.buffer.drain(..used);
         tokens.recycle();
-        Ok((tokens.rows > 0).then_some(parsed))
+        Ok((tokens.found.rows > 0).then_some(parsed))
     }
 
     /// Doubles the buffer, so that cutting it again from its start costs no more than the bytes in all.
