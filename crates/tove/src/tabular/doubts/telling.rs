@@ -19,6 +19,11 @@ const CLASSES_LEFT: f64 = 0.02;
 /// The part of a constant's squared error that may be left.
 const SQUARES_LEFT: f64 = 0.01;
 
+/// What a column leaves of a constant's error, if that is little.
+type Rule = Box<dyn Fn(&Column) -> Option<f64>>;
+/// A value with what is known of its rows.
+type Place<T> = (f64, T);
+
 /// The features that tell the target, by the training rows.
 pub fn telling(table: &Table, schema: &Schema, target: &Target, train: &[usize]) -> Vec<Doubt> {
     let step = train.len().div_ceil(LOOKED_AT).max(1);
@@ -26,7 +31,7 @@ pub fn telling(table: &Table, schema: &Schema, target: &Target, train: &[usize])
     let (known, asked): (Vec<usize>, Vec<usize>) =
         rows.chunks(2).filter(|pair| pair.len() == 2).map(|pair| (pair[0], pair[1])).unzip();
     let y = target.y();
-    let left: Box<dyn Fn(&Column) -> Option<f64>> = match target.task() {
+    let left: Rule = match target.task() {
         Task::Regression => {
             let y = y.to_f64_vec();
             Box::new(move |column| squares_left(column, &y, &known, &asked))
@@ -45,7 +50,7 @@ pub fn telling(table: &Table, schema: &Schema, target: &Target, train: &[usize])
 
 /// Values in their order, each with what is known of its rows.
 enum Places<T> {
-    Numbers(Vec<(f64, T)>),
+    Numbers(Vec<Place<T>>),
     Strings(HashMap<String, T>),
 }
 
@@ -73,7 +78,7 @@ fn places<T: Clone>(column: &Column, rows: &[usize], gather: impl Fn(&[usize]) -
 }
 
 /// The two entries around a number; twice the same at the ends.
-fn around<T>(list: &[(f64, T)], value: f64) -> Option<(&(f64, T), &(f64, T))> {
+fn around<T>(list: &[Place<T>], value: f64) -> Option<(&Place<T>, &Place<T>)> {
     let after = list.partition_point(|(place, _)| *place < value);
     let (low, high) = (list.get(after.saturating_sub(1))?, list.get(after.min(list.len() - 1))?);
     Some(if high.0 == value { (high, high) } else { (low, high) })
