@@ -97,6 +97,8 @@ fn g4_reports_label_over_and_underfitting_and_width_helps_or_hurts() {
     }
     // t of 7 degrees of freedom is above 3 by chance once in 100 times.
     let [own, others, wide_own, wide_others] = &overfit;
+    let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
+    assert!(mean(others) > 1.5 * mean(own) && mean(wide_others) > 1.2 * mean(others), "{overfit:?}");
     assert!(paired_t(own, others) > 3.0, "overfitted: {overfit:?}");
     assert!(paired_t(others, wide_others) > 3.0, "wider is worse on other samples: {overfit:?}");
     assert!(paired_t(own, wide_own) < -3.0, "and better on its own: {overfit:?}");
