@@ -107,8 +107,8 @@ training row gets from the other folds' rows only, so that it never sees its own
 pub struct Fit {
     /// The table: CSV (also packed with gzip), Parquet, or - for standard input
     pub file: PathBuf,
-    /// The column to predict
-    #[arg(long, short, value_name = "COLUMN")]
+    /// The column to predict; without it the columns are listed
+    #[arg(long, short, value_name = "COLUMN", default_value = "", hide_default_value = true)]
     pub target: String,
     /// The model, as `tove models` lists them; auto compares several
     #[arg(long, short, default_value = "auto", value_name = "NAME")]
@@ -125,6 +125,12 @@ pub struct Fit {
     /// Another table with the target to judge the model on; no rows are set aside then
     #[arg(long, value_name = "FILE", conflicts_with = "test_size")]
     pub test: Option<PathBuf>,
+    /// Judge by the last rows instead of rows drawn at random, and in every fold by later ones: for tables in the order of time
+    #[arg(long, conflicts_with_all = ["group", "stream"])]
+    pub in_order: bool,
+    /// Keep rows with the same value of this column together when rows are divided: visits of one patient, say
+    #[arg(long, value_name = "COLUMN", conflicts_with = "stream")]
+    pub group: Option<String>,
     /// regression or classification, when the target's values propose the wrong one
     #[arg(long, value_name = "KIND")]
     pub task: Option<String>,
@@ -178,7 +184,8 @@ pub struct Fit {
 #[command(after_help = "\
 Examples:
   tove predict credit.tove new-customers.csv
-  tove predict credit.tove new-customers.csv --proba -o scored.parquet")]
+  tove predict credit.tove new-customers.csv --proba -o scored.parquet
+  tove predict credit.tove new-customers.csv --keep customer,name")]
 pub struct Predict {
     /// The model file
     pub model: PathBuf,
@@ -190,6 +197,9 @@ pub struct Predict {
     /// Add a column with the probability of each class
     #[arg(long)]
     pub proba: bool,
+    /// A column of the table that goes through to the predictions; those named with --id at fitting always do
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub keep: Vec<String>,
     /// Replace the file if it exists
     #[arg(long)]
     pub overwrite: bool,

@@ -27,8 +27,14 @@ pub fn run(predict: &Predict, output: &Output) -> Result<(), Failure> {
     if let Some(path) = &predict.output {
         may_write(path, predict.overwrite)?;
     }
-    let mut job =
-        Job { model: &model, file: &predict.file, names: Vec::new(), proba: predict.proba, about: About::default() };
+    let mut job = Job {
+        model: &model,
+        file: &predict.file,
+        names: Vec::new(),
+        proba: predict.proba,
+        keep: &predict.keep,
+        about: About::default(),
+    };
     let tables = job.tables(predict)?;
     let rows = match predict.output.as_deref().filter(|path| *path != Path::new("-")) {
         _ if output.is_json() => job.print_json(tables)?,
@@ -51,6 +57,8 @@ struct Job<'a> {
     /// The columns of the file.
     names: Vec<String>,
     proba: bool,
+    /// Columns that go through to the predictions.
+    keep: &'a [String],
     about: About,
 }
 
@@ -61,17 +69,27 @@ impl Job<'_> {
         let needed = |field: &&Field| matches!(field.role, Role::Feature | Role::Id);
         let needed = Schema::new(self.model.schema().fields().iter().filter(needed).cloned().collect())?;
         let options = tables::options(&predict.reading)?.schema(&needed).rest(Kind::Text);
-        let wanted = needed.fields().iter().map(|field| field.name.clone()).collect();
+        let mut wanted: Vec<String> = needed.fields().iter().map(|field| field.name.clone()).collect();
+        let others = self.keep.iter().filter(|name| !needed.fields().iter().any(|field| field.name == **name));
+        wanted.extend(others.cloned());
         let pieces = Pieces::open(path, &predict.reading, &options, self.model)?.only(wanted);
         (self.names, self.about.notes) = (pieces.names().to_vec(), pieces.notes());
         // A column that lacks is told by the names of the file, of which one may be the same misspelt.
         let header = self.names.iter().map(|name| (name.clone(), Column::blank(Kind::Text, 0)));
-        let fits = self.model.schema().conform(&Table::new(header)?);
+        let header = Table::new(header)?;
+        self.check_kept(&header)?;
+        let fits = self.model.schema().conform(&header);
         fits.map_err(|error| tables::failed(path, &self.names, error))?;
         let known = self.model.schema().fields();
-        let unknown = |name: &&String| !known.iter().any(|field| field.name == **name);
+        let unknown = |name: &&String| !self.keep.contains(name) && !known.iter().any(|field| field.name == **name);
         self.about.extra = self.names.iter().filter(unknown).cloned().collect();
         Ok(pieces)
+    }
+
+    /// That the columns to keep are there.
+    fn check_kept(&self, table: &Table) -> Result<(), Failure> {
+        let lacking = self.keep.iter().find_map(|name| table.column(name).err());
+        lacking.map_or(Ok(()), |error| Err(Failure::usage(format!("--keep: {error}"))))
     }
 
     /// The answer to a piece.
@@ -83,8 +101,12 @@ impl Job<'_> {
             let text = format!("{name} gives no probabilities; leave out --proba, or fit another model");
             return Err(Failure::usage(text));
         }
-        self.about.see(&predictions);
-        answer(self.model, table, &predictions, self.proba)
+        self.about.see(&predictions, self.keep);
+        let answer = answer(self.model, table, &predictions, self.proba)?;
+        let kept = self.keep.iter().filter(|name| !answer.has(name));
+        let kept: Vec<(&str, Column)> =
+            kept.filter_map(|name| Some((name.as_str(), table.column(name).ok()?.clone()))).collect();
+        Ok(Table::new(kept.into_iter().chain(answer.iter().map(|(name, column)| (name, column.clone()))))?)
     }
 
     /// Writes the answers one after the other to a place of this name; how many rows there were.
@@ -170,10 +192,12 @@ struct About {
 }
 
 impl About {
-    fn see(&mut self, predictions: &Predictions) {
+    fn see(&mut self, predictions: &Predictions, keep: &[String]) {
         let about = &predictions.conformed;
-        for name in about.extra.iter().filter(|name| !self.extra.contains(name)).cloned().collect::<Vec<_>>() {
-            self.extra.push(name);
+        for name in about.extra.iter().filter(|name| !keep.contains(name)) {
+            if !self.extra.contains(name) {
+                self.extra.push(name.clone());
+            }
         }
         for unseen in &about.unseen {
             *self.unseen.entry((unseen.column.clone(), unseen.value.clone())).or_insert(0) += unseen.rows;
@@ -228,10 +252,12 @@ pub fn answer(model: &TabularModel, data: &Table, predictions: &Predictions, pro
 
 /// A row as a JSON object.
 fn row_object(table: &Table, row: usize) -> Value {
-    let cell = |column: &Column| match column.number(row) {
-        _ if column.is_missing(row) => Value::Null,
-        Some(value) if column.kind().is_numeric() => json!(value),
-        _ => column.text(row).map_or(Value::Null, |text| json!(text)),
+    // Whole numbers stay whole: an identifier may have more digits than a real number holds.
+    let cell = |column: &Column| match column {
+        Column::Integer(values) => json!(values.get(row)),
+        Column::Boolean(values) => json!(values.get(row)),
+        Column::Float(values) => json!(values.get(row)),
+        _ => json!(column.text(row)),
     };
     Value::Object(table.iter().map(|(name, column)| (name.to_owned(), cell(column))).collect())
 }

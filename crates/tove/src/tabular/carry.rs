@@ -4,14 +4,16 @@ use std::time::Instant;
 
 use serde_json::json;
 use tove_data::table::{Schema, Table, TableEncoder, Target, Task as TableTask};
-use tove_learn::selection::{Scorer, SelectionGuarantee, Split, selection_guarantee};
+use tove_learn::selection::{Scorer, SelectionGuarantee, selection_guarantee};
 use tove_learn::{DummyClassifier, DummyRegressor, Estimator, Model, Rows, Samples, Task};
-use tove_tensor::{DType, Tensor, TryIndex};
+use tove_tensor::{DType, Tensor};
 
 use super::compare::Trained;
+use super::division::{self, check_finite, single_rows, taken};
+use super::fingerprint::{feature_sum, fingerprint};
 use super::model::{Known, TabularModel, encoded};
 use super::{Candidate, ColumnCounts, Event, LearningPoint, NamedScore, Outcome, Plan, Result, TabularError, Tried};
-use super::{ClassWeights, scores_of};
+use super::{ClassWeights, Division, Doubt, doubts, scores_of};
 
 /// Seconds of the last fit up to which a learning curve is made of four more.
 const QUICK: f64 = 0.1;
@@ -42,6 +44,7 @@ impl Plan {
         self.check(&schema)?;
         let (mut table, mut dropped) = table.drop_missing(&[&self.target])?;
         let fitted = table.n_rows();
+        let known_by = fingerprint(feature_sum(&table, &schema));
         if let Some(judge) = judge {
             let (more, without) = self.conformed(&schema, judge)?;
             (table, dropped) = (table.append(&more)?, dropped + without);
@@ -50,16 +53,26 @@ impl Plan {
         let weights = self.row_weights(&table, &schema)?;
         let (train_rows, test_rows) = match judge {
             Some(_) => ((0..fitted).collect(), (fitted..table.n_rows()).collect()),
-            None => {
-                let parts = self.split(&target).indices(target.y())?;
-                (parts.train, parts.test)
-            }
+            None => self.split(&table, &target)?,
         };
+        check_finite(&table, &schema)?;
+        let mut doubts = doubts::columns(&table, &schema);
+        if judge.is_none() && self.division == Division::Random {
+            doubts.extend(single_rows(&target).map(|classes| Doubt::SingleRow { classes }));
+            doubts.extend(doubts::in_time(&table, &schema));
+        }
+        doubts.extend(doubts::telling(&table, &schema, &target, &train_rows));
+        doubts.extend(doubts::copies(&table, &schema, &train_rows, &test_rows));
         let data = Data { table: &table, schema: &schema, target: &target, weights: weights.as_ref(), plan: self };
         let scorer = Scorer::usual(data.task());
         let (mut tried, mut kept) = (Vec::new(), None);
+        let mut judged_in_folds = 0;
         if candidates.len() > 1 || self.folds > 0 {
-            (tried, kept) = data.compare(candidates, &train_rows, scorer, watch)?;
+            let folds = division::folds(self, &table, &target, &train_rows)?;
+            let (asked, made, rows) = (self.folds.max(2), folds.len(), train_rows.len());
+            doubts.extend((made < asked).then_some(Doubt::FewerFolds { asked, made, rows }));
+            judged_in_folds = folds.iter().map(|fold| fold.test.len()).min().unwrap_or(0);
+            (tried, kept) = data.compare(candidates, &train_rows, &folds, scorer, watch)?;
         }
         let clock = Instant::now();
         let won = data.winner(candidates, &tried, (train_rows, &test_rows), kept, watch)?;
@@ -77,11 +90,11 @@ impl Plan {
         let facts = json!({
             "seed": self.seed, "rows": table.n_rows(), "train_rows": train_rows.len(), "test_rows": test_rows.len(),
             "model": chosen.name, "dropped": dropped, "train": document(&scores.train), "test": document(&scores.test),
-            "baseline": document(&scores.baseline),
+            "baseline": document(&scores.baseline), "fingerprint": known_by,
         });
         Ok(Outcome {
             chosen: chosen.name.clone(),
-            guarantee: guarantee(&tried, data.task(), train_rows.len())?,
+            guarantee: guarantee(&tried, data.task(), judged_in_folds)?,
             tried,
             interrupted,
             scorer,
@@ -98,6 +111,7 @@ impl Plan {
             dropped,
             imputed: encoded.imputed,
             unseen: encoded.unseen,
+            doubts,
             streamed: None,
             seconds: start.elapsed().as_secs_f64(),
         })
@@ -111,11 +125,6 @@ impl Plan {
             return Err(TabularError::Plan("the table to judge by has no row with a target".into()));
         }
         Ok((judge, dropped))
-    }
-
-    fn split(&self, target: &Target) -> Split {
-        let split = Split::test(self.test_size).seed(self.seed);
-        if target.task() == TableTask::Regression { split } else { split.stratified() }
     }
 }
 
@@ -146,7 +155,10 @@ pub(super) fn document(scores: &[NamedScore]) -> serde_json::Value {
     serde_json::Value::Object(scores.iter().map(entry).collect())
 }
 
-/// What the union bound says of the choice among classifiers, by their mean errors over the training rows.
+/// What the union bound says of the choice among classifiers by their mean errors over the folds, of which the smallest judges
+/// `rows` rows. A fold's error is the mean of independent values, given the model that was fitted without them; those of
+/// different folds depend on each other, so that their average is promised only what one of them is: by convexity
+/// E exp(λ mean Zᶠ) ≤ mean E exp(λ Zᶠ), Hoeffding's bound for the average is that of a single fold.
 fn guarantee(tried: &[Tried], task: Task, rows: usize) -> Result<Option<SelectionGuarantee>> {
     let errors: Vec<f64> = tried.iter().filter_map(|tried| Some(1.0 - tried.mean()?)).collect();
     if task == Task::Regression || errors.len() < 2 {
@@ -174,12 +186,6 @@ fn learning(chosen: &Candidate, encoded: &Parts, seed: u64, scorer: Scorer, whol
     let points: Result<Vec<LearningPoint>> =
         SHARES.iter().map(|&share| part(share)).chain([point(whole, &encoded.train)]).collect();
     points.unwrap_or_default()
-}
-
-/// The entries of a vector at these places.
-pub(super) fn taken(x: &Tensor, rows: &[usize]) -> Result<Tensor> {
-    let places: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
-    Ok(x.try_index_select(0, &Tensor::from_slice(&places))?)
 }
 
 /// Weights of rows, times those of their classes.

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use tove_data::table::TableEncoder;
-use tove_learn::selection::{KFold, Scorer, Splitter, StratifiedKFold};
-use tove_learn::{Model, Task};
+use tove_learn::Model;
+use tove_learn::selection::{Fold, Scorer};
 
-use super::carry::{Data, Parts, add_counts, taken};
+use super::carry::{Data, Parts, add_counts};
 use super::{Candidate, Event, Result, TabularError, Tried};
 
 /// The candidate with the largest mean score, the first of equal ones; the first of all without a comparison.
@@ -50,15 +50,10 @@ impl Data<'_> {
         &self,
         candidates: &[Candidate],
         train: &[usize],
+        folds: &[Fold],
         scorer: Scorer,
         watch: &mut dyn FnMut(&Event),
     ) -> Result<(Vec<Tried>, Option<Kept>)> {
-        let folds = self.plan.folds.max(2);
-        let splitter: Box<dyn Splitter> = match self.task() {
-            Task::Regression => Box::new(KFold::new(folds).shuffled(self.plan.seed)),
-            Task::Classification => Box::new(StratifiedKFold::new(folds).shuffled(self.plan.seed)),
-        };
-        let folds = splitter.split(&taken(self.target.y(), train)?)?;
         let rows = |places: &[usize]| places.iter().map(|&place| train[place]).collect::<Vec<usize>>();
         let (begun, total) = (Instant::now(), candidates.len() * folds.len());
         let (mut tried, mut kept): (Vec<Tried>, Option<Kept>) = (Vec::new(), None);
@@ -66,7 +61,7 @@ impl Data<'_> {
             let clock = Instant::now();
             let late = number > 0 && self.plan.budget.is_some_and(|budget| begun.elapsed() > budget);
             let mut problem = late.then(|| "the time was up".to_owned());
-            let (mut scores, mut last) = (Vec::new(), None);
+            let (mut scores, mut last, mut warning) = (Vec::new(), None, None);
             for (fold, part) in folds.iter().enumerate().filter(|_| !late) {
                 if self.plan.stopped() {
                     problem = Some("interrupted".to_owned());
@@ -76,6 +71,9 @@ impl Data<'_> {
                 match self.fold(candidate, number, (rows(&part.train), &rows(&part.test)), scorer) {
                     Ok((score, trained)) => {
                         scores.push(score);
+                        if let Some(text) = trained.model.summary().warnings.first() {
+                            warning.get_or_insert_with(|| (text.clone(), 0)).1 += 1;
+                        }
                         last = Some(trained);
                     }
                     Err(error) => {
@@ -89,7 +87,7 @@ impl Data<'_> {
                 scores.clear();
             }
             let seconds = clock.elapsed().as_secs_f64();
-            tried.push(Tried { name: candidate.name.clone(), scores, seconds, problem });
+            tried.push(Tried { name: candidate.name.clone(), scores, seconds, problem, warning });
             // Until some candidate has been through all folds, a model of any fold is better than none.
             if kept.is_none() || chosen(&tried).is_ok_and(|best| best == number) {
                 kept = last.or(kept);
@@ -110,7 +108,8 @@ impl Data<'_> {
         scorer: Scorer,
     ) -> Result<(f64, Kept)> {
         let parts = self.encode(&rows, judge, &*candidate.estimator)?;
-        let model = candidate.estimator.fit_any(&parts.train)?;
+        // What folds have to say is gathered: five times the same would hide everything else.
+        let model = tove_learn::quietly(|| candidate.estimator.fit_any(&parts.train))?;
         let score = scorer.score(&*model, &parts.test)?.value;
         Ok((score, Kept { place, model, encoder: parts.encoder, rows }))
     }

@@ -2,8 +2,10 @@
 
 use tove_data::table::Table;
 use tove_learn::{About, Model, Predict, Record, Rows, Samples};
+use tove_metrics::ConfusionMatrix;
 use tove_tensor::{DType, Tensor};
 
+use super::fingerprint::{feature_sum, fingerprint};
 use super::{NamedScore, Result, TabularError, TabularModel, scores_of};
 
 /// A model being judged. Of each row the truth and the model's answers are kept, a few numbers whatever the table's width, so that
@@ -19,7 +21,9 @@ use super::{NamedScore, Result, TabularError, TabularModel, scores_of};
 /// for start in (0..table.n_rows()).step_by(4) {
 ///     judge.see(&table.slice(start..table.n_rows().min(start + 4)))?;
 /// }
-/// assert_eq!((judge.rows(), judge.scores()?[0].name), (10, "accuracy"));
+/// let judged = judge.judged()?;
+/// assert_eq!((judged.rows, judged.scores[0].name), (10, "accuracy"));
+/// assert!(judged.fitted_on);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Judge<'m> {
@@ -29,6 +33,24 @@ pub struct Judge<'m> {
     probabilities: Option<Given>,
     decision: Option<Given>,
     dropped: usize,
+    /// Adds up to the fingerprint of the table.
+    sum: u64,
+}
+
+/// What a model is worth on a table.
+#[derive(Debug)]
+pub struct Judged {
+    /// The scores on all rows together.
+    pub scores: Vec<NamedScore>,
+    /// How often which class was taken for which; `None` for a regression.
+    pub confusion: Option<ConfusionMatrix>,
+    /// Rows that were judged.
+    pub rows: usize,
+    /// Rows that were left out because they have no target.
+    pub dropped: usize,
+    /// Whether this is the table that the model was fitted on, in any order of rows; scores on it are too good. `false` also for
+    /// models fitted in pieces, which do not keep a fingerprint.
+    pub fitted_on: bool,
 }
 
 /// Answers of one kind, row after row.
@@ -77,6 +99,7 @@ impl TabularModel {
             probabilities: Some(Given::new()),
             decision: Some(Given::new()),
             dropped: 0,
+            sum: 0,
         }
     }
 }
@@ -94,6 +117,8 @@ impl Judge<'_> {
             return Ok(());
         }
         let y = self.model.labels().encode(kept.column(target)?)?;
+        let (kept, _) = self.model.schema().conform(&kept)?;
+        self.sum = self.sum.wrapping_add(feature_sum(&kept, self.model.schema()));
         let (rows, _, _) = self.model.rows(&kept)?;
         let model = self.model.model();
         self.truth.extend(y.to_f64_vec());
@@ -115,17 +140,18 @@ impl Judge<'_> {
         self.dropped
     }
 
-    /// The scores on all rows together.
+    /// The scores on all rows together, and what else there is to say of them.
     ///
     /// # Errors
     /// If there was no row.
-    pub fn scores(self) -> Result<Vec<NamedScore>> {
+    pub fn judged(self) -> Result<Judged> {
         let (model, rows) = (self.model.model(), self.truth.len());
         if rows == 0 {
             return Err(TabularError::Plan(format!("no row has a value of {}", self.model.target())));
         }
+        let classifies = !model.classes().is_empty();
         let truth = Tensor::try_from_vec(self.truth, [rows])?;
-        let truth = if model.classes().is_empty() { truth } else { truth.to_dtype(DType::I64) };
+        let truth = if classifies { truth.to_dtype(DType::I64) } else { truth };
         let about = About::new(model.name(), model.task(), 1, DType::F64, model.settings()).classes(model.classes());
         let tensor =
             |given: Option<Given>| given.filter(|given| !given.values.is_empty()).map(Given::tensor).transpose();
@@ -135,8 +161,15 @@ impl Judge<'_> {
             probabilities: tensor(self.probabilities)?,
             decision: tensor(self.decision)?,
         };
+        let confusion = if classifies { ConfusionMatrix::new(&truth, &answered.predicted, None).ok() } else { None };
         let places = Tensor::try_zeros([rows, 1], DType::F64)?;
-        Ok(scores_of(&answered, &Samples::new(&places, &truth)?))
+        Ok(Judged {
+            scores: scores_of(&answered, &Samples::new(&places, &truth)?),
+            confusion,
+            rows,
+            dropped: self.dropped,
+            fitted_on: self.model.facts()["fingerprint"] == fingerprint(self.sum).as_str(),
+        })
     }
 }
 

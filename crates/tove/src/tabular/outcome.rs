@@ -3,7 +3,7 @@
 use tove_learn::Samples;
 use tove_learn::selection::{Scorer, SelectionGuarantee};
 
-use super::{ColumnCounts, NamedScore, TabularModel};
+use super::{ColumnCounts, Doubt, NamedScore, TabularModel};
 
 /// What happens while a plan is carried out.
 #[derive(Clone, Debug)]
@@ -44,6 +44,8 @@ pub struct Tried {
     pub seconds: f64,
     /// Why there are no scores.
     pub problem: Option<String>,
+    /// The first warning of the fits, and how many folds had one.
+    pub warning: Option<(String, usize)>,
 }
 
 impl Tried {
@@ -119,6 +121,8 @@ pub struct Outcome {
     pub imputed: ColumnCounts,
     /// Columns with categories in the judged rows that the fitted rows do not have, and in how many rows.
     pub unseen: ColumnCounts,
+    /// What makes the scores doubtful; not looked for in a file that was read in pieces.
+    pub doubts: Vec<Doubt>,
     /// If the file was read in pieces, how.
     pub streamed: Option<Streamed>,
     /// Seconds from table to outcome.

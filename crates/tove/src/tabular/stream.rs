@@ -125,6 +125,7 @@ impl Plan {
             dropped,
             imputed: kept.imputed,
             unseen,
+            doubts: Vec::new(),
             streamed: Some(Streamed { passes: source.passes(), set_aside, curve: kept.curve }),
             seconds: start.elapsed().as_secs_f64(),
         })

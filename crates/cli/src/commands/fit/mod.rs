@@ -8,7 +8,7 @@ use std::path::Path;
 
 use tove::data::table::{Description, ReadReport, Table};
 use tove::nn::interrupt_flag;
-use tove::tabular::{Outcome, Plan, TableSource, TabularError};
+use tove::tabular::{Event, Outcome, Plan, TableSource, TabularError};
 use tove::tensor::io::WriteOptions;
 
 use crate::arguments::Fit;
@@ -18,12 +18,20 @@ use crate::report;
 use crate::runs::Run;
 use crate::tables;
 
-pub use told::{changes, curve, score_rows, streaming, tried_rows, verdict};
+pub use told::{
+    beside_baseline, changes, confusion, curve, doubts, legend, named_matrix, score_rows, streaming, tried_rows,
+    verdict, with_interval,
+};
 
 /// Rows at the beginning of a file that tell what is to be done with one that is read in pieces.
 const HEAD: usize = 20_000;
 
 pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
+    if fit.target.is_empty() {
+        let (data, _) = tables::read_with_report(&fit.file, &fit.reading)?;
+        let names = data.names().join(", ");
+        return Err(Failure::usage(format!("name the column to predict with --target; there are {names}")));
+    }
     let judge = match &fit.test {
         Some(path) => Some(tables::read(path, &fit.reading, output)?),
         None => None,
@@ -45,7 +53,9 @@ pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
         output.remark(format!("warning: column {name} ({kind}) has no values at all; leave it out with --drop {name}"));
     }
     let progress = progress::Progress::new(output);
-    let outcome = plan.fit_judged(&data, judge.as_ref(), &candidates, &mut |event| progress.watch(event));
+    // The result tells what the fits warned of.
+    let watch = &mut |event: &Event| progress.watch(event);
+    let outcome = tove::learn::quietly(|| plan.fit_judged(&data, judge.as_ref(), &candidates, watch));
     progress.end();
     let outcome = outcome.map_err(|error| failed(fit, data.names(), error))?;
     finish(fit, Some((&data, &about)), &read, &outcome, output)
