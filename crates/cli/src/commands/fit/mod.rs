@@ -19,8 +19,8 @@ use crate::runs::Run;
 use crate::tables;
 
 pub use told::{
-    beside_baseline, changes, confusion, curve, doubts, legend, named_matrix, score_rows, streaming, tried_rows,
-    verdict, with_interval,
+    beside_baseline, changes, curve, doubts, legend, named_matrix, score_rows, streaming, tried_rows, verdict,
+    with_interval,
 };
 
 /// Rows at the beginning of a file that tell what is to be done with one that is read in pieces.
