@@ -145,4 +145,7 @@ fn long_sums_and_sparse_rows_too() {
         let model = fitted(name, &Order { target, words, settings }, &train).unwrap();
         assert_steady(&format!("{name} of {target}, {words} words"), &model, &data, &mut random);
     }
+    // Many points with several coefficients each.
+    let model = fitted("SVC", &Order { target: "kind", words: 70, settings: &[] }, &table(1500)).unwrap();
+    assert_steady("SVC of 1500 rows", &model, &data, &mut random);
 }

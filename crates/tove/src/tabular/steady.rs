@@ -10,8 +10,8 @@
 use tove_learn::{About, Model, Record, Result, Rows, Summary, Task};
 use tove_tensor::{DType, Tensor, TryOps};
 
-/// Rows that a model sees at least. Products of up to four rows are taken as dot products, and those of fewer than thirteen
-/// may be so small that sums of more than 512 terms are not cut; beyond, nothing changes with the number of rows.
+/// Rows that a model sees at least. Products of up to four rows are taken as dot products; beyond, nothing changes with the
+/// number of rows but the cut of long sums.
 const BLOCK: usize = 16;
 /// Terms from which on sums may be cut by the size of the result.
 const LONG: usize = 4096;
