@@ -1,10 +1,15 @@
 //! x Φ(x) from a table: max(x, 0) − a Φ(−a) for a = |x|, rounded once.
 //!
-//! Φ(−a) is a polynomial of degree 6 on each of 32 pieces of equal length, a K = j + t with |t| ≤ ½. With AVX-512 the
-//! coefficients of sixteen numbers are one permutation of two registers, so that there is neither an exponential nor a
-//! division. The pieces end where x − a Φ(−a) rounds to x. What lies beyond on the left is computed behind a branch that is
-//! seldom taken, as a Φ(−a) = ½ e^(−(a² + m)/2), where m is almost constant: a polynomial in 1/a². Errors stay below 1.7
-//! units in the last place.
+//! Φ(−a) is a polynomial of degree 6 on each of 32 pieces of equal length, a K = j + t with |t| ≤ ½, so that there is neither
+//! an exponential nor a division. With AVX-512 the coefficients of sixteen numbers are one permutation of two registers; with
+//! AVX2 those of eight numbers are loaded a piece at a time and transposed. The pieces end where x − a Φ(−a) rounds to x. What
+//! lies beyond on the left is computed behind a branch that is seldom taken, as a Φ(−a) = ½ e^(−(a² + m)/2), where m is almost
+//! constant: a polynomial in 1/a². Errors stay below 1.7 units in the last place.
+
+#[cfg(target_arch = "x86_64")]
+mod half;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 use super::super::math::{Float, pick};
 #[cfg(target_arch = "x86_64")]
@@ -47,9 +52,13 @@ pub(crate) unsafe fn row<T: Float>(x: *const T, out: *mut T, count: usize) {
 #[inline(always)]
 unsafe fn row_single(x: *const f32, out: *mut f32, count: usize) {
     #[cfg(target_arch = "x86_64")]
-    if isa() == Isa::Avx512 {
-        // SAFETY: the processor has the instructions, and the caller promises the rest.
-        return unsafe { wide::row(x, out, count) };
+    // SAFETY: the processor has the instructions, and the caller promises the rest.
+    unsafe {
+        match isa() {
+            Isa::Avx512 => return wide::row(x, out, count),
+            Isa::Avx2 => return half::row(x, out, count),
+            Isa::Baseline => {}
+        }
     }
     let whole = count - count % BLOCK;
     // SAFETY: by the caller's promise; a block is read before it is written.
@@ -81,8 +90,8 @@ fn block(x: [f32; BLOCK]) -> [f32; BLOCK] {
 /// `out` with the values of numbers on the left of all pieces put in. Inlined, as everything else would be compiled without
 /// fused multiplication; and all lanes are computed, which becomes vector code.
 #[inline(always)]
-fn with_far(x: &[f32; BLOCK], mut out: [f32; BLOCK]) -> [f32; BLOCK] {
-    for lane in 0..BLOCK {
+fn with_far<const N: usize>(x: &[f32; N], mut out: [f32; N]) -> [f32; N] {
+    for lane in 0..N {
         out[lane] = pick(x[lane] < -END, far(x[lane]), out[lane]);
     }
     out
@@ -121,89 +130,6 @@ fn far(x: f32) -> f32 {
     let s = (f32::mul_add(n, 2.0 * std::f32::consts::LN_2, square) + m) + lost;
     let scale = f32::from_bits(shifted.to_bits().wrapping_add(127 + 64) << 23);
     f32::mul_add(scale, exponential(s), scale) * HALF
-}
-
-/// The same operations in the same order, sixteen numbers to a register.
-#[cfg(target_arch = "x86_64")]
-mod wide {
-    use std::arch::x86_64::{
-        __m512, _CMP_LT_OQ, _mm512_abs_ps, _mm512_castps_si512, _mm512_cmp_ps_mask, _mm512_fmadd_ps, _mm512_fmsub_ps,
-        _mm512_fnmadd_ps, _mm512_loadu_ps, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps, _mm512_max_ps, _mm512_min_ps,
-        _mm512_permutex2var_ps, _mm512_set1_ps, _mm512_setzero_ps, _mm512_storeu_ps, _mm512_sub_ps,
-    };
-
-    use super::{BLOCK, END, PER_UNIT, ROUNDER, TAIL, with_far};
-
-    /// # Safety
-    /// As for [`row`](super::row).
-    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-    pub(super) unsafe fn row(x: *const f32, out: *mut f32, count: usize) {
-        let mut i = 0;
-        // SAFETY: by the caller's promise; masked places are not touched.
-        unsafe {
-            // Two registers at once: what one waits for, the other fills.
-            while i + 2 * BLOCK <= count {
-                let found = values([_mm512_loadu_ps(x.add(i)), _mm512_loadu_ps(x.add(i + BLOCK))]);
-                _mm512_storeu_ps(out.add(i), found[0]);
-                _mm512_storeu_ps(out.add(i + BLOCK), found[1]);
-                i += 2 * BLOCK;
-            }
-            while i < count {
-                let mask = if count - i < BLOCK { (1 << (count - i)) - 1 } else { u16::MAX };
-                let found = values([_mm512_maskz_loadu_ps(mask, x.add(i))]);
-                _mm512_mask_storeu_ps(out.add(i), mask, found[0]);
-                i += BLOCK;
-            }
-        }
-    }
-
-    /// [`value`](super::value) of each number.
-    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-    #[inline]
-    fn values<const N: usize>(x: [__m512; N]) -> [__m512; N] {
-        let (end, per_unit, rounder) = (_mm512_set1_ps(END), _mm512_set1_ps(PER_UNIT), _mm512_set1_ps(ROUNDER));
-        let (mut a, mut shifted, mut t) = (x, x, x);
-        for k in 0..N {
-            // The order of the operands lets a NaN through.
-            a[k] = _mm512_min_ps(end, _mm512_abs_ps(x[k]));
-            shifted[k] = _mm512_fmadd_ps(a[k], per_unit, rounder);
-            t[k] = _mm512_fmsub_ps(a[k], per_unit, _mm512_sub_ps(shifted[k], rounder));
-        }
-        let mut tail = [_mm512_setzero_ps(); N];
-        for power in [6, 5, 4, 3, 2, 1, 0] {
-            // SAFETY: a row of the table has 32 numbers.
-            let (low, high) =
-                unsafe { (_mm512_loadu_ps(TAIL[power].as_ptr()), _mm512_loadu_ps(TAIL[power].as_ptr().add(16))) };
-            for k in 0..N {
-                let coefficient = _mm512_permutex2var_ps(low, _mm512_castps_si512(shifted[k]), high);
-                tail[k] = if power == 6 { coefficient } else { _mm512_fmadd_ps(tail[k], t[k], coefficient) };
-            }
-        }
-        let (mut found, mut far) = (tail, 0);
-        for k in 0..N {
-            found[k] = _mm512_fnmadd_ps(a[k], tail[k], _mm512_max_ps(_mm512_setzero_ps(), x[k]));
-            far |= _mm512_cmp_ps_mask::<_CMP_LT_OQ>(x[k], _mm512_set1_ps(-END));
-        }
-        if far != 0 {
-            for k in 0..N {
-                found[k] = far_too(x[k], found[k]);
-            }
-        }
-        found
-    }
-
-    /// [`with_far`] in registers.
-    #[cold]
-    #[inline(never)]
-    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-    fn far_too(x: __m512, found: __m512) -> __m512 {
-        // SAFETY: sixteen numbers are as large as a register, and any bits are numbers.
-        unsafe {
-            let x = std::mem::transmute::<__m512, [f32; BLOCK]>(x);
-            let found = std::mem::transmute::<__m512, [f32; BLOCK]>(found);
-            std::mem::transmute::<[f32; BLOCK], __m512>(with_far(&x, found))
-        }
-    }
 }
 
 #[cfg(test)]
@@ -288,6 +214,13 @@ mod tests {
             // SAFETY: the same memory on both sides.
             unsafe { row(own.as_ptr(), own.as_mut_ptr(), count) };
             assert_eq!(own.iter().map(|y| y.to_bits()).collect::<Vec<_>>(), wanted);
+            #[cfg(target_arch = "x86_64")]
+            if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
+                let mut halves = vec![0.0f32; count];
+                // SAFETY: the processor has the instructions, and both have the same length.
+                unsafe { half::row(x.as_ptr(), halves.as_mut_ptr(), count) };
+                assert_eq!(halves.iter().map(|y| y.to_bits()).collect::<Vec<_>>(), wanted);
+            }
             let (blocks, rest) = x.as_chunks::<BLOCK>();
             let portable = blocks.iter().flat_map(|&x| block(x)).chain(rest.iter().map(|&x| value(x)));
             assert_eq!(portable.map(f32::to_bits).collect::<Vec<_>>(), wanted);
