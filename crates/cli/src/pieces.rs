@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use tove::data::table::csv::CsvChunks;
 use tove::data::table::parquet::ParquetChunks;
-use tove::data::table::{CsvOptions, Table};
+use tove::data::table::{Column, CsvOptions, Kind, Table};
 use tove::tabular::TabularModel;
 
 use crate::arguments::Reading;
@@ -64,6 +64,11 @@ impl Pieces {
     /// The columns of the file.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// The names of the file as a table without rows. A column that lacks is told by them, of which one may be the same misspelt.
+    pub fn header(&self) -> Result<Table, Failure> {
+        Ok(Table::new(self.names.iter().map(|name| (name.clone(), Column::blank(Kind::Text, 0))))?)
     }
 
     /// Where it is told at the end what reading did to the file.

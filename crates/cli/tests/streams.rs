@@ -121,8 +121,9 @@ fn memory_does_not_grow_with_the_file() {
     assert_eq!(text.lines().count(), rows + 1);
     let (judged, most) = place.watched(&["evaluate", "m.tove", "large.csv", "--json"]);
     assert_eq!(judged.ok().json()["rows"].as_u64(), Some(rows as u64));
-    // Truth, answer and place of each row are 24 bytes, twice that while lists grow: 96 MB besides the pieces.
-    assert!(most < 160.0, "evaluating took {most} MB for a file of {size} MB");
+    // Truth, answer and place of each row are 24 bytes, twice that while lists grow, and the standard errors of scores take its
+    // influence, 16 more: 128 MB besides the pieces.
+    assert!(most < 192.0, "evaluating took {most} MB for a file of {size} MB");
 }
 
 /// Judged in pieces, a model has the scores that the fit gave it on the same rows, bit for bit.

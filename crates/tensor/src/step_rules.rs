@@ -116,6 +116,19 @@ pub fn add_scaled(parameter: &mut Tensor, direction: &Tensor, factor: f64) -> Re
     })
 }
 
+/// p ← v, in the memory that p has.
+pub fn assign(parameter: &mut Tensor, value: &Tensor) -> Result<()> {
+    const OP: &str = "assign";
+    check(OP, parameter, &[value], 1)?;
+    let value = value.contiguous_data()?;
+    parameter.update(|parameter| {
+        match_float!(OP, parameter.dtype(), T => {
+            parameter.as_mut_slice::<T>()?.copy_from_slice(value.contiguous_slice::<T>());
+        });
+        Ok(())
+    })
+}
+
 /// Settings of [`adagrad_step`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdagradStep {

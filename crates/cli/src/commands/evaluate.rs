@@ -30,6 +30,7 @@ pub fn run(evaluate: &Evaluate, output: &Output) -> Result<(), Failure> {
     let pieces = Pieces::open(path, &evaluate.reading, &options, &model)?.only(wanted);
     let (names, notes) = (pieces.names().to_vec(), pieces.notes());
     let failed = |error: TabularError| tables::failed(path, &names, error);
+    model.schema().conform(&pieces.header()?).map_err(|error| tables::failed(path, &names, error))?;
     let mut judge = model.judge();
     for table in pieces {
         judge.see(&table?).map_err(failed)?;

@@ -74,9 +74,7 @@ impl Job<'_> {
         wanted.extend(others.cloned());
         let pieces = Pieces::open(path, &predict.reading, &options, self.model)?.only(wanted);
         (self.names, self.about.notes) = (pieces.names().to_vec(), pieces.notes());
-        // A column that lacks is told by the names of the file, of which one may be the same misspelt.
-        let header = self.names.iter().map(|name| (name.clone(), Column::blank(Kind::Text, 0)));
-        let header = Table::new(header)?;
+        let header = pieces.header()?;
         self.check_kept(&header)?;
         let fits = self.model.schema().conform(&header);
         fits.map_err(|error| tables::failed(path, &self.names, error))?;

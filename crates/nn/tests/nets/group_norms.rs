@@ -17,7 +17,7 @@ fn names(layer: &impl Layer) -> Vec<String> {
 fn group_norm_equals_pytorch_in_both_phases() {
     for pass in both_phases() {
         agrees(&mut GroupNorm::new(3, 6).unwrap(), case("group norm"), &pass);
-        agrees(&mut GroupNorm::new(3, 6).unwrap(), case("group norm of rows"), &pass);
+        agrees(&mut GroupNorm::new(2, 6).unwrap(), case("group norm of rows"), &pass);
     }
 }
 

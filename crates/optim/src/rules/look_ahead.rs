@@ -7,7 +7,7 @@
 //! `Sgd` with `nesterov` and `rate_in_velocity` is the same method seen from the shifted variable θ̃ = θ + α v:
 //! v' = α v − η ∇L(θ̃), θ̃ ← θ̃ + v' + α (v' − v).
 
-use tove_tensor::step_rules::{MomentumStep, add_scaled, look_ahead_step};
+use tove_tensor::step_rules::{MomentumStep, add_scaled, assign, look_ahead_step};
 use tove_tensor::{Error, Result, Tensor};
 
 use super::{Step, StepRule, Stepwise};
@@ -70,7 +70,9 @@ pub struct NesterovLookAhead {
     inner: Stepwise<NesterovLookAheadSettings>,
     /// Whether the parameters are at the look-ahead point.
     ahead: bool,
-    /// Where the parameters that were moved there were before, by position.
+    /// Which parameters were moved there, by position; empty if that is not known.
+    moved: Vec<bool>,
+    /// Where those were before. The memory is kept from step to step.
     before: Vec<Option<Tensor>>,
 }
 
@@ -99,12 +101,12 @@ impl NesterovLookAhead {
     /// Puts one parameter back to where it was before it looked ahead, bit for bit: θ + α v − α v is not θ in floating point.
     /// Only after a state was loaded between the halves of a step the place is not known, and is computed.
     fn put_back(&mut self, position: usize, parameter: &mut Tensor) -> Result<()> {
-        match self.before.get_mut(position).map(Option::take) {
-            Some(Some(before)) => {
-                *parameter = before;
-                Ok(())
-            }
-            Some(None) => Ok(()),
+        match self.moved.get_mut(position).map(std::mem::take) {
+            Some(true) => match &self.before[position] {
+                Some(before) => assign(parameter, before),
+                None => Ok(()),
+            },
+            Some(false) => Ok(()),
             None => match self.inner.kept(position, "velocity") {
                 Some(velocity) if parameter.is_tracked() => add_scaled(parameter, velocity, -self.inner.rule.momentum),
                 _ => Ok(()),
@@ -125,15 +127,18 @@ impl Optimizer for NesterovLookAhead {
             return Err(Error::Parameter { op: self.name(), name: "parameters", problem: problem.into() });
         }
         super::expect_count(self.name(), self.inner.kept.len(), parameters.len())?;
-        self.before.clear();
+        self.moved.clear();
+        self.before.resize(parameters.len(), None);
         for (position, parameter) in parameters.iter_mut().enumerate() {
             // A frozen parameter stays where it is.
             let velocity = self.inner.kept(position, "velocity").filter(|_| parameter.is_tracked());
-            // A clone of a leaf is the same leaf.
-            self.before.push(velocity.map(|_| (**parameter).clone()));
-            if let Some(velocity) = velocity {
-                add_scaled(parameter, velocity, self.inner.rule.momentum)?;
+            self.moved.push(velocity.is_some());
+            let Some(velocity) = velocity else { continue };
+            match &mut self.before[position] {
+                Some(before) => assign(before, parameter)?,
+                none => *none = Some(parameter.detach()),
             }
+            add_scaled(parameter, velocity, self.inner.rule.momentum)?;
         }
         self.ahead = true;
         Ok(())
@@ -161,7 +166,6 @@ impl Optimizer for NesterovLookAhead {
             }
         }
         self.inner.step(parameters)?;
-        self.before.clear();
         self.ahead = false;
         Ok(())
     }
@@ -187,6 +191,7 @@ impl Optimizer for NesterovLookAhead {
     fn load_state(&mut self, state: &OptimizerState) -> Result<()> {
         self.inner.load_state(state)?;
         self.ahead = state.counters.get("ahead").is_some_and(|&ahead| ahead != 0);
+        self.moved.clear();
         self.before.clear();
         Ok(())
     }
