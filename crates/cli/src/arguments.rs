@@ -107,8 +107,8 @@ training row gets from the other folds' rows only, so that it never sees its own
 pub struct Fit {
     /// The table: CSV (also packed with gzip), Parquet, or - for standard input
     pub file: PathBuf,
-    /// The column to predict
-    #[arg(long, short, value_name = "COLUMN")]
+    /// The column to predict; without it the columns are listed
+    #[arg(long, short, value_name = "COLUMN", default_value = "", hide_default_value = true)]
     pub target: String,
     /// The model, as `tove models` lists them; auto compares several
     #[arg(long, short, default_value = "auto", value_name = "NAME")]
@@ -125,6 +125,12 @@ pub struct Fit {
     /// Another table with the target to judge the model on; no rows are set aside then
     #[arg(long, value_name = "FILE", conflicts_with = "test_size")]
     pub test: Option<PathBuf>,
+    /// Judge by the last rows instead of rows drawn at random, and in every fold by later ones: for tables in the order of time
+    #[arg(long, conflicts_with_all = ["group", "stream"])]
+    pub in_order: bool,
+    /// Keep rows with the same value of this column together when rows are divided: visits of one patient, say
+    #[arg(long, value_name = "COLUMN", conflicts_with = "stream")]
+    pub group: Option<String>,
     /// regression or classification, when the target's values propose the wrong one
     #[arg(long, value_name = "KIND")]
     pub task: Option<String>,
@@ -146,9 +152,12 @@ pub struct Fit {
     /// How texts become numbers: hash, tfidf or drop
     #[arg(long, value_name = "HOW")]
     pub text: Option<String>,
-    /// Read the CSV file in pieces, several times, in memory that does not grow with it; for models that can
+    /// Read the file in pieces, several times, in memory that does not grow with it; for models that can
     #[arg(long)]
     pub stream: bool,
+    /// Megabytes of memory to count on, instead of what is free: a file that would need more is read in pieces
+    #[arg(long, env = "TOVE_MEMORY", value_name = "MB")]
+    pub memory: Option<u64>,
     /// Seconds for the comparison of models; those that would begin later are left out
     #[arg(long, default_value_t = 60.0, value_name = "SECONDS")]
     pub budget: f64,
@@ -175,7 +184,8 @@ pub struct Fit {
 #[command(after_help = "\
 Examples:
   tove predict credit.tove new-customers.csv
-  tove predict credit.tove new-customers.csv --proba -o scored.parquet")]
+  tove predict credit.tove new-customers.csv --proba -o scored.parquet
+  tove predict credit.tove new-customers.csv --keep customer,name")]
 pub struct Predict {
     /// The model file
     pub model: PathBuf,
@@ -187,6 +197,9 @@ pub struct Predict {
     /// Add a column with the probability of each class
     #[arg(long)]
     pub proba: bool,
+    /// A column of the table that goes through to the predictions; those named with --id at fitting always do
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub keep: Vec<String>,
     /// Replace the file if it exists
     #[arg(long)]
     pub overwrite: bool,
@@ -261,9 +274,18 @@ pub struct Serve {
     /// Rows that a request may have
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     pub max_rows: usize,
-    /// Seconds that a request may take
+    /// Seconds that a request may take, that its head may take to arrive, and that a connection may be idle
     #[arg(long, default_value_t = 30.0, value_name = "SECONDS")]
     pub timeout: f64,
+    /// Connections at a time; beyond, the one that has been idle longest is closed for a new one
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    pub max_connections: usize,
+    /// Rows of requests that are predicted together; 1 predicts each request by itself. Answers do not depend on it
+    #[arg(long, default_value_t = 256, value_name = "N")]
+    pub batch_rows: usize,
+    /// Milliseconds that a request waits for others to be predicted with; 0 takes only those that are there
+    #[arg(long, default_value_t = 0.0, value_name = "MS")]
+    pub batch_wait: f64,
 }
 
 #[derive(Args)]

@@ -23,6 +23,17 @@ impl Failure {
         Failure { text: text.to_string(), code: 2 }
     }
 
+    /// The failure with what is left all the same.
+    pub fn but(self, text: impl Display) -> Failure {
+        Failure { text: format!("{}; {text}", self.text), ..self }
+    }
+
+    /// The user asked to stop, by Ctrl-C.
+    #[cold]
+    pub fn interrupted(text: impl Display) -> Failure {
+        Failure { text: text.to_string(), code: 130 }
+    }
+
     /// Writes the failure to standard error and gives the exit code.
     pub fn report(self) -> ExitCode {
         eprintln!("tove: {}", self.text);

@@ -50,6 +50,38 @@ impl Output {
     }
 }
 
+/// Characters of a line of prose, at most.
+pub const WIDEST: usize = 100;
+
+/// Characters of a line of prose: those of the terminal, if there is one, and not too many.
+pub fn width() -> usize {
+    terminal_size::terminal_size().map_or(WIDEST, |(width, _)| usize::from(width.0).clamp(40, WIDEST))
+}
+
+/// The text with lines of prose broken between words. Tables and pictures, which have blanks side by side or brackets, stay.
+pub fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        if line.trim_end().chars().count() <= width || line.contains("  ") || line.contains('[') {
+            out.push_str(line);
+            continue;
+        }
+        let mut used = 0;
+        for word in line.split_whitespace() {
+            let length = word.chars().count();
+            if used > 0 {
+                let fits = used + 1 + length <= width;
+                out.push(if fits { ' ' } else { '\n' });
+                used = if fits { used + 1 } else { 0 };
+            }
+            out.push_str(word);
+            used += length;
+        }
+        out.push('\n');
+    }
+    out
+}
+
 /// A table of texts: the first row is the head; columns of numbers are aligned to the right.
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -98,4 +130,17 @@ pub fn number(value: f64) -> String {
     let digits = if size >= 1.0 { (3 - size.log10().floor() as i32).max(0) } else { 4 } as usize;
     let text = format!("{value:.digits$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_is_broken_between_words_and_tables_are_not() {
+        let text = "one two three four\n\nα β γ δ ε\na  table that is wide\n[1, 2] and so on\nend";
+        let broken = "one two\nthree four\n\nα β γ δ ε\na  table that is wide\n[1, 2] and so on\nend";
+        assert_eq!(wrapped(text, 10), broken);
+        assert_eq!(wrapped("unbreakable words\n", 5), "unbreakable\nwords\n");
+    }
 }

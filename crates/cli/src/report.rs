@@ -1,6 +1,6 @@
 //! The HTML report of a fit.
 
-use tove::data::table::{Column, Description, ReadReport, Table as Data};
+use tove::data::table::{Column, Dates, Description, Kind, ReadReport, Table as Data, Unit};
 use tove::learn::{Model, Predict, Samples, Task};
 use tove::metrics::{ConfusionMatrix, precision_recall_curve, roc_curve};
 use tove::plot::{
@@ -11,7 +11,10 @@ use tove::tabular::{Outcome, TabularModel};
 use tove::tensor::{DType, Tensor};
 
 use crate::arguments::Fit;
-use crate::commands::fit::{changes, curve, score_rows, streaming, tried_rows, verdict};
+use crate::commands::explain::side;
+use crate::commands::fit::{
+    beside_baseline, changes, curve, doubts, legend, score_rows, streaming, tried_rows, verdict,
+};
 use crate::commands::runs::learning_chart;
 use crate::failure::Failure;
 use crate::output::number;
@@ -46,11 +49,15 @@ pub fn of_fit(
         .card_with_note("Rows fitted", outcome.fitted_rows.to_string(), format!("{} judged", outcome.judged_rows))
         .card("Features", model.width().to_string());
     report = report.section("Scores").table(&table(&score_rows(outcome)));
-    let mut about = String::from("Nothing was fitted on the test rows; the baseline predicts a constant.");
-    if outcome.test.iter().any(|named| named.score.interval().is_some()) {
-        about.push_str(" Intervals hold with probability 95 % whatever the distribution (Hoeffding's inequality).");
+    let about =
+        format!("Nothing was fitted on the test rows; the baseline predicts a constant. {}", legend(&outcome.test));
+    report = report.text(about.trim_end());
+    if let Some(sentence) = beside_baseline(outcome) {
+        report = report.text(sentence);
     }
-    report = report.text(about);
+    for doubt in doubts(outcome) {
+        report = report.text(format!("Doubt: {doubt}."));
+    }
     if !outcome.tried.is_empty() {
         report = comparison(report, outcome)?;
     }
@@ -156,7 +163,9 @@ fn classes(report: Report, outcome: &Outcome) -> Result<Report, Failure> {
     };
     // Two classes have one curve, that of the second; several have one each, up to what can be read.
     let drawn: Vec<usize> = if m == 2 { vec![1] } else { (0..m.min(8)).collect() };
-    let mut roc = RocChart::new().title("Receiver operating characteristic");
+    let some =
+        if drawn.len() > 1 && drawn.len() < m { format!(", {} of {m} classes", drawn.len()) } else { String::new() };
+    let mut roc = RocChart::new().title(format!("Receiver operating characteristic{some}"));
     let mut shares = 0.0;
     let mut curves = Vec::new();
     for &class in &drawn {
@@ -175,8 +184,8 @@ fn classes(report: Report, outcome: &Outcome) -> Result<Report, Failure> {
     }
     if !curves.is_empty() {
         report = report.picture(&roc)?;
-        let mut chart =
-            PrecisionRecallChart::new(if drawn.len() == 1 { shares } else { 0.0 }).title("Precision and recall");
+        let mut chart = PrecisionRecallChart::new(if drawn.len() == 1 { shares } else { 0.0 })
+            .title(format!("Precision and recall{some}"));
         for (name, curve, area) in &curves {
             chart = chart.curve(*name, &thinned(&curve.recall), &thinned(&curve.precision), *area);
         }
@@ -207,6 +216,9 @@ fn coefficients(report: Report, outcome: &Outcome) -> Result<Report, Failure> {
     let mut report = report.section("Coefficients").text(
         "Numbers were scaled to mean 0 and variance 1 first, so that sizes can be compared; the 20 largest are shown.",
     );
+    if let Some(side) = side(&outcome.model) {
+        report = report.text(side);
+    }
     for (number, row) in rows.chunks(names.len().max(1)).enumerate().take(8) {
         if row.len() != names.len() {
             break;
@@ -298,11 +310,22 @@ fn regions(data: &Data, model: &TabularModel) -> Option<DecisionMap> {
     Some(map.points(&known(first)?, &known(second)?, &truth))
 }
 
+/// The day of a number of seconds since 1970.
+fn day(seconds: f64) -> String {
+    let days = (seconds / 86_400.0).floor() as i64;
+    Dates::new(vec![days].into(), Unit::Days).to_text(0).unwrap_or_default()
+}
+
 fn columns(report: Report, about: &Description) -> Report {
     let head = ["column", "kind", "missing", "distinct", "mean", "min", "max", "most common"];
     let mut table = Table::new(&head);
     for column in about.columns.iter().cloned() {
-        let real = |value: Option<f64>| value.map_or(String::new(), number);
+        let date = column.kind == Kind::Date;
+        let real = |value: Option<f64>| match value {
+            Some(seconds) if date => day(seconds),
+            Some(value) => number(value),
+            None => String::new(),
+        };
         let common = column.most_common.map_or(String::new(), |(value, count)| format!("{value} ({count})"));
         let cells = [
             column.name,

@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
+use tove::tensor::io::atomic;
 
 use crate::failure::Failure;
 
 const INDEX: &str = "runs.jsonl";
+/// Folders of the last so many runs are looked through for what a killed program left.
+const RECENT: usize = 50;
 
 /// A run that has its folder but is not yet in the index.
 pub struct Run {
@@ -26,8 +29,13 @@ impl Run {
         };
         fs::create_dir_all(runs).map_err(place)?;
         let taken = fs::read_dir(runs).map_err(place)?.flatten();
-        let numbers = taken.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok());
-        let mut number = numbers.max().unwrap_or(0) + 1;
+        let mut numbers: Vec<u64> = taken.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok()).collect();
+        numbers.sort_unstable();
+        // What was killed lately may have left something.
+        for number in numbers.iter().rev().take(RECENT) {
+            atomic::sweep(&runs.join(number.to_string()));
+        }
+        let mut number = numbers.last().unwrap_or(&0) + 1;
         loop {
             let folder = runs.join(number.to_string());
             match fs::create_dir(&folder) {
@@ -38,8 +46,20 @@ impl Run {
         }
     }
 
-    /// Adds the run to the index, in one write.
-    pub fn finish(&self, mut document: Value) -> Result<(), Failure> {
+    /// Adds the run, whose model is saved, to the index. A report that could not be written is noted there, and is the
+    /// failure of the run.
+    pub fn finish(&self, mut document: Value, report: Result<(), Failure>) -> Result<(), Failure> {
+        let Err(failure) = report else { return self.list(document) };
+        document["report"] = Value::Null;
+        document["problem"] = json!(failure.to_string());
+        let model = document["model_file"].as_str().unwrap_or_default().to_owned();
+        // Where neither can be written, the report is the news.
+        let listed = self.list(document).map_or(String::new(), |()| format!(", and run {} is listed", self.number));
+        Err(failure.but(format!("the model is saved: {model}{listed}")))
+    }
+
+    /// Adds a line to the index, in one write.
+    fn list(&self, mut document: Value) -> Result<(), Failure> {
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         document["run"] = json!(self.number);
         document["time"] = json!(seconds);

@@ -80,9 +80,18 @@ fn load(path: &Path, reading: &Reading) -> Result<(Table, ReadReport), Failure> 
     // A column that only the command line knows is a mistake of the call.
     let wrong = |error| match error {
         DataError::NoColumn { .. } => Failure::usage(format!("--type: {error}")),
-        other => Failure::from(other),
+        other => Failure::work(with_options(&other.to_string())),
     };
     if is_parquet(path) { Ok(read_parquet(path)?) } else { options.read(path).map_err(wrong) }
+}
+
+/// What is wrong with a file, with the options of the command line that mend it.
+fn with_options(text: &str) -> String {
+    let named = [
+        ("say that there is no header", "say that there is no header (--no-header)"),
+        ("let ragged rows be dropped", "let ragged rows be dropped (--drop-ragged)"),
+    ];
+    named.iter().fold(text.to_owned(), |text, (plain, option)| text.replace(plain, option))
 }
 
 /// How the command line says that CSV is to be read.

@@ -194,7 +194,6 @@ fn calls_that_are_wrong_have_code_two() {
     let before = place.files();
     for arguments in [
         &["fit"][..],
-        &["fit", &table],
         &["fit", &table, "--target", "credit_risk", "--set", "c"],
         &["fit", &table, "--target", "credit_risk", "--cv", "many"],
         &["fit", &table, "--target", "credit_risk", "--delimiter", ";;"],
@@ -207,5 +206,7 @@ fn calls_that_are_wrong_have_code_two() {
         assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.err);
         assert!(ran.err.contains("error:") || ran.err.contains("Usage"), "{}", ran.err);
     }
+    // Without a target the columns are named.
+    refused(&place.run(&["fit", &table]), 2, &["--target", "duration", "credit_risk"]);
     assert_eq!(place.files(), before, "something was left");
 }

@@ -52,11 +52,11 @@ fn large(place: &Place, rows: usize) {
     place.write("large.csv", &text);
 }
 
-/// Whatever is left over is hidden and says what it is: `.NAME.PID-N.tmp`.
+/// Whatever is left over is hidden and says what it is: `.NAME.PID-N.tove.tmp`.
 fn assert_recognisable(place: &Place, known: &[&str]) {
     for file in place.files() {
         let name = Path::new(&file).file_name().unwrap().to_str().unwrap();
-        let temporary = name.starts_with('.') && name.ends_with(".tmp");
+        let temporary = name.starts_with('.') && name.ends_with(".tove.tmp");
         assert!(temporary || known.iter().any(|known| file.ends_with(known)), "{file} was left");
     }
 }
@@ -90,12 +90,63 @@ fn a_fit_that_is_killed_leaves_whole_files_and_readable_runs() {
         assert!(std::fs::read_to_string(place.path(file)).unwrap().trim_end().ends_with("</html>"), "{file}");
     }
     assert_recognisable(&place, &["m.tove", "model.tove", "report.html", "runs.jsonl"]);
-    // A later fit works, is listed, and with the same seed gives the same file as before.
+    // A later fit removes what they left, works, is listed, and with the same seed gives the same file as before.
     assert!(tove(&place, &fit).status().unwrap().success());
     assert_eq!(std::fs::read(place.path("m.tove")).unwrap(), old);
+    assert_eq!(place.files().iter().filter(|file| file.ends_with(".tmp") && !file.contains("tove-runs")).count(), 0);
     let runs = place.run(&["runs", "--json"]).ok().json();
     let numbers: Vec<u64> = runs.as_array().unwrap().iter().map(|run| run["run"].as_u64().unwrap()).collect();
     assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "{numbers:?}");
+}
+
+/// What killed programs left goes with the next fit or prediction into the folder; what only looks like it stays.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_killed_programs_left_is_removed_and_nothing_else() {
+    let place = Place::new("kill-left");
+    let credit = shipped("german-credit.csv");
+    let fit = ["fit", &credit, "--target", "credit_risk", "-m", "DummyClassifier", "--cv", "0", "-q"];
+    place.run(&fit).ok();
+    std::fs::create_dir(place.path("out")).unwrap();
+    let (dead, own) = (u32::MAX, std::process::id()); // no process has so large a number
+    let left = |folder: &str| format!("{folder}/.model.tove.{dead}-0.tove.tmp");
+    let kept = [
+        format!("out/.a.csv.{own}-0.tove.tmp"),
+        format!("out/.a.csv.{dead}-0.tmp"),
+        format!("out/a.csv.{dead}-0.tove.tmp"),
+        "out/.a.tmp".to_owned(),
+    ];
+    let there = |name: &str| place.path(name).exists();
+    kept.iter().for_each(|name| drop(place.write(name, "mine")));
+    for folder in ["out", "tove-runs/1"] {
+        place.write(&left(folder), "half");
+    }
+    place.run(&[&fit[..], &["-o", "out/m.tove"]].concat()).ok();
+    assert!(!there(&left("out")) && !there(&left("tove-runs/1")) && there("tove-runs/1/model.tove"));
+    place.write(&left("out"), "half");
+    place.run(&["predict", "out/m.tove", &credit, "-o", "out/p.csv", "-q"]).ok();
+    assert!(!there(&left("out")) && kept.iter().all(|name| there(name)), "{:?}", place.files());
+}
+
+/// A model that was saved is listed, with the reason why it has no report.
+#[test]
+fn a_run_without_a_report_is_listed() {
+    let place = Place::new("kill-report");
+    let credit = shipped("german-credit.csv");
+    std::fs::create_dir_all(place.path("r.html/inside")).unwrap();
+    let plain = ["fit", &credit, "--target", "credit_risk", "-m", "DummyClassifier", "--cv", "0", "-q"];
+    let fit = [&plain[..], &["-o", "m.tove", "--report", "r.html", "--overwrite"]].concat();
+    place.run(&fit).fails(1, &["r.html", "the model is saved: m.tove", "run 1"]);
+    TabularModel::load(place.path("m.tove")).unwrap();
+    let runs = place.run(&["runs", "--json"]).ok().json();
+    assert!(runs[0]["problem"].as_str().unwrap().contains("r.html") && runs[0]["report"].is_null(), "{runs}");
+    for command in [&["runs"][..], &["runs", "show", "1"]] {
+        assert!(place.run(command).ok().out.contains("r.html"));
+    }
+    let images = ["images", "fit", "digits", "--hidden", "8", "--epochs", "1", "-q"];
+    let images = [&images[..], &["-o", "i.tove", "--report", "r.html", "--overwrite"]].concat();
+    place.run(&images).fails(1, &["r.html", "the model is saved: i.tove", "run 2"]);
+    assert_eq!(place.run(&["runs", "--json"]).ok().json().as_array().unwrap().len(), 2);
 }
 
 /// A line of the index that was cut in the middle costs that line only.

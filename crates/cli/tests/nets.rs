@@ -212,6 +212,16 @@ fn wrong_images_are_explained() {
 
     place.run(&["images", "fit", "set", "--classes", "0,1", "--epochs", "1", "-o", "m.tove", "-q"]).ok();
     place.run(&["images", "predict", "m.tove", "set/2/broken.png"]).fails(1, &["broken.png"]);
+    // Of a folder everything that can be read is answered, and the rest named at the end.
+    let told = place.run(&["images", "predict", "m.tove", "set"]).ok();
+    assert_eq!(told.out.lines().filter(|line| line.contains(".png")).count(), 16, "{}", told.out);
+    assert!(told.err.contains("not read") && told.err.contains("broken.png"), "{}", told.err);
+    let told = place.run(&["images", "predict", "m.tove", "set", "--json"]).ok().json();
+    let problems: Vec<&Value> = told.as_array().unwrap().iter().filter(|entry| entry["problem"].is_string()).collect();
+    assert!(told.as_array().unwrap().len() == 17 && problems.len() == 1, "{told}");
+    assert!(problems[0]["file"].as_str().unwrap().ends_with("broken.png") && problems[0]["class"].is_null());
+    place.run(&["images", "predict", "m.tove", "set", "--strict", "-q"]).fails(1, &["1 of 17 files"]);
+    place.run(&["images", "predict", "m.tove", "none.png", "set/2"]).fails(1, &["none.png", "none of 2 files"]);
     write_png(&place.path("set/2/broken.png"), 4, 6, &[7; 24]);
     place.run(&["images", "predict", "m.tove", "set/2/broken.png"]).ok();
     place.run(&["images", "predict", "m.tove", "none.png"]).fails(1, &["none.png"]);
@@ -321,6 +331,12 @@ fn every_demonstration_runs() {
     }
     place.run(&["demo", "batches", "--svg", "b.svg"]).fails(2, &["no picture"]);
     place.run(&["demo", "cooking"]).fails(2, &["cooking", "softmax"]);
+    // Prose is broken at 100 characters; tables and pictures are as wide as they are.
+    for number in 1..=12 {
+        let shown = place.run(&["demo", &number.to_string()]).ok().out;
+        let wide = shown.lines().find(|line| line.chars().count() > 100 && !line.contains("  ") && !line.contains('['));
+        assert_eq!(wide, None, "{number}");
+    }
     place.run(&["demo", "99"]).fails(2, &["99"]);
 
     let hoeffding = place.run(&["demo", "hoeffding"]).ok().out;

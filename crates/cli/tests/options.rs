@@ -158,11 +158,54 @@ fn an_interrupted_comparison_keeps_the_best_so_far() {
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let ended = child.wait_with_output().unwrap();
     let (out, err) = (String::from_utf8(ended.stdout).unwrap(), String::from_utf8(ended.stderr).unwrap());
-    assert!(ended.status.success(), "{err}");
+    assert_eq!(ended.status.code(), Some(130), "{err}");
     let fitted: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(fitted["interrupted"], true);
+    // The model is that of a fold: nine tenths of the 4,500 training rows.
+    assert_eq!(fitted["train_rows"].as_u64(), Some(4050));
     assert!(err.contains("interrupted"), "{err}");
     let tried = fitted["tried"].as_array().unwrap();
     assert!(tried.iter().any(|tried| tried["problem"] == "interrupted") && tried[0]["mean"].is_f64(), "{tried:?}");
     assert!(place.path("tove-runs/1/model.tove").exists());
+}
+
+/// A single fit that would take for ever ends at the first Ctrl-C, after its present iteration.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_fit_ends_and_says_so() {
+    use std::process::{Command, Stdio};
+    let place = Place::new("interrupt-one");
+    let mut text = String::from("a,b,c,y\n");
+    let mut state = 1u64;
+    for _ in 0..20_000 {
+        let [a, b, c, d] = [(); 4].map(|()| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f64 / 16_777_216.0
+        });
+        text.push_str(&format!("{a:.6},{b:.6},{c:.6},{}\n", if a + b * c + 0.5 * d > 0.9 { "u" } else { "v" }));
+    }
+    place.write("t.csv", &text);
+    // None of these comes to its end within an hour.
+    let endless = [
+        ["SVC", "c=1000000000", "tol=0.000000000001"],
+        ["SGDClassifier", "tol=none", "max_iter=1000000000"],
+        ["MlpClassifier", "epochs=1000000000", "patience=1000000000"],
+    ];
+    for [model, first, second] in endless {
+        let child = Command::new(env!("CARGO_BIN_EXE_tove"))
+            .args(["fit", "t.csv", "--target", "y", "--cv", "0", "--model", model, "--set", first, "--set", second])
+            .args(["-o", "m.tove"])
+            .current_dir(place.path("."))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        let ended = child.wait_with_output().unwrap();
+        let err = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(130), "{model}: {err}");
+        assert!(err.contains("interrupted before a model was fitted"), "{model}: {err}");
+        assert!(!place.path("m.tove").exists(), "{model}");
+    }
 }

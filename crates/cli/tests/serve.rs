@@ -156,7 +156,8 @@ fn what_was_ignored_unseen_or_filled_is_told() {
     assert_eq!(csv["filled"], json!([{"column": "size", "rows": 1}]));
 }
 
-/// A net's matrix products add in another order for another number of rows, so this shows that requests are not mixed.
+/// A net's matrix products add in another order for another number of rows, so this shows that a row has its own answer
+/// whatever it is joined with.
 #[test]
 fn many_clients_get_what_predict_gives_bit_for_bit() {
     let place = Place::new("serve-many");
@@ -195,10 +196,49 @@ fn many_clients_get_what_predict_gives_bit_for_bit() {
     });
     let metrics = server.ask("GET", "/metrics", "", b"").body;
     assert!(metrics.contains("tove_predict_requests_total{status=\"200\"} 640"), "{metrics}");
-    // The table as CSV gives what `predict` gives for the file.
+    assert!(counted(&metrics, "tove_joined_requests_total") > 0, "{metrics}");
+    // The table as CSV gives what `predict` gives for the file, and each of its pieces has the same there.
     let whole = place.run(&["predict", "credit.tove", &shipped("german-credit.csv"), "--proba", "--json"]).ok().json();
+    let together: Vec<&Value> = expected.iter().flat_map(|piece| piece.as_array().unwrap()).collect();
+    assert!(together.iter().zip(whole.as_array().unwrap()).all(|(a, b)| *a == b));
     let table = std::fs::read(shipped("german-credit.csv")).unwrap();
     assert_eq!(server.post(CSV, table).json()["predictions"], whole);
+}
+
+/// The value of a counter.
+fn counted(metrics: &str, name: &str) -> u64 {
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name} in {metrics}")).parse().unwrap()
+}
+
+#[test]
+fn requests_are_predicted_together_and_a_bad_one_spoils_no_other() {
+    let place = Place::new("serve-together");
+    kinds(&place);
+    // Long enough for all to arrive; a full batch does not wait.
+    let server = Server::start(&place, "kinds.tove", &["--batch-wait", "1000", "--batch-rows", "40"]);
+    let alone = Server::start(&place, "kinds.tove", &["--batch-rows", "1"]);
+    let good: Vec<String> =
+        (0..8).map(|i| row().to_string().replace("1.5", &format!("{}.25", 3 * i)).replace("red", "blue")).collect();
+    let bad = [with("size", json!("big")), with("day", json!("tomorrow")), "[".to_owned(), "{\"sise\": 1}".to_owned()];
+    let huge = with("size", json!(1.7e308));
+    std::thread::scope(|scope| {
+        for body in good.iter().chain(&bad).chain([&huge]) {
+            let (server, alone) = (&server, &alone);
+            scope.spawn(move || {
+                let (found, expected) = (server.post(JSON, body), alone.post(JSON, body));
+                assert_eq!((found.status, found.json()), (expected.status, expected.json()), "{body}");
+            });
+        }
+    });
+    let metrics = server.ask("GET", "/metrics", "", b"").body;
+    // Which of them arrive within the second is up to the machine; that nobody is joined is not.
+    let (batches, joined) = (counted(&metrics, "tove_batches_total"), counted(&metrics, "tove_joined_requests_total"));
+    assert!(batches < 8 && joined >= 2, "{metrics}");
+    assert_eq!(counted(&metrics, "tove_batch_rows_count"), batches);
+    let metrics = alone.ask("GET", "/metrics", "", b"").body;
+    assert_eq!(counted(&metrics, "tove_joined_requests_total"), 0, "{metrics}");
+    assert!(counted(&metrics, "tove_batches_total") >= 8, "{metrics}");
 }
 
 #[test]
@@ -233,6 +273,59 @@ fn slow_clients_hold_up_nobody_and_are_sent_away() {
     // Who leaves in the middle leaves nothing behind.
     drop(stuck);
     assert_eq!(server.post(JSON, &body).status, 200);
+}
+
+#[test]
+fn connections_that_say_nothing_are_closed() {
+    let place = Place::new("serve-idle");
+    kinds(&place);
+    let server = Server::start(&place, "kinds.tove", &["--timeout", "1"]);
+    let mut silent = server.connect();
+    let mut half = server.connect();
+    half.raw(b"POST /predict HTTP/1.1\r\nho");
+    let mut used = server.connect();
+    used.send("GET", "/health", "", b"");
+    assert_eq!(used.reply().unwrap().status, 200);
+    // A head that comes byte by byte and never ends.
+    let trickle = server.connect();
+    let mut writer = trickle.0.try_clone().unwrap();
+    let dripping = std::thread::spawn(move || {
+        use std::io::Write;
+        let start = Instant::now();
+        let mut head = b"GET /health HTTP/1.1\r\n".iter().chain(b"x: y\r\n".iter().cycle());
+        while start.elapsed() < common::server::PATIENCE {
+            if writer.write_all(&[*head.next().unwrap()]).is_err() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
+    });
+    // Closed without an answer, whatever they had sent.
+    assert!(silent.reply().is_none() && half.reply().is_none() && used.reply().is_none());
+    assert!(dripping.join().unwrap(), "the head that trickles is still taken");
+    assert_eq!(server.post(JSON, row().to_string()).status, 200);
+}
+
+#[test]
+fn new_connections_take_the_place_of_idle_ones() {
+    let place = Place::new("serve-crowd");
+    kinds(&place);
+    let server = Server::start(&place, "kinds.tove", &["--max-connections", "4", "--timeout", "25"]);
+    let body = row().to_string();
+    // One is in the middle of a request, the others are idle or in the middle of a head.
+    let mut busy = server.connect();
+    busy.raw(format!("POST /predict HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len()).as_bytes());
+    busy.raw(&body.as_bytes()[..10]);
+    std::thread::sleep(Duration::from_millis(200));
+    let mut idle: Vec<Connection> = (0..12).map(|_| server.connect()).collect();
+    idle.iter_mut().step_by(2).for_each(|connection| connection.raw(b"GET /hea"));
+    for _ in 0..6 {
+        assert_eq!(server.post(JSON, &body).status, 200);
+    }
+    busy.raw(&body.as_bytes()[10..]);
+    assert_eq!(busy.reply().unwrap().status, 200);
+    assert!(idle[0].reply().is_none());
 }
 
 #[test]
@@ -300,8 +393,18 @@ fn a_server_that_cannot_start_says_why() {
     place.run(&["serve", "kinds.tove", "--host", "localhost"]).fails(2, &["localhost", "127.0.0.1"]);
     place.run(&["serve", "kinds.tove", "--host", "192.0.2.1", "--port", "0"]).fails(1, &["192.0.2.1"]);
     place.run(&["serve", "kinds.tove", "--port", "99999"]).fails(2, &["99999"]);
-    for (flag, value) in [("--timeout", "0"), ("--timeout", "NaN"), ("--max-body", "0"), ("--max-rows", "0")] {
+    for (flag, value) in [
+        ("--timeout", "0"),
+        ("--timeout", "NaN"),
+        ("--max-body", "0"),
+        ("--max-rows", "0"),
+        ("--max-connections", "0"),
+        ("--batch-rows", "0"),
+    ] {
         place.run(&["serve", "kinds.tove", flag, value]).fails(2, &["positive"]);
+    }
+    for wait in ["--batch-wait=-1", "--batch-wait=NaN", "--batch-wait=31000"] {
+        place.run(&["serve", "kinds.tove", wait]).fails(2, &["--batch-wait", "--timeout"]);
     }
     place.run(&["serve", "nothing.tove"]).fails(1, &["nothing.tove"]);
     place.write("other.tove", "no model");

@@ -119,6 +119,87 @@ fn memory_does_not_grow_with_the_file() {
     assert!(most < 64.0, "predicting took {most} MB for a file of {size} MB");
     let text = std::fs::read_to_string(place.path("out.csv")).unwrap();
     assert_eq!(text.lines().count(), rows + 1);
+    let (judged, most) = place.watched(&["evaluate", "m.tove", "large.csv", "--json"]);
+    assert_eq!(judged.ok().json()["rows"].as_u64(), Some(rows as u64));
+    // Truth, answer and place of each row are 24 bytes, twice that while lists grow: 96 MB besides the pieces.
+    assert!(most < 160.0, "evaluating took {most} MB for a file of {size} MB");
+}
+
+/// Judged in pieces, a model has the scores that the fit gave it on the same rows, bit for bit.
+#[test]
+fn evaluations_in_pieces_are_those_of_the_whole() {
+    let place = Place::new("judged");
+    write_table(&place.path("train.csv"), 3_000, 6);
+    write_table(&place.path("test.csv"), 120_000, 7);
+    let table = tove::data::table::read_csv(place.path("test.csv")).unwrap().0;
+    table.write_parquet(place.path("test.parquet"), tove::tensor::io::WriteOptions::default()).unwrap();
+    for (target, drop, model) in [("price", "id,sold", "Ridge"), ("sold", "id,price", "LogisticRegression")] {
+        let call = ["fit", "train.csv", "--test", "test.csv", "--target", target, "--drop", drop, "-m", model];
+        let fitted =
+            place.run(&[&call[..], &["--cv", "0", "-o", "m.tove", "--overwrite", "--json"]].concat()).ok().json();
+        for file in ["test.csv", "test.parquet"] {
+            let judged = place.run(&["evaluate", "m.tove", file, "--json"]).ok().json();
+            assert_eq!(judged["rows"].as_u64(), Some(120_000));
+            for (name, score) in fitted["test"].as_object().unwrap() {
+                assert_eq!(judged["scores"][name]["value"], score["value"], "{model} {file} {name}");
+            }
+        }
+        let text = std::fs::read_to_string(place.path("test.csv")).unwrap();
+        let piped = place.run_with(&["evaluate", "m.tove", "-", "--json"], &text).ok().json();
+        assert_eq!(piped["rows"].as_u64(), Some(120_000));
+        let answers = |file: &str| place.run(&["predict", "m.tove", file]).ok().out;
+        assert!(answers("test.csv") == answers("test.parquet"), "{model}");
+    }
+}
+
+#[test]
+fn parquet_files_are_learnt_from_in_pieces() {
+    let place = Place::new("groups");
+    write_table(&place.path("t.csv"), 80_000, 8);
+    let table = tove::data::table::read_csv(place.path("t.csv")).unwrap().0;
+    table.write_parquet(place.path("t.parquet"), tove::tensor::io::WriteOptions::default()).unwrap();
+    let call = ["--target", "price", "--drop", "id,sold", "--model", "Ridge", "--stream", "--json"];
+    let [csv, parquet] =
+        ["t.csv", "t.parquet"].map(|file| place.run(&[&["fit", file][..], &call].concat()).ok().json());
+    assert_eq!([&csv["train_rows"], &csv["test_rows"]], [&parquet["train_rows"], &parquet["test_rows"]]);
+    let score = |fitted: &Value| fitted["test"]["R²"]["value"].as_f64().unwrap();
+    // The same rows in pieces of the same size; the columns' means are merged in another order at most.
+    assert!((score(&csv) - score(&parquet)).abs() < 1e-10);
+    let call = ["fit", "t.parquet", "--target", "sold", "--drop", "id,price", "--stream", "--json"];
+    let fitted = place.run(&call).ok().json();
+    assert!(fitted["test"]["accuracy"]["value"].as_f64().unwrap() > 0.88, "{}", fitted["test"]);
+}
+
+#[test]
+fn files_that_need_more_memory_than_there_is_are_read_in_pieces() {
+    let place = Place::new("memory");
+    write_table(&place.path("t.csv"), 20_000, 9);
+    let call = ["fit", "t.csv", "--target", "sold", "--drop", "id,price", "--cv", "0", "--json", "--memory"];
+    let little = place.run(&[&call[..], &["2"]].concat()).ok();
+    assert!(little.err.contains("read in pieces"), "{}", little.err);
+    assert_eq!((little.json()["streamed"].is_object(), little.json()["model"].as_str()), (true, Some("SGDClassifier")));
+    let able = [&call[..], &["2", "--model", "LogisticRegression"]].concat();
+    let unable = place.run(&able).ok();
+    assert!(unable.err.contains("learn in pieces need less") && unable.json()["streamed"].is_null(), "{}", unable.err);
+    let plenty = place.run(&[&call[..], &["100000", "--model", "SGDClassifier"]].concat()).ok();
+    assert!(plenty.json()["streamed"].is_null() && !plenty.err.contains("pieces"), "{}", plenty.err);
+}
+
+/// All rows of one class before those of the other, but for the first, since the beginning of a file tells the task: in the order of the file, the last piece would have the last word.
+#[test]
+fn a_sorted_file_is_learnt_from_in_pieces() {
+    let place = Place::new("sorted");
+    write_table(&place.path("t.csv"), 150_000, 10);
+    let text = std::fs::read_to_string(place.path("t.csv")).unwrap();
+    let (head, rows) = text.split_once('\n').unwrap();
+    let (no, yes): (Vec<&str>, Vec<&str>) = rows.lines().partition(|line| line.ends_with(",no"));
+    let [no, others] = [no.join("\n"), yes[1..].join("\n")];
+    place.write("sorted.csv", &format!("{head}\n{}\n{no}\n{others}\n", yes[0]));
+    let call = ["fit", "sorted.csv", "--target", "sold", "--drop", "id,price", "--stream", "--json"];
+    let fitted = place.run(&call).ok().json();
+    let accuracy = fitted["test"]["accuracy"]["value"].as_f64().unwrap();
+    // The bar of the file that is not sorted.
+    assert!(accuracy > 0.88, "{accuracy}");
 }
 
 #[test]

@@ -135,6 +135,12 @@ pub enum LearnError {
         /// What to do.
         fix: String,
     },
+    /// The process was asked to stop while a model was being fitted.
+    #[error("{who}: interrupted before the fit was done")]
+    Interrupted {
+        /// The estimator.
+        who: &'static str,
+    },
     /// The work was asked to stop.
     #[error("stopped on request after {done} of {total} fits")]
     Stopped {

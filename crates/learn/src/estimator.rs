@@ -189,7 +189,12 @@ impl<E: Fit> Estimator for E {
     }
 
     fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
-        Ok(Box::new(self.fit_checked(samples)?))
+        let model = self.fit_checked(samples)?;
+        // Iterations that were asked to end have left a model that is not the one asked for.
+        if tove_optim::interrupted() && !model.summary().converged {
+            return Err(LearnError::Interrupted { who: E::NAME });
+        }
+        Ok(Box::new(model))
     }
 
     fn pieces_any(&self, classes: &[i64]) -> Option<Result<Box<dyn AnyLearner>>> {

@@ -45,7 +45,9 @@ impl Summary {
     pub fn iterative(who: &str, iterations: usize, converged: bool, residual: f64, objective: f64) -> Summary {
         let (residual, objective) = (Some(residual), Some(objective));
         let mut summary = Summary { iterations, converged, residual, objective, ..Summary::default() };
-        if !converged {
+        if !converged && tove_optim::interrupted() {
+            summary.warn(format!("{who}: interrupted before it converged"));
+        } else if !converged {
             let size = summary.residual.unwrap_or(f64::NAN);
             summary.warn(format!(
                 "{who}: not converged after {iterations} iterations (gradient norm or gap {size:.3e}); allow more \
@@ -123,6 +125,11 @@ pub trait Model: Send + Sync + 'static {
     /// Whether NaN is understood as a missing value.
     fn takes_missing(&self) -> bool {
         false
+    }
+    /// The most terms that a matrix product of a prediction adds up. Very long sums are cut by the size of the result, so
+    /// that their last bit depends on the number of rows.
+    fn longest_sum(&self) -> usize {
+        self.width()
     }
     /// Numbers (n) or (n, m) of a regression, labels (n) of a classifier.
     fn predict_rows(&self, x: &Rows) -> Result<Tensor>;

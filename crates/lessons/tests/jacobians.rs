@@ -63,12 +63,36 @@ fn update(n: usize, d: usize, blocks: Blocks) -> u64 {
     cost.flops_of("matmul")
 }
 
-/// FLOPs in products, and bytes held, of all tangent matrices of a program of l layers of width d on n samples.
-fn whole(n: usize, d: usize, l: usize, blocks: Blocks) -> (u64, u64) {
-    let program = Program::new(&vec![d; l + 1]);
-    let states = program.states(&values([n, d], 1));
+/// The cost of all tangent matrices of a program of these widths on n samples, while they are all held.
+fn whole(n: usize, widths: &[usize], blocks: Blocks) -> meter::Cost {
+    let program = Program::new(widths);
+    let states = program.states(&values([n, widths[0]], 1));
     let (_tangents, cost) = meter::measure(|| tangent_matrices(&program, &states, blocks, |_| {}));
-    (cost.flops_of("matmul"), cost.held_bytes() as u64)
+    cost
+}
+
+/// The program's total, as the law has it: 2 n² d_i d_{i-1} p_j summed over all pairs j < i, n in place of n² by blocks.
+/// With a weight and a bias per layer, p_j = d_j d_{j-1} + d_j.
+fn law(n: usize, widths: &[usize], blocks: Blocks) -> (u64, u64) {
+    let factor = if blocks == Blocks::Dense { n * n } else { n };
+    let sizes: Vec<usize> = widths.windows(2).map(|pair| pair[1] * pair[0] + pair[1]).collect();
+    let step = |i: usize| widths[i + 1] * widths[i] * sizes[..i].iter().sum::<usize>();
+    let flops = 2 * factor * (0..sizes.len()).map(step).sum::<usize>();
+    let numbers = n * widths[widths.len() - 1] * sizes.iter().sum::<usize>();
+    (flops as u64, 8 * numbers as u64)
+}
+
+/// The products are all there is: a Jacobian is made of a multiplication for each of its n d² numbers, a new tangent of one
+/// for each of its n d³, and from eight layers on the products, l (l - 1) n d² (d² + d), outweigh all of these by a factor
+/// of d. Nor is more held on the way than the tangents, two copies of one while it is updated, and a Jacobian in pieces
+/// and whole.
+fn nothing_beside_the_law(n: usize, widths: &[usize], blocks: Blocks) {
+    let (cost, (flops, bytes)) = (whole(n, widths, blocks), law(n, widths, blocks));
+    let (d, rest) = (widths[0], (cost.flops() - flops) as f64 / flops as f64);
+    assert!(rest <= 1.0 / d as f64, "{blocks:?} n={n} {widths:?}: {rest:.3} beside the products");
+    let more = 8 * (2 * n * d.pow(3) + 2 * (n * d).pow(2)) as u64;
+    let peak = cost.peak_bytes();
+    assert!(peak <= bytes + more, "{blocks:?} n={n} {widths:?}: {peak} bytes, {bytes} in tangents");
 }
 
 /// Work and peak memory of one directional derivative as multiples of the program's own.
@@ -93,12 +117,25 @@ fn b15_cost_of_forward_mode() {
             let one = 2 * factor * high * high;
             assert_eq!(update(n, d, blocks), one * p(high));
             // The program's total sums this over all pairs j < i, for weights and biases.
-            let (flops, bytes) = whole(n, d, l, blocks);
+            let cost = whole(n, &vec![d; l + 1], blocks);
+            let (flops, bytes) = (cost.flops_of("matmul"), cost.held_bytes() as u64);
             let pairs = long * (long - 1) / 2;
             assert_eq!(flops, pairs * one * (p(high) + high), "{blocks:?} n={n} d={d} l={l}");
             // Storage: (numbers of the output) x (sum of the parameters), in f64.
             assert_eq!(bytes, 8 * wide * high * long * (p(high) + high), "{blocks:?} n={n} d={d} l={l}");
         }
+    }
+    // Layers of unequal width tell d_i from d_{i-1}, and the width of the output from the others.
+    for widths in [&[8, 16, 32, 8][..], &[16, 16, 32, 8], &[8, 16, 32, 16], &[8, 16, 32, 8, 16]] {
+        for (n, blocks) in [(2, Blocks::Dense), (4, Blocks::Dense), (2, Blocks::Diagonal), (4, Blocks::Diagonal)] {
+            let cost = whole(n, widths, blocks);
+            let found = (cost.flops_of("matmul"), cost.held_bytes() as u64);
+            assert_eq!(found, law(n, widths, blocks), "{blocks:?} n={n} {widths:?}");
+        }
+    }
+    for (n, d, l) in [(2, 4, 8), (4, 4, 8), (2, 8, 8), (2, 16, 8), (2, 8, 16)] {
+        nothing_beside_the_law(n, &vec![d; l + 1], Blocks::Dense);
+        nothing_beside_the_law(n, &vec![d; l + 1], Blocks::Diagonal);
     }
     // Not so for a single directional derivative: a constant factor over the program, in work and in memory, however n, d
     // and l are doubled. Three products in place of one, A'B and AB' beside AB, and a few passes over the state: at most

@@ -19,7 +19,7 @@ pub enum Error {
     #[error(transparent)]
     File(Box<FileError>),
     /// Weights do not fit the net: parameters without weights, or weights without a parameter.
-    #[error("the weights do not fit the net:{}{}", list(" missing", missing), list(" unknown", unknown))]
+    #[error("the weights do not fit the net: {}", lists(missing, unknown))]
     Weights {
         /// Parameters and buffers of the net that got no value.
         missing: Vec<String>,
@@ -88,13 +88,17 @@ impl Error {
     }
 }
 
+/// What is missing and what is unknown, where there is any.
+fn lists(missing: &[String], unknown: &[String]) -> String {
+    let lists = [("missing", missing), ("unknown", unknown)];
+    let lists = lists.into_iter().filter(|(_, names)| !names.is_empty()).map(|(what, names)| list(what, names));
+    lists.collect::<Vec<_>>().join("; ")
+}
+
 /// At most eight names.
 fn list(what: &str, names: &[String]) -> String {
-    if names.is_empty() {
-        return String::new();
-    }
     let more = if names.len() > 8 { format!(" and {} more", names.len() - 8) } else { String::new() };
-    format!("{what} {}{more};", names[..names.len().min(8)].join(", "))
+    format!("{what} {}{more}", names[..names.len().min(8)].join(", "))
 }
 
 fn nearest(name: &Option<String>) -> String {
@@ -124,6 +128,8 @@ mod tests {
     #[test]
     fn long_lists_are_cut() {
         let missing: Vec<String> = (0..10).map(|i| format!("w{i}")).collect();
+        let other = Error::Weights { missing: Vec::new(), unknown: vec!["x".into()] }.to_string();
+        assert_eq!(other, "the weights do not fit the net: unknown x");
         let text = Error::Weights { missing, unknown: vec!["x".into()] }.to_string();
         assert!(
             text.contains("missing w0, w1") && text.contains("w7 and 2 more") && text.contains("unknown x"),

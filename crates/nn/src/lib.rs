@@ -43,6 +43,7 @@ mod record;
 mod state;
 mod summary;
 pub mod train;
+mod walks;
 
 pub use error::{Error, Result};
 pub use few_shot::{class_prototypes, nearest_class};

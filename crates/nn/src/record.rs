@@ -80,7 +80,8 @@ impl Record {
         let mut modules = net.named_modules();
         modules.push((String::new(), net.identity()));
         let (_, identity) = modules.iter().find(|(path, _)| path == name).ok_or_else(|| unknown_part(net, name))?;
-        self.entries.iter().rev().find(|entry| entry.module == *identity).ok_or_else(|| {
+        let is_it = |(path, entry): &(String, &Entry)| entry.module == *identity && (name.is_empty() || path == name);
+        self.named(net).into_iter().rev().find(is_it).map(|(_, entry)| entry).ok_or_else(|| {
             let problem = format!("{name:?} ({}) told of no output in this pass", identity.kind());
             Error::setting("Record", "name", problem)
         })
@@ -88,12 +89,29 @@ impl Record {
 
     /// Calls with the names their layers have in `net`, in order.
     pub fn named<'r, M: Module + ?Sized>(&'r self, net: &M) -> Vec<(String, &'r Entry)> {
+        self.places(net).into_iter().zip(&self.entries).collect()
+    }
+
+    /// The name of the layer of every call. Modules without fields all lie at one address; they are told apart by taking turns,
+    /// in the order in which they stand in the net.
+    fn places<M: Module + ?Sized>(&self, net: &M) -> Vec<String> {
         let modules = net.named_modules();
+        let mut calls: Vec<(Identity, usize)> = Vec::new();
         let name = |entry: &Entry| {
-            let found = modules.iter().find(|(_, identity)| *identity == entry.module);
-            found.map_or_else(String::new, |(name, _)| name.clone())
+            let same: Vec<&String> =
+                modules.iter().filter(|(_, identity)| *identity == entry.module).map(|(name, _)| name).collect();
+            if same.len() < 2 {
+                return same.first().map_or_else(String::new, |name| (*name).clone());
+            }
+            let known = calls.iter().position(|(identity, _)| *identity == entry.module).unwrap_or_else(|| {
+                calls.push((entry.module, 0));
+                calls.len() - 1
+            });
+            let turn = calls[known].1;
+            calls[known].1 += 1;
+            same[turn % same.len()].clone()
         };
-        self.entries.iter().map(|entry| (name(entry), entry)).collect()
+        self.entries.iter().map(name).collect()
     }
 
     /// For every call, mean and variance of all numbers of its output: what shows signals that shrink or blow up.

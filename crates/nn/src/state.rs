@@ -7,132 +7,9 @@ use tove_tensor::io::{WriteOptions, read_safetensors, write_safetensors};
 use tove_tensor::{DType, Key, Tensor};
 
 use crate::error::nearest_name;
-use crate::module::{Buffer, Identity, Module, Name, Walk, WalkMut};
+use crate::module::{Buffer, Identity, Module};
+use crate::walks::{Parameters, each, inventory};
 use crate::{Error, Result};
-
-/// The dotted path of the part a walk is at.
-#[derive(Default)]
-struct Place {
-    path: String,
-    lengths: Vec<usize>,
-}
-
-impl Place {
-    fn enter(&mut self, name: Name<'_>) {
-        use std::fmt::Write;
-        self.lengths.push(self.path.len());
-        let dot = if self.path.is_empty() { "" } else { "." };
-        let _ = write!(self.path, "{dot}{name}"); // writing to a string cannot fail
-    }
-
-    fn leave(&mut self) {
-        self.path.truncate(self.lengths.pop().unwrap_or(0));
-    }
-
-    fn named(&mut self, name: Name<'_>) -> String {
-        self.enter(name);
-        let path = self.path.clone();
-        self.leave();
-        path
-    }
-}
-
-/// Everything of a net with its path.
-#[derive(Default)]
-struct Inventory<'m> {
-    place: Place,
-    parameters: Vec<(String, &'m Tensor)>,
-    buffers: Vec<(String, &'m Buffer)>,
-    modules: Vec<(String, Identity)>,
-}
-
-impl<'m> Walk<'m> for Inventory<'m> {
-    fn parameter(&mut self, name: Name<'_>, tensor: &'m Tensor) {
-        self.parameters.push((self.place.named(name), tensor));
-    }
-
-    fn buffer(&mut self, name: Name<'_>, buffer: &'m Buffer) {
-        self.buffers.push((self.place.named(name), buffer));
-    }
-
-    fn enter(&mut self, name: Name<'_>, module: Option<Identity>) {
-        self.place.enter(name);
-        self.modules.extend(module.map(|module| (self.place.path.clone(), module)));
-    }
-
-    fn leave(&mut self) {
-        self.place.leave();
-    }
-}
-
-fn inventory<M: Module + ?Sized>(module: &M) -> Inventory<'_> {
-    let mut inventory = Inventory::default();
-    module.parts(&mut inventory);
-    inventory
-}
-
-/// Parameters only, without names: what an optimiser asks for in every step.
-struct Parameters<T>(Vec<T>);
-
-impl<'m> Walk<'m> for Parameters<&'m Tensor> {
-    fn parameter(&mut self, _: Name<'_>, tensor: &'m Tensor) {
-        self.0.push(tensor);
-    }
-
-    fn buffer(&mut self, _: Name<'_>, _: &'m Buffer) {}
-    fn enter(&mut self, _: Name<'_>, _: Option<Identity>) {}
-    fn leave(&mut self) {}
-}
-
-impl<'m> WalkMut<'m> for Parameters<&'m mut Tensor> {
-    fn parameter(&mut self, _: Name<'_>, tensor: &'m mut Tensor) {
-        self.0.push(tensor);
-    }
-
-    fn buffer(&mut self, _: Name<'_>, _: &'m mut Buffer) {}
-    fn enter(&mut self, _: Name<'_>) {}
-    fn leave(&mut self) {}
-}
-
-/// Calls a function with the path of every parameter and buffer.
-struct Each<'f> {
-    place: Place,
-    parameter: &'f mut dyn FnMut(&str, &mut Tensor) -> Result<()>,
-    buffer: &'f mut dyn FnMut(&str, &mut Buffer) -> Result<()>,
-    result: Result<()>,
-}
-
-impl<'m> WalkMut<'m> for Each<'_> {
-    fn parameter(&mut self, name: Name<'_>, tensor: &'m mut Tensor) {
-        if self.result.is_ok() {
-            self.result = (self.parameter)(&self.place.named(name), tensor);
-        }
-    }
-
-    fn buffer(&mut self, name: Name<'_>, buffer: &'m mut Buffer) {
-        if self.result.is_ok() {
-            self.result = (self.buffer)(&self.place.named(name), buffer);
-        }
-    }
-
-    fn enter(&mut self, name: Name<'_>) {
-        self.place.enter(name);
-    }
-
-    fn leave(&mut self) {
-        self.place.leave();
-    }
-}
-
-fn each<M: Module + ?Sized>(
-    module: &mut M,
-    parameter: &mut dyn FnMut(&str, &mut Tensor) -> Result<()>,
-    buffer: &mut dyn FnMut(&str, &mut Buffer) -> Result<()>,
-) -> Result<()> {
-    let mut walk = Each { place: Place::default(), parameter, buffer, result: Ok(()) };
-    module.parts_mut(&mut walk);
-    walk.result
-}
 
 /// Whether `path` is the part `prefix` or lies inside it.
 fn is_within(path: &str, prefix: &str) -> bool {
@@ -215,6 +92,33 @@ pub trait ModuleExt: Module {
         set_trainable(self, prefix, &|parameter| {
             Ok(if parameter.is_tracked() { parameter.clone() } else { parameter.try_requires_grad()? })
         })
+    }
+
+    /// A copy that shares nothing with this net. A plain clone has values of its own, but its parameters are the same leaves:
+    /// gradients of either arrive in both, which matters when both take part in one backward pass.
+    ///
+    /// ```
+    /// use tove_nn::{Layer, Linear, ModuleExt, Pass, Rng};
+    /// use tove_tensor::{DType, Tensor};
+    /// let student = Linear::new(2, 1, &mut Rng::new(0));
+    /// let teacher = student.copied()?;
+    /// student.forward(&Tensor::ones([1, 2], DType::F32), &Pass::eval())?.sum().backward();
+    /// assert!(student.clone().weight.grad().is_some() && teacher.weight.grad().is_none());
+    /// # Ok::<(), tove_nn::Error>(())
+    /// ```
+    fn copied(&self) -> Result<Self>
+    where
+        Self: Clone,
+    {
+        let mut copy = self.clone();
+        let mut own = |_: &str, parameter: &mut Tensor| {
+            if parameter.is_tracked() {
+                *parameter = parameter.detach().try_requires_grad()?;
+            }
+            Ok(())
+        };
+        each(&mut copy, &mut own, &mut |_, _| Ok(()))?;
+        Ok(copy)
     }
 
     /// Converts all parameters and floating-point buffers to f32 or f64.

@@ -158,3 +158,28 @@ fn one_value_per_channel_is_refused_in_training() {
     let error = BatchNorm::new(3).forward(&Tensor::ones([1, 3], DType::F32), &Pass::train(Key::new(0))).unwrap_err();
     assert!(error.to_string().contains("batches of two or more"), "{error}");
 }
+
+/// A layer without fields, of which every instance lies at the same address.
+#[derive(Module)]
+struct Square;
+
+impl Layer for Square {
+    fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+        let y = x.square();
+        pass.tell(self, x, &y, LayerReport::default);
+        Ok(y)
+    }
+}
+
+#[test]
+fn layers_without_fields_are_told_apart() {
+    let net = Sequential::new().add(Square).add(Linear::new(3, 3, &mut Rng::new(0))).add(Square);
+    let x = Key::new(1).normal([2, 3], DType::F32);
+    let pass = Pass::eval().recording();
+    let y = net.forward(&x, &pass).unwrap();
+    let record = pass.into_record();
+    assert_eq!(record.output(&net, "0").unwrap().to_vec::<f32>(), x.square().to_vec::<f32>());
+    assert_eq!(record.output(&net, "2").unwrap().to_vec::<f32>(), y.to_vec::<f32>());
+    let names: Vec<String> = record.named(&net).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["0", "1", "2"]);
+}

@@ -172,6 +172,14 @@ fn a_long_prompt_is_read_by_its_end_and_mistakes_are_told() {
     ] {
         assert!(message.contains(word), "{message}");
     }
+    // A net whose training diverged writes nothing, instead of its first token for ever.
+    let mut broken = net.clone();
+    broken.wte.weight = (broken.wte.weight.detach() * f64::NAN).requires_grad();
+    for rule in [Sampling::greedy(), random(), random().top_k(2).top_p(0.5)] {
+        let message = broken.generate(&prompt, 3, &rule).unwrap_err().to_string();
+        assert!(message.contains("NaN"), "{message}");
+        assert!(rule.probabilities(&[0.0, f64::NAN]).is_err());
+    }
     assert!(net.forward(&long, &Pass::eval()).unwrap_err().to_string().contains("context holds 8"));
     let error = net.forward(&Tensor::from([[11i64]]), &Pass::eval()).unwrap_err().to_string();
     assert!(error.contains("token 11"), "{error}");

@@ -64,7 +64,7 @@ fn convolutional(rng: &mut Rng) -> Sequential {
 }
 
 fn transformer(rng: &mut Rng) -> VisionTransformer {
-    let config = VitConfig { image: [1, 8, 8], patch: 2, layers: 2, block: BlockConfig::new(32, 4), classes: 10 };
+    let config = VitConfig { image: [1, 8, 8], patch: 4, layers: 1, block: BlockConfig::new(32, 4), classes: 10 };
     VisionTransformer::new(&config, rng).unwrap()
 }
 
@@ -77,8 +77,8 @@ fn patches_receptive_field_and_maps() {
 fn j12_patches_are_tokens_and_locality_must_be_learned() {
     structure();
     let data = digits();
-    // Both nets with each of five seeds, on few and on all digits. What is judged are differences within a seed, which
-    // share the order of the batches, and their standard error over the seeds.
+    // Both nets with each of ten seeds, on few and on all digits. What is judged are differences within a seed, which
+    // share the order of the batches, and their standard error over the seeds. Four patches and one layer keep it short.
     let gaps = |count: usize| -> Vec<f64> {
         let gap = |seed| {
             let cnn = learn(convolutional(&mut Rng::new(seed)), &data, count, seed);
@@ -86,16 +86,16 @@ fn j12_patches_are_tokens_and_locality_must_be_learned() {
             println!("{count} digits, seed {seed}: CNN {cnn:.3}, ViT {vit:.3}");
             cnn - vit
         };
-        (0..5).map(gap).collect()
+        (0..10).map(gap).collect()
     };
     let (few, many) = (gaps(500), gaps(1400));
     let shrinks: Vec<f64> = few.iter().zip(&many).map(|(few, many)| few - many).collect();
     for (what, values) in [("the CNN is ahead on 500 digits", &few), ("the gap shrinks with more", &shrinks)] {
-        let mean = values.iter().sum::<f64>() / 5.0;
-        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 4.0;
-        let error = (variance / 5.0).sqrt();
+        let mean = values.iter().sum::<f64>() / 10.0;
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 9.0;
+        let error = (variance / 10.0).sqrt();
         println!("{what}: by {mean:.4} ± {error:.4}");
-        // 2.13 standard errors is the one-sided 5% point of Student's t with four degrees of freedom.
-        assert!(mean > 2.13 * error, "{what}: {values:?}");
+        // 1.83 standard errors is the one-sided 5% point of Student's t with nine degrees of freedom.
+        assert!(mean > 1.83 * error, "{what}: {values:?}");
     }
 }

@@ -18,7 +18,9 @@ extern crate self as tove_optim;
 
 mod clip;
 mod groups;
+mod interrupt;
 pub mod lbfgs;
+mod leaves;
 mod optimizer;
 pub mod rules;
 pub mod schedule;
@@ -27,7 +29,9 @@ mod watch;
 
 pub use clip::{clip_norm, clip_value, gradient_norm};
 pub use groups::{Group, bias_or_norm};
+pub use interrupt::{heed, interrupted};
 pub use lbfgs::{Lbfgs, LbfgsSettings};
+pub use leaves::same_leaves;
 pub use optimizer::{Loss, Optimizer, OptimizerState, StateError};
 pub use rules::{
     Adagrad, AdagradSettings, Adam, AdamSettings, AdamW, AdamWSettings, NesterovLookAhead, NesterovLookAheadSettings,

@@ -62,6 +62,29 @@ pub trait Optimizer: Send {
         Ok(())
     }
 
+    /// Takes a [`look_ahead`](Optimizer::look_ahead) back, when no step follows: the gradients could not be computed. The
+    /// parameters are then, bit for bit, where they were.
+    ///
+    /// ```
+    /// use tove_optim::{NesterovLookAhead, Optimizer};
+    /// use tove_tensor::Tensor;
+    /// let (mut w, mut rule) = (Tensor::from([0.1]).requires_grad(), NesterovLookAhead::new(0.3));
+    /// rule.step_with(&mut [&mut w], &mut |w| {
+    ///     w[0].square().sum().backward();
+    ///     Ok(0.0)
+    /// })?;
+    /// let before = w.item::<f64>();
+    /// rule.look_ahead(&mut [&mut w])?;
+    /// assert_ne!(w.item::<f64>(), before);
+    /// rule.look_back(&mut [&mut w])?;
+    /// assert_eq!(w.item::<f64>(), before);
+    /// # Ok::<(), tove_tensor::Error>(())
+    /// ```
+    fn look_back(&mut self, parameters: &mut [&mut Tensor]) -> Result<()> {
+        let _ = parameters;
+        Ok(())
+    }
+
     /// One step with the loss at hand: `loss` computes it at the present parameters and fills the leaves' gradients with
     /// `backward`. Rules that need several evaluations (L-BFGS) call it as often as they like. Returns the first value.
     ///
@@ -79,7 +102,13 @@ pub trait Optimizer: Send {
     /// ```
     fn step_with(&mut self, parameters: &mut [&mut Tensor], loss: &mut Loss<'_>) -> Result<f64> {
         self.look_ahead(parameters)?;
-        let value = loss(parameters)?;
+        let value = match loss(parameters) {
+            Ok(value) => value,
+            Err(error) => {
+                self.look_back(parameters)?;
+                return Err(error);
+            }
+        };
         self.step(parameters)?;
         Ok(value)
     }

@@ -282,3 +282,12 @@ proptest! {
         sound("decision", &map.size(width, 300.0));
     }
 }
+
+#[test]
+fn a_bin_of_few_samples_has_a_long_whisker() {
+    let chart = ReliabilityChart::from_predictions(&[vec![0.05; 200], vec![0.95]].concat(), &[false; 201], 10).unwrap();
+    assert_eq!(chart.to_svg().unwrap().matches("whisker").count(), 2); // of the filled bins
+    let width = |bin: &ReliabilityBin| bin.interval().1 - bin.interval().0;
+    let (many, one) = (&chart.bins()[0], &chart.bins()[9]);
+    assert!(width(many) < 0.02 && width(one) > 0.7 && one.interval().0 == 0.0, "{:?} {:?}", many, one.interval());
+}

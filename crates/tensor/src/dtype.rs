@@ -6,6 +6,10 @@
 use std::fmt;
 
 /// The type of a tensor's elements.
+///
+/// There are no complex, half or 32-bit integer tensors: each would need every kernel and every rule once more, complex
+/// results come as pairs of tensors (see [`linalg::Complex`](crate::linalg::Complex)), and files with halves or narrower
+/// integers are read as f32 and i64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DType {
     /// 32-bit floating point.

@@ -145,13 +145,14 @@ pub fn adam_step_all<'a>(tensors: impl IntoIterator<Item = AdamTensors<'a>>, ste
 /// As [`adam_step_all`], with settings for each parameter.
 pub fn adam_steps<'a>(tensors: impl IntoIterator<Item = (AdamTensors<'a>, AdamStep)>) -> Result<()> {
     const OP: &str = "adam_step_all";
-    let tensors: SmallVec<[(AdamTensors<'a>, AdamStep); 16]> = tensors.into_iter().collect();
+    let mut tensors: SmallVec<[(AdamTensors<'a>, AdamStep); 16]> = tensors.into_iter().collect();
     for (AdamTensors { parameter, gradient, first, second }, step) in &tensors {
         check(OP, parameter, &[gradient, first, second], step.step)?;
     }
     // Mostly the same for all.
     let mut last: Option<(AdamStep, optimizer::Adam)> = None;
-    for (tensors, step) in tensors {
+    // Drained in place: the list is too long to be moved for free.
+    for (tensors, step) in tensors.drain(..) {
         let prepared = match last {
             Some((before, prepared)) if before == step => prepared,
             _ => prepare_adam(&step),

@@ -1,7 +1,7 @@
 //! The same bits for any number of threads: every reduction, product and elementwise operation and its gradient, on sizes
 //! that are split into several tasks. One test only, since the number of threads is the process's.
 
-use tove_tensor::{DType, Key, Tensor, set_num_threads, vjp};
+use tove_tensor::{DType, Interpolation, Key, Tensor, set_num_threads, vjp};
 
 type Function = Box<dyn Fn(&Tensor) -> Tensor>;
 
@@ -51,6 +51,13 @@ fn reductions() -> Vec<(String, Function)> {
             named("norm inf axis", move |x| x.norm_axes(f64::INFINITY, &[axis], false)),
             named("cumsum axis", move |x| x.cumsum(axis)),
             named("cumprod axis", move |x| (x * 0.01f64 + 1.0f64).cumprod(axis)),
+            named("cummax axis", move |x| x.cummax(axis).0),
+            named("cummin positions", move |x| x.cummin(axis).1),
+            named("logcumsumexp axis", move |x| x.logcumsumexp(axis)),
+            named("nanmean axis", move |x| x.nanmean_axes(&[axis], false)),
+            named("kthvalue axis", move |x| x.kthvalue(2, axis, false).0),
+            named("mode axis", move |x| x.round().mode(axis, false).1),
+            named("scatter", move |x| x.scatter(axis, &x.argsort(axis, false), &x.sin())),
             named("quantile axis", move |x| x.quantile_axis(0.3, axis, false)),
             named("argmax axis", move |x| x.argmax(axis)),
             named("any axis", move |x| x.gt_scalar(3.0).any_axes(&[axis], false)),
@@ -72,6 +79,14 @@ fn elementwise() -> Vec<(String, Function)> {
         named("column broadcast", |x| x / &(x.narrow(1, 0, 1).square() + 1.0f64)),
         named("transposed", |x| x.t() * 2.0f64 + x.t().cos()),
         named("select", |x| x.gt_scalar(0.0).select(x, &x.square())),
+        named("hypot", |x| x.hypot(&x.cos())),
+        named("lerp", |x| x.lerp(&x.get(0), &Tensor::scalar(0.3).to_dtype(x.dtype()))),
+        named("interpolate", |x| x.interpolate([x.dims()[0] + 7, 30], Interpolation::Bilinear)),
+        named("cdist", |x| {
+            let rows = x.dims()[0].min(40);
+            x.narrow(0, 0, rows).cdist(&x.narrow(0, x.dims()[0] - rows, rows), 2.0)
+        }),
+        named("group norm", |x| x.group_norm(1, None, None, 1e-5)),
         named("concat", |x| Tensor::concat(&[x, &(x.square() + 1e-3f64).sqrt()], 1)),
     ]
 }

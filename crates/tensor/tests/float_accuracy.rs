@@ -3,8 +3,8 @@
 #![allow(clippy::reversed_empty_ranges, reason = "walked backwards")]
 
 use tove_tensor::{
-    CustomOp, Error, GradCheck, Scheme, Tensor, TryIndex, TryOps, TryReduce, grad, gradcheck, numerical_jacobian,
-    stepped,
+    CustomOp, DType, Error, GradCheck, Scheme, Tensor, TryIndex, TryOps, TryReduce, grad, gradcheck,
+    numerical_jacobian, stepped,
 };
 
 #[test]
@@ -97,4 +97,49 @@ fn messages_name_what_was_called() {
         assert!(error.to_string().contains("outside"), "{error}");
         loss
     })(&Tensor::from([2.0]));
+}
+
+/// The distance from `wanted` in units of the last place of the single-precision number nearest to it.
+fn units(got: f32, wanted: f64) -> f64 {
+    let nearest = (wanted as f32).abs();
+    (f64::from(got) - wanted).abs() / (f64::from(nearest.next_up()) - f64::from(nearest))
+}
+
+/// In single precision against double precision, whose values are held against mpmath: over all magnitudes, and densely
+/// where the functions are neither flat nor infinite.
+#[test]
+fn functions_of_nets_are_within_two_units_in_the_last_place() {
+    let functions: [(&str, fn(&Tensor) -> Tensor); 15] = [
+        ("exp", Tensor::exp),
+        ("expm1", Tensor::expm1),
+        ("ln", Tensor::ln),
+        ("log1p", Tensor::log1p),
+        ("tanh", Tensor::tanh),
+        ("sigmoid", Tensor::sigmoid),
+        ("log_sigmoid", Tensor::log_sigmoid),
+        ("softplus", Tensor::softplus),
+        ("silu", Tensor::silu),
+        ("erf", Tensor::erf),
+        ("erfc", Tensor::erfc),
+        ("normal_cdf", Tensor::normal_cdf),
+        ("gelu", Tensor::gelu),
+        ("sin", Tensor::sin),
+        ("cos", Tensor::cos),
+    ];
+    let everywhere = (0..=u32::MAX).step_by(16_381).map(f32::from_bits).filter(|x| x.is_finite());
+    let near = (-1_200_000..1_200_000).map(|i| i as f32 * 1e-4);
+    let x = Tensor::from(everywhere.chain(near).collect::<Vec<f32>>());
+    let exact = x.to_dtype(DType::F64);
+    for (name, function) in functions {
+        let mut worst = (0.0, 0.0);
+        let results = function(&x).to_vec::<f32>().into_iter().zip(function(&exact).to_vec::<f64>());
+        for (&x, (got, wanted)) in x.to_vec::<f32>().iter().zip(results) {
+            if (wanted as f32).is_finite() {
+                let error = units(got, wanted);
+                worst = if error <= worst.0 { worst } else { (error, x) };
+            }
+        }
+        println!("{name}: {:.3} units at {:e}", worst.0, worst.1);
+        assert!(worst.0 <= 2.0, "{name}: {} units at {:e}", worst.0, worst.1);
+    }
 }

@@ -1,6 +1,6 @@
 //! Low-rank adapters: a vision transformer trained on digits learns to read them mirrored, through thin matrices beside its
-//! own, which stay as they were. Merged, the adapters are gone and the outputs the same. Mirrored digits go from 16 % to 94 % right;
-//! 90 % is asserted.
+//! own, which stay as they were. Merged, the adapters are gone and the outputs the same. Mirrored digits go from 16 % to 94 %
+//! right. What is asserted: adapters come within three points of training all weights on the same batches.
 
 use tove::nn::{Adapters, BlockConfig, VisionTransformer, VitConfig};
 use tove::prelude::*;
@@ -47,28 +47,30 @@ fn main() -> Result<(), Failure> {
     let names: Vec<String> =
         (0..3).flat_map(|layer| matrices.map(|matrix| format!("encoder.layers.{layer}.{matrix}"))).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let base = numbers(&net);
+    let (base, mut full) = (numbers(&net), net.clone());
     let mut adapters = Adapters::new(&mut net, &names, 8, 16.0, &mut rng)?;
-    let mut adam = Adam::new(3e-3);
+    let batch = |step: u64| {
+        let rows = Key::new(5).fold(step).integers(0, 1400, [64]).to_vec::<i64>();
+        second.batch(&rows.into_iter().map(|row| row as usize).collect::<Vec<_>>(), Key::new(step))
+    };
+    let loss = |net: &VisionTransformer, step: u64| -> Result<Tensor, Failure> {
+        let batch = batch(step)?;
+        Ok(net.forward(&batch.x, &Pass::train(Key::new(step)))?.cross_entropy(&batch.y, &CrossEntropy::default()))
+    };
+    let (mut adam, mut all_adam) = (Adam::new(3e-3), Adam::new(1e-3));
     for step in 0..800 {
-        let chosen: Vec<usize> = Key::new(5)
-            .fold(step)
-            .integers(0, 1400, [64])
-            .to_vec::<i64>()
-            .into_iter()
-            .map(|row| row as usize)
-            .collect();
-        let batch = second.batch(&chosen, Key::new(step))?;
         adapters.install(&mut net)?;
-        let logits = net.forward(&batch.x, &Pass::train(Key::new(step)))?;
-        logits.cross_entropy(&batch.y, &CrossEntropy::default()).backward();
+        loss(&net, step)?.backward();
         adam.step(&mut adapters.parameters_mut())?;
+        loss(&full, step)?.backward();
+        all_adam.step(&mut full.parameters_mut())?;
     }
     adapters.install(&mut net)?;
-    let after = accuracy(&net, &second_test)?;
+    let (after, best) = (accuracy(&net, &second_test)?, accuracy(&full, &second_test)?);
     let outputs = no_grad(|| net.forward(second_test.x(), &Pass::eval()))?;
     let (few, all) = (adapters.count_trainable(), net.count_parameters());
     println!("upright {upright:.3}; mirrored {before:.3}, with adapters of {few} beside {all} numbers {after:.3}");
+    println!("with all numbers trained {best:.3}");
 
     adapters.remove(&mut net)?;
     assert_eq!(numbers(&net), base, "the net underneath keeps its bits");
@@ -76,6 +78,6 @@ fn main() -> Result<(), Failure> {
     let apart = (no_grad(|| net.forward(second_test.x(), &Pass::eval()))? - outputs).abs().max().item::<f32>();
     println!("merged: outputs differ by at most {apart:e}");
     assert_eq!(net.count_trainable(), all);
-    assert!(upright >= 0.93 && before < 0.4 && after >= 0.90 && apart < 1e-4);
+    assert!(before < best - 0.5 && after >= best - 0.03 && apart < 1e-4);
     Ok(())
 }

@@ -9,7 +9,7 @@ mod mutate;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use meter::peak_bytes;
-use mutate::{Random, mutate};
+use mutate::{Random, mutate, unsealed};
 use tove::data::table::{Column, CsvOptions, Kind, Table};
 use tove::learn::{Record, registry};
 use tove::tabular::{Candidate, Plan, Predictions, TabularModel};
@@ -101,7 +101,7 @@ fn files_that_were_tampered_with_do_no_harm() {
     let path = std::env::temp_dir().join(format!("tove-tampered-{}.tove", std::process::id()));
     let save = |name: &&str| {
         fitted(name, &train).unwrap().save(&path, WriteOptions::overwriting()).unwrap();
-        std::fs::read(&path).unwrap()
+        unsealed(&std::fs::read(&path).unwrap())
     };
     let files: Vec<Vec<u8>> = names.iter().map(save).collect();
     std::fs::remove_file(&path).unwrap();
@@ -127,4 +127,28 @@ fn files_that_were_tampered_with_do_no_harm() {
     }
     println!("{loaded} of {ROUNDS} loaded, {predicted} predicted, at most {largest} bytes held");
     assert!(loaded > ROUNDS / 50 && loaded < ROUNDS / 2, "{loaded} loaded: the mutations are too wild or too tame");
+}
+
+/// A file whose weights have changed on the way is refused, with a word on what to do.
+#[test]
+fn every_changed_byte_of_the_numbers_is_noticed() {
+    tove::estimators::register();
+    let train = table(40);
+    let path = std::env::temp_dir().join(format!("tove-changed-{}.tove", std::process::id()));
+    for name in ["Ridge", "SVC", "MlpClassifier"] {
+        fitted(name, &train).unwrap().save(&path, WriteOptions::overwriting()).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let start = 8 + u64::from_le_bytes(whole[..8].try_into().unwrap()) as usize;
+        assert!(whole.len() > start + 100, "{name}: hardly a number");
+        let mut random = Random(3);
+        let mut broken = whole.clone();
+        for place in start..whole.len() {
+            broken[place] ^= 1 + random.below(255) as u8;
+            let error = Container::from_bytes(broken.clone()).unwrap_err().to_string();
+            assert!(error.contains("the file is damaged") && error.contains("copy"), "{name}, {place}: {error}");
+            broken[place] = whole[place];
+        }
+        assert!(Container::from_bytes(broken).is_ok());
+    }
+    std::fs::remove_file(path).unwrap();
 }

@@ -7,7 +7,9 @@
 //! Fits a logistic regression to data/german-credit.csv, serves it, and asks over connections that stay open, each with one
 //! request under way: one row as JSON, then the table's 1000 rows as CSV. The client shares the cores with the
 //! server, so the figures are those of a machine that does both. `--seconds` is the time of each case (1), `--total` the
-//! number of requests after which memory is compared (100000), `--model` another estimator, `--tove` another program.
+//! number of requests after which memory is compared (100000), `--model` another estimator, `--tove` another program,
+//! `--serve` what `tove serve` is told besides, as `--serve "--batch-rows 1"`. The last lines tell how many rows the batches
+//! had, where the server counts them.
 
 use std::io::{Error, Read, Result, Write};
 use std::net::TcpStream;
@@ -26,6 +28,7 @@ const CONNECTIONS: [usize; 3] = [1, 8, 64];
 struct Options {
     tove: PathBuf,
     model: String,
+    serve: String,
     seconds: f64,
     total: usize,
 }
@@ -36,7 +39,8 @@ fn wrong(text: impl Into<String>) -> Error {
 
 fn options() -> Result<Options> {
     let beside = std::env::current_exe()?.with_file_name("tove");
-    let mut options = Options { tove: beside, model: "LogisticRegression".into(), seconds: 1.0, total: 100_000 };
+    let (model, serve) = ("LogisticRegression".into(), String::new());
+    let mut options = Options { tove: beside, model, serve, seconds: 1.0, total: 100_000 };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| wrong(format!("{word}: give a value")))?;
@@ -44,13 +48,14 @@ fn options() -> Result<Options> {
         match word.as_str() {
             "--tove" => options.tove = value.into(),
             "--model" => options.model = value,
+            "--serve" => options.serve = value,
             "--seconds" => {
                 options.seconds = value.parse().map_err(|error: std::num::ParseFloatError| number(error.to_string()))?
             }
             "--total" => {
                 options.total = value.parse().map_err(|error: std::num::ParseIntError| number(error.to_string()))?
             }
-            _ => return Err(wrong(format!("{word}: there are --tove, --model, --seconds and --total"))),
+            _ => return Err(wrong(format!("{word}: there are --tove, --model, --serve, --seconds and --total"))),
         }
     }
     Ok(options)
@@ -83,7 +88,8 @@ impl Server {
             )));
         }
         let mut command = Command::new(&options.tove);
-        command.arg("serve").arg(&model).args(["--port", "0", "--json"]).stdout(Stdio::piped());
+        command.arg("serve").arg(&model).args(["--port", "0", "--json"]).args(options.serve.split_whitespace());
+        command.stdout(Stdio::piped());
         let mut child = command.spawn()?;
         let address = announced(&mut child)?;
         Ok(Server { child, address, folder })
@@ -175,6 +181,16 @@ fn ask(stream: &mut TcpStream, request: &[u8], buffer: &mut Vec<u8>) -> Result<(
     }
 }
 
+/// Rows and number of the batches that the server has counted, if it does.
+fn batches(address: &str) -> Result<Option<(f64, f64)>> {
+    let mut stream = TcpStream::connect(address)?;
+    let mut text = Vec::new();
+    ask(&mut stream, b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n", &mut text)?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok());
+    Ok(value("tove_batch_rows_sum").zip(value("tove_batch_rows_count")))
+}
+
 /// Seconds that each request took, in order, and the seconds of all.
 fn load(address: &str, request: &[u8], connections: usize, until: Until) -> Result<(Vec<f64>, f64)> {
     let begun = AtomicUsize::new(0);
@@ -240,10 +256,14 @@ fn main() -> Result<()> {
             println!("| {name} | {connections} | {rate:.0} | {all:.0} | {p50:.2} ms | {p99:.2} ms | {memory:.1} |");
         }
     }
+    let batches = batches(&server.address)?;
     let before = server.megabytes();
     let (times, seconds) = load(&server.address, &row, 8, Until::Requests(options.total))?;
     let after = server.megabytes();
     let count = times.len();
     println!("\n{count} further requests of one row in {seconds:.1} s: {before:.1} MB before, {after:.1} MB after");
+    if let Some((rows, count)) = batches {
+        println!("{count:.0} batches of {:.1} rows in the mean before that", rows / count.max(1.0));
+    }
     Ok(())
 }

@@ -122,9 +122,13 @@ fn picture_size(text: &str) -> Result<[usize; 2], String> {
 pub struct ImagesPredict {
     /// The model file
     pub model: PathBuf,
-    /// PNG or JPEG files; those of another size are scaled until they cover the net's, and the middle is cut out
+    /// PNG or JPEG files, or folders of them; those of another size are scaled until they cover the net's, and the middle is
+    /// cut out. Files that cannot be read are named at the end
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+    /// Fail if any file cannot be read, not only if none can
+    #[arg(long)]
+    pub strict: bool,
 }
 
 #[derive(Args)]

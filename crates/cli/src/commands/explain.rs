@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use tove::data::table::{Column, Kind, Role, Table};
 use tove::learn::selection::Scorer;
 use tove::learn::{Predict, Samples, Task};
-use tove::plot::{BarChart, DependenceChart, Report};
+use tove::plot::{BarChart, DependenceChart, Picture, Report};
 use tove::tabular::TabularModel;
-use tove::tensor::Key;
 use tove::tensor::io::WriteOptions;
+use tove::tensor::{DType, Key};
 
 use crate::arguments::Explain;
 use crate::commands::evaluate::samples;
@@ -53,9 +53,21 @@ pub fn run(explain: &Explain, output: &Output) -> Result<(), Failure> {
     }
     let scorer = Scorer::usual(model.model().task());
     output.result(
-        || text(&coefficients, &importances, scorer, explain.top),
+        || {
+            let mut text = text(&coefficients, &importances, scorer, explain.top);
+            if let Some(side) = side(&model).filter(|_| !coefficients.is_empty()) {
+                text.push_str(&format!("\n{side} Numbers were scaled to mean 0 and variance 1 first.\n"));
+            }
+            text
+        },
         || document(&coefficients, &importances, scorer),
     )
+}
+
+/// What the sign of the coefficients says, where there are two classes.
+pub fn side(model: &TabularModel) -> Option<String> {
+    let [first, second] = model.classes() else { return None };
+    Some(format!("Coefficients above 0 speak for {second}, below 0 for {first}."))
 }
 
 /// Class (empty for one row), feature and coefficient, the largest first.
@@ -187,49 +199,88 @@ fn report(
             report = report.section("Dependence on single columns");
             begun = true;
         }
-        report = report.picture(&chart)?;
+        report = report.picture(&*chart)?;
     }
     Ok(report)
 }
 
-/// The mean prediction (of the last class, for a classifier) with a column set to each of 20 values between its 5th and 95th
-/// percentile.
-fn dependence(model: &TabularModel, data: &Table, name: &str) -> Result<Option<DependenceChart>, Failure> {
+/// Values of a column of names that are shown, at most.
+const CATEGORIES: usize = 20;
+
+/// The mean prediction with a column set to one value in all rows: to each of 20 between its 5th and 95th percentile, or to each
+/// of its names. A classifier answers for its last class.
+fn dependence(model: &TabularModel, data: &Table, name: &str) -> Result<Option<Box<dyn Picture>>, Failure> {
+    // Rows from all over the table: files are often sorted.
+    let step = data.n_rows().div_ceil(500).max(1);
+    let sample = data.filter(|row| row % step == 0);
+    let n = sample.n_rows();
     let column = data.column(name)?;
+    let at = |same: Column| mean_answer(model, &sample.with_column(name, same)?);
+    let mut label = String::new();
+    if let Column::Categorical(values) = column {
+        let known = values.categories().iter().zip(values.counts()).filter(|(_, count)| *count > 0);
+        let mut chart = BarChart::new();
+        for (value, count) in known.clone().take(CATEGORIES) {
+            let (mean, of) = at(Column::categories(vec![value.as_str(); n]))?;
+            label = of;
+            chart = chart.bar(format!("{value} ({count})"), mean);
+        }
+        if known.count() < 2 {
+            return Ok(None);
+        }
+        return Ok(Some(Box::new(chart.title(name).value_label(label))));
+    }
     if !column.kind().is_numeric() {
         return Ok(None);
     }
     let mut known: Vec<f64> = (0..column.len()).filter_map(|row| column.number(row)).collect();
     known.sort_by(f64::total_cmp);
-    let at = |share: f64| known[((known.len() - 1) as f64 * share) as usize];
-    if known.len() < 10 || at(0.05) == at(0.95) {
+    let quantile = |share: f64| known[((known.len() - 1) as f64 * share) as usize];
+    if known.len() < 10 || quantile(0.05) == quantile(0.95) {
         return Ok(None);
     }
-    let mut grid: Vec<f64> = (0..20).map(|i| at(0.05) + (at(0.95) - at(0.05)) * f64::from(i) / 19.0).collect();
+    let (low, high) = (quantile(0.05), quantile(0.95));
+    let mut grid: Vec<f64> = (0..20).map(|i| low + (high - low) * f64::from(i) / 19.0).collect();
     // Whole numbers stay whole.
     let whole = column.kind() != Kind::Float;
     if whole {
         grid.iter_mut().for_each(|value| *value = value.round());
         grid.dedup();
     }
-    let sample = data.head(500);
     let mut means = Vec::new();
     for &value in &grid {
-        let same = match column.kind() {
-            Kind::Boolean => Column::booleans(vec![value != 0.0; sample.n_rows()]),
-            _ if whole => Column::integers(vec![value as i64; sample.n_rows()]),
-            _ => Column::floats(vec![value; sample.n_rows()]),
-        };
-        let changed = sample.with_column(name, same)?;
-        let (rows, _, _) = model.rows(&changed)?;
-        let values = match (model.model().task(), model.model().predict_proba(&rows)) {
-            (Task::Classification, Ok(probabilities)) => {
-                let m = model.model().classes().len().max(1);
-                probabilities.to_f64_vec().chunks(m).map(|row| row[m - 1]).collect::<Vec<f64>>()
-            }
-            _ => model.model().predict(&rows)?.to_f64_vec(),
-        };
-        means.push(values.iter().sum::<f64>() / values.len().max(1) as f64);
+        let (mean, of) = at(match column.kind() {
+            Kind::Boolean => Column::booleans(vec![value != 0.0; n]),
+            _ if whole => Column::integers(vec![value as i64; n]),
+            _ => Column::floats(vec![value; n]),
+        })?;
+        label = of;
+        means.push(mean);
     }
-    Ok(Some(DependenceChart::new(name, &grid, &means).data(&known)))
+    Ok(Some(Box::new(DependenceChart::new(name, &grid, &means).data(&known).y_label(label))))
+}
+
+/// The mean prediction for a table, with what it is: of a classifier the probability of its last class, or how often it says so.
+fn mean_answer(model: &TabularModel, table: &Table) -> Result<(f64, String), Failure> {
+    let (rows, _, _) = model.rows(table)?;
+    let fitted = model.model();
+    let (values, label) = match (fitted.task(), fitted.classes().last()) {
+        (Task::Classification, Some(&last)) => {
+            let class = model.classes().get(last as usize).cloned().unwrap_or_default();
+            match fitted.predict_proba(&rows) {
+                Ok(probabilities) => {
+                    let m = fitted.classes().len();
+                    let each = probabilities.to_f64_vec().chunks(m).map(|row| row[m - 1]).collect::<Vec<f64>>();
+                    (each, format!("mean P({class})"))
+                }
+                Err(_) => {
+                    let answers = fitted.predict(&rows)?.to_dtype(DType::I64).to_vec::<i64>();
+                    let each = answers.iter().map(|&answer| f64::from(answer == last)).collect();
+                    (each, format!("share predicted {class}"))
+                }
+            }
+        }
+        _ => (fitted.predict(&rows)?.to_f64_vec(), format!("mean predicted {}", model.target())),
+    };
+    Ok((values.iter().sum::<f64>() / values.len().max(1) as f64, label))
 }

@@ -1,16 +1,13 @@
 //! `tove predict`: predictions of a saved model for the rows of a table.
 //!
-//! A CSV file, or CSV on the standard input, is read, answered and written piece by piece, so that memory does not grow with
-//! it.
+//! A CSV or Parquet file, or CSV on the standard input, is read, answered and written piece by piece, so that memory does not grow
+//! with it.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
-use std::rc::Rc;
 
 use serde_json::{Value, json};
-use tove::data::table::csv::CsvChunks;
 use tove::data::table::{Column, Field, Kind, Role, Schema, Table};
 use tove::tabular::{Predictions, TabularModel};
 use tove::tensor::io::{WriteOptions, atomic};
@@ -19,10 +16,9 @@ use super::training::may_write;
 use crate::arguments::Predict;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::pieces::{Notes, Pieces};
 use crate::tables;
 
-/// Numbers of a piece of the table, at most.
-const PIECE: usize = 1 << 20;
 /// Remarks on values never seen, at most.
 const UNSEEN: usize = 20;
 
@@ -31,8 +27,14 @@ pub fn run(predict: &Predict, output: &Output) -> Result<(), Failure> {
     if let Some(path) = &predict.output {
         may_write(path, predict.overwrite)?;
     }
-    let mut job =
-        Job { model: &model, file: &predict.file, names: Vec::new(), proba: predict.proba, about: About::default() };
+    let mut job = Job {
+        model: &model,
+        file: &predict.file,
+        names: Vec::new(),
+        proba: predict.proba,
+        keep: &predict.keep,
+        about: About::default(),
+    };
     let tables = job.tables(predict)?;
     let rows = match predict.output.as_deref().filter(|path| *path != Path::new("-")) {
         _ if output.is_json() => job.print_json(tables)?,
@@ -49,42 +51,45 @@ pub fn run(predict: &Predict, output: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Pieces of the table to predict: CSV in the memory of a piece, Parquet as a whole.
-type Pieces = Box<dyn Iterator<Item = Result<Table, Failure>>>;
-
 struct Job<'a> {
     model: &'a TabularModel,
     file: &'a Path,
     /// The columns of the file.
     names: Vec<String>,
     proba: bool,
+    /// Columns that go through to the predictions.
+    keep: &'a [String],
     about: About,
 }
 
 impl Job<'_> {
     fn tables(&mut self, predict: &Predict) -> Result<Pieces, Failure> {
         let path = &predict.file;
-        if path.is_dir() || tables::is_parquet(path) {
-            let (table, report) = tables::read_with_report(path, &predict.reading)?;
-            self.about.notes.borrow_mut().extend(report.notes());
-            return Ok(Box::new(std::iter::once(Ok(table))));
-        }
         // Only what the model needs is read as it was at fitting; the target and unknown columns may hold anything.
         let needed = |field: &&Field| matches!(field.role, Role::Feature | Role::Id);
         let needed = Schema::new(self.model.schema().fields().iter().filter(needed).cloned().collect())?;
         let options = tables::options(&predict.reading)?.schema(&needed).rest(Kind::Text);
-        let width = self.model.encoder().feature_names().len().max(self.model.schema().fields().len());
-        let chunks = options.chunks(path, (PIECE / width.max(1)).clamp(256, 1 << 16))?;
-        self.names = chunks.names().to_vec();
+        let mut wanted: Vec<String> = needed.fields().iter().map(|field| field.name.clone()).collect();
+        let others = self.keep.iter().filter(|name| !needed.fields().iter().any(|field| field.name == **name));
+        wanted.extend(others.cloned());
+        let pieces = Pieces::open(path, &predict.reading, &options, self.model)?.only(wanted);
+        (self.names, self.about.notes) = (pieces.names().to_vec(), pieces.notes());
         // A column that lacks is told by the names of the file, of which one may be the same misspelt.
         let header = self.names.iter().map(|name| (name.clone(), Column::blank(Kind::Text, 0)));
-        let fits = self.model.schema().conform(&Table::new(header)?);
+        let header = Table::new(header)?;
+        self.check_kept(&header)?;
+        let fits = self.model.schema().conform(&header);
         fits.map_err(|error| tables::failed(path, &self.names, error))?;
-        let known = self.model.schema().clone();
-        let mut unknown = chunks.names().iter().filter(|name| !known.fields().iter().any(|field| field.name == **name));
-        self.about.extra = unknown.by_ref().cloned().collect();
-        let wanted = needed.fields().iter().map(|field| field.name.clone()).collect();
-        Ok(Box::new(Chunks { chunks, wanted, notes: Rc::clone(&self.about.notes) }))
+        let known = self.model.schema().fields();
+        let unknown = |name: &&String| !self.keep.contains(name) && !known.iter().any(|field| field.name == **name);
+        self.about.extra = self.names.iter().filter(unknown).cloned().collect();
+        Ok(pieces)
+    }
+
+    /// That the columns to keep are there.
+    fn check_kept(&self, table: &Table) -> Result<(), Failure> {
+        let lacking = self.keep.iter().find_map(|name| table.column(name).err());
+        lacking.map_or(Ok(()), |error| Err(Failure::usage(format!("--keep: {error}"))))
     }
 
     /// The answer to a piece.
@@ -96,8 +101,12 @@ impl Job<'_> {
             let text = format!("{name} gives no probabilities; leave out --proba, or fit another model");
             return Err(Failure::usage(text));
         }
-        self.about.see(&predictions);
-        answer(self.model, table, &predictions, self.proba)
+        self.about.see(&predictions, self.keep);
+        let answer = answer(self.model, table, &predictions, self.proba)?;
+        let kept = self.keep.iter().filter(|name| !answer.has(name));
+        let kept: Vec<(&str, Column)> =
+            kept.filter_map(|name| Some((name.as_str(), table.column(name).ok()?.clone()))).collect();
+        Ok(Table::new(kept.into_iter().chain(answer.iter().map(|(name, column)| (name, column.clone()))))?)
     }
 
     /// Writes the answers one after the other to a place of this name; how many rows there were.
@@ -172,35 +181,10 @@ impl Job<'_> {
     }
 }
 
-/// Pieces of a CSV file with the columns that are needed.
-struct Chunks {
-    chunks: CsvChunks,
-    wanted: Vec<String>,
-    /// What reading did to the file, told at its end.
-    notes: Rc<RefCell<Vec<String>>>,
-}
-
-impl Iterator for Chunks {
-    type Item = Result<Table, Failure>;
-
-    fn next(&mut self) -> Option<Result<Table, Failure>> {
-        let table = match self.chunks.next() {
-            Some(Ok(table)) => table,
-            Some(Err(error)) => return Some(Err(error.into())),
-            None => {
-                *self.notes.borrow_mut() = self.chunks.report().notes();
-                return None;
-            }
-        };
-        let here: Vec<&String> = self.wanted.iter().filter(|name| table.has(name)).collect();
-        Some(table.select(&here).map_err(Failure::from))
-    }
-}
-
 /// What had to be done to the rows, over all pieces.
 #[derive(Default)]
 struct About {
-    notes: Rc<RefCell<Vec<String>>>,
+    notes: Notes,
     extra: Vec<String>,
     unseen: BTreeMap<(String, String), usize>,
     imputed: BTreeMap<String, usize>,
@@ -208,10 +192,12 @@ struct About {
 }
 
 impl About {
-    fn see(&mut self, predictions: &Predictions) {
+    fn see(&mut self, predictions: &Predictions, keep: &[String]) {
         let about = &predictions.conformed;
-        for name in about.extra.iter().filter(|name| !self.extra.contains(name)).cloned().collect::<Vec<_>>() {
-            self.extra.push(name);
+        for name in about.extra.iter().filter(|name| !keep.contains(name)) {
+            if !self.extra.contains(name) {
+                self.extra.push(name.clone());
+            }
         }
         for unseen in &about.unseen {
             *self.unseen.entry((unseen.column.clone(), unseen.value.clone())).or_insert(0) += unseen.rows;
@@ -266,10 +252,12 @@ pub fn answer(model: &TabularModel, data: &Table, predictions: &Predictions, pro
 
 /// A row as a JSON object.
 fn row_object(table: &Table, row: usize) -> Value {
-    let cell = |column: &Column| match column.number(row) {
-        _ if column.is_missing(row) => Value::Null,
-        Some(value) if column.kind().is_numeric() => json!(value),
-        _ => column.text(row).map_or(Value::Null, |text| json!(text)),
+    // Whole numbers stay whole: an identifier may have more digits than a real number holds.
+    let cell = |column: &Column| match column {
+        Column::Integer(values) => json!(values.get(row)),
+        Column::Boolean(values) => json!(values.get(row)),
+        Column::Float(values) => json!(values.get(row)),
+        _ => json!(column.text(row)),
     };
     Value::Object(table.iter().map(|(name, column)| (name.to_owned(), cell(column))).collect())
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tove::metrics::Score;
 use tove::nn::{Ending, Report};
 use tove::plot::LineChart;
-use tove::tensor::io::{Container, WriteOptions};
+use tove::tensor::io::{Container, WriteOptions, atomic};
 
 use crate::arguments::Keeping;
 use crate::failure::Failure;
@@ -14,6 +14,9 @@ use crate::runs::Run;
 
 /// The name of the record of losses in the folder of a run.
 pub const LOSSES: &str = "losses.jsonl";
+
+/// What a training says for people and for machines, and whether its report could be written.
+pub type Told = (String, Value, Result<(), Failure>);
 
 /// The files of a run.
 pub struct Files {
@@ -69,7 +72,8 @@ impl Files {
     }
 }
 
-/// That a file is not there, or may be replaced, and that its folder is.
+/// That a file is not there, or may be replaced, and that its folder is; what killed programs have left in the folder is
+/// removed.
 pub fn may_write(path: &Path, overwrite: bool) -> Result<(), Failure> {
     if path.exists() && !overwrite {
         let path = path.display();
@@ -78,6 +82,9 @@ pub fn may_write(path: &Path, overwrite: bool) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if folder.is_some_and(|folder| !folder.is_dir()) {
         return Err(Failure::work(format!("{}: there is no such folder; make it first", path.display())));
+    }
+    if path != Path::new("-") {
+        atomic::sweep(folder.unwrap_or(Path::new(".")));
     }
     Ok(())
 }

@@ -10,8 +10,11 @@
 //! | `GET /openapi.json` | a description of all this |
 //!
 //! Everything that goes wrong is answered by `{"error": "a sentence"}`: 400 where the rows are at fault, 404, 405, 408 where
-//! the body does not arrive, 413, 415, and 503 where predicting takes too long.
+//! the body does not arrive, 413, 415, and 503 where predicting takes too long. Connections on which no whole head arrives in
+//! time are closed without a word.
 
+mod batches;
+mod connections;
 mod counters;
 mod openapi;
 mod page;
@@ -29,13 +32,14 @@ use axum::extract::{Request, State};
 use axum::http::{Method, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::serve::ListenerExt;
 use serde_json::{Value, json};
 use tokio::time::timeout_at;
 
 use crate::arguments::Serve;
 use crate::failure::Failure;
 use crate::output::Output;
+use batches::Batches;
+use connections::Connections;
 use counters::Counters;
 use predictor::{Answer, Predictor};
 use refusal::Refusal;
@@ -44,7 +48,7 @@ use rows::Format;
 /// What all requests share.
 struct Shared {
     predictor: Arc<Predictor>,
-    counters: Counters,
+    counters: Arc<Counters>,
     schema: Bytes,
     page: Bytes,
     openapi: Bytes,
@@ -58,10 +62,18 @@ pub fn run(serve: &Serve, output: &Output) -> Result<(), Failure> {
         .host
         .parse()
         .map_err(|_| Failure::usage(format!("--host {}: give an address such as 127.0.0.1", serve.host)))?;
-    if !(serve.timeout > 0.0 && serve.timeout <= 86_400.0) || serve.max_body == 0 || serve.max_rows == 0 {
-        return Err(Failure::usage("--timeout, --max-body and --max-rows must be positive"));
+    let counts = [serve.max_body, serve.max_rows, serve.max_connections, serve.batch_rows];
+    if !(serve.timeout > 0.0 && serve.timeout <= 86_400.0) || counts.contains(&0) {
+        let text = "--timeout, --max-body, --max-rows, --max-connections and --batch-rows must be positive";
+        return Err(Failure::usage(text));
     }
-    let model = crate::tables::model(&serve.model)?;
+    if !(serve.batch_wait >= 0.0 && serve.batch_wait <= 1000.0 * serve.timeout) {
+        return Err(Failure::usage("--batch-wait must not be negative, nor longer than --timeout"));
+    }
+    let model = Arc::new(crate::tables::model(&serve.model)?);
+    let counters = Arc::new(Counters::default());
+    let wait = Duration::from_secs_f64(serve.batch_wait / 1000.0);
+    let batches = Batches::new(Arc::clone(&model), Arc::clone(&counters), serve.batch_rows, wait);
     let schema = rows::schema(&model);
     let about = json!({
         "status": "ok", "model": model.model().name(), "target": model.target(),
@@ -73,13 +85,13 @@ pub fn run(serve: &Serve, output: &Output) -> Result<(), Failure> {
         openapi: text(&openapi::document(&model, &schema)),
         about: text(&about),
         schema: text(&schema),
-        counters: Counters::default(),
+        counters,
         timeout: Duration::from_secs_f64(serve.timeout),
         max_body: serve.max_body.saturating_mul(1 << 20),
-        predictor: Arc::new(Predictor::new(model, serve.max_rows)),
+        predictor: Arc::new(Predictor::new(model, serve.max_rows, batches)),
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let ended = runtime.block_on(listen(SocketAddr::new(address, serve.port), shared, output));
+    let ended = runtime.block_on(listen(SocketAddr::new(address, serve.port), shared, serve.max_connections, output));
     // Work that nobody waits for any more must not hold up the end.
     runtime.shutdown_background();
     ended
@@ -98,7 +110,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-async fn listen(address: SocketAddr, shared: Arc<Shared>, output: &Output) -> Result<(), Failure> {
+async fn listen(address: SocketAddr, shared: Arc<Shared>, most: usize, output: &Output) -> Result<(), Failure> {
     let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => {
             Failure::work(format!("port {} is in use; choose another with --port, or 0 for any", address.port()))
@@ -118,22 +130,15 @@ async fn listen(address: SocketAddr, shared: Arc<Shared>, output: &Output) -> Re
     output
         .result(|| format!("serving on http://{bound} (Ctrl-C stops)\n"), || json!({"address": bound.to_string()}))?;
     let patience = shared.timeout;
-    let (tell, told) = tokio::sync::oneshot::channel::<()>();
-    let listener = listener.tap_io(|stream| {
-        let _ = stream.set_nodelay(true); // slower without, nothing worse
-    });
-    let server = axum::serve(listener, router(shared)).with_graceful_shutdown(async move {
-        let _ = told.await; // the other end goes only with the program
-    });
-    let mut server = std::pin::pin!(server.into_future());
+    let connections = Connections::new(router(shared), patience, most);
     tokio::select! {
-        ended = &mut server => return Ok(ended?),
+        () = connections.accept(&listener) => {}
         () = stopped() => {}
     }
+    drop(listener);
     output.remark("finishing the requests under way (Ctrl-C again ends at once)");
-    let _ = tell.send(());
     tokio::select! {
-        ended = server => ended?,
+        () = connections.finish() => {}
         () = tokio::time::sleep(patience) => output.remark("requests that never ended were cut off"),
         () = stopped() => {}
     }

@@ -27,6 +27,7 @@ pub fn document(model: &TabularModel, schema: &Value) -> Value {
         "paths": {
             "/predict": {"post": {
                 "summary": "Predictions for rows",
+                "description": "Requests that wait are predicted together; the predictions for a row do not depend on it.",
                 "requestBody": {"required": true, "content": {
                     "application/json": {"schema": {"type": "object", "properties": {
                         "rows": {"type": "array", "items": {"$ref": "#/components/schemas/Row"}},
@@ -47,7 +48,10 @@ pub fn document(model: &TabularModel, schema: &Value) -> Value {
             }},
             "/schema": {"get": {"summary": "The columns that are needed", "responses": {"200": answer("The schema")}}},
             "/health": {"get": {"summary": "Whether the model answers", "responses": {"200": answer("It does")}}},
-            "/metrics": {"get": {"summary": "Counters for Prometheus", "responses": {"200": {"description": "Text"}}}},
+            "/metrics": {"get": {
+                "summary": "Counters for Prometheus: requests, rows, latency, batches and their rows",
+                "responses": {"200": {"description": "Text"}},
+            }},
         },
         "components": {"schemas": {"Row": {"type": "object", "properties": properties}}},
     })

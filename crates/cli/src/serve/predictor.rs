@@ -1,27 +1,20 @@
-//! From the body of a request to its answer.
-//!
-//! Each request is predicted by itself, never joined with others that wait: a matrix product over more rows may add in
-//! another order, and the answer must not depend on what else is asked at the time. Requests that take but a moment
-//! are answered on the thread that read them; the others go to threads of their own, as many as there are cores, so that
-//! they hold up nobody who asks for little.
+//! From the body of a request to its answer: read, checked and encoded by itself, asked of the model in a batch with others,
+//! written by itself. Large bodies go to threads of their own, so that they hold up nobody who asks for little.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
-use tokio::sync::Semaphore;
-use tove::data::table::{Column, Table};
-use tove::tabular::{Predictions, TabularModel};
+use tove::data::table::{Column, Conformed, Table};
+use tove::learn::Rows;
+use tove::tabular::{Answers, ColumnCounts, Predictions, TabularModel};
 
-use super::refusal::Refusal;
+use super::batches::Batches;
+use super::refusal::{Refusal, guarded};
 use super::rows::{Format, Reading};
 use crate::commands::predict::answer;
 
-/// What may be answered on the thread that reads: bytes of a body, and the time it will probably take.
+/// Bytes of a body that is read and answered on the thread that received it.
 const SMALL: usize = 1 << 14;
-const MOMENT: Duration = Duration::from_millis(1);
 
 /// The predictions of a request, as JSON.
 pub struct Answer {
@@ -29,54 +22,67 @@ pub struct Answer {
     pub rows: usize,
 }
 
+/// A request that was found good, apart from its rows as the model takes them.
+struct Request {
+    table: Table,
+    ignored: Vec<String>,
+    conformed: Conformed,
+    imputed: ColumnCounts,
+}
+
 /// The model and how it is asked.
 pub struct Predictor {
-    model: TabularModel,
+    model: Arc<TabularModel>,
     reading: Reading,
-    /// Nanoseconds that a byte of a body took lately; none is known at first.
-    cost: AtomicU64,
-    slots: Arc<Semaphore>,
+    batches: Arc<Batches>,
 }
 
 impl Predictor {
-    pub fn new(model: TabularModel, max_rows: usize) -> Predictor {
+    pub fn new(model: Arc<TabularModel>, max_rows: usize, batches: Batches) -> Predictor {
         let reading = Reading::new(model.schema(), max_rows);
-        let slots = Arc::new(Semaphore::new(tove::tensor::num_threads()));
-        Predictor { model, reading, cost: AtomicU64::new(u64::MAX), slots }
+        Predictor { model, reading, batches: Arc::new(batches) }
     }
 
     /// The answer to a body, by way of the thread that suits its size.
     pub async fn answer(self: Arc<Predictor>, format: Format, body: Bytes) -> Result<Answer, Refusal> {
-        let likely = Duration::from_nanos(self.cost.load(Ordering::Relaxed).saturating_mul(body.len() as u64));
-        if body.len() <= SMALL && likely <= MOMENT {
-            return self.work(format, &body);
+        if body.len() > SMALL {
+            let slot = self.batches.slot().await?;
+            let work = move || {
+                let answer = guarded(|| self.large(format, &body));
+                drop(slot);
+                answer
+            };
+            let worked = tokio::task::spawn_blocking(work).await;
+            return worked.unwrap_or_else(|_| Err(Refusal::fault("a thread of the server ended")));
         }
-        // Who gives up while waiting here leaves the queue.
-        let slot = Arc::clone(&self.slots).acquire_owned().await.map_err(|_| Refusal::fault("the server is ending"))?;
-        let work = move || {
-            let answer = self.work(format, &body);
-            drop(slot);
-            answer
-        };
-        tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(Refusal::fault("a thread of the server ended")))
+        let (rows, request) = guarded(|| self.read(format, &body))?;
+        let answers = self.batches.ask(rows).await?;
+        guarded(|| self.write(request, answers))
     }
 
-    fn work(&self, format: Format, body: &[u8]) -> Result<Answer, Refusal> {
-        let start = Instant::now();
-        let answer = catch_unwind(AssertUnwindSafe(|| self.predict(format, body)));
-        let answer = answer.unwrap_or_else(|_| Err(Refusal::fault("the model failed on these rows")));
-        let nanoseconds = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.cost.store(nanoseconds / (body.len() as u64).max(1), Ordering::Relaxed);
-        answer
+    /// A request that is worth a batch of its own.
+    fn large(&self, format: Format, body: &[u8]) -> Result<Answer, Refusal> {
+        let (rows, request) = self.read(format, body)?;
+        self.write(request, self.batches.alone(&rows)?)
     }
 
-    fn predict(&self, format: Format, body: &[u8]) -> Result<Answer, Refusal> {
-        let rows = self.reading.rows(format, body)?;
-        let predictions = self.model.predict(&rows.table).map_err(|error| Refusal::bad(error.to_string()))?;
-        check(&rows.table, &predictions)?;
-        let answer = answer(&self.model, &rows.table, &predictions, predictions.probabilities.is_some())
+    fn read(&self, format: Format, body: &[u8]) -> Result<(Rows, Request), Refusal> {
+        let super::rows::Rows { table, ignored } = self.reading.rows(format, body)?;
+        let (rows, conformed, imputed) = self.model.rows(&table).map_err(|error| Refusal::bad(error.to_string()))?;
+        if !self.model.model().takes_missing() {
+            rows.checked().map_err(|error| Refusal::bad(error.to_string()))?;
+        }
+        Ok((rows, Request { table, ignored, conformed, imputed }))
+    }
+
+    fn write(&self, request: Request, answers: Answers) -> Result<Answer, Refusal> {
+        let Request { table, ignored, conformed, imputed } = request;
+        let predictions = self.model.predictions(answers, conformed, imputed);
+        let predictions = predictions.map_err(|error| Refusal::bad(error.to_string()))?;
+        check(&table, &predictions)?;
+        let answer = answer(&self.model, &table, &predictions, predictions.probabilities.is_some())
             .map_err(|error| Refusal::fault(error.to_string()))?;
-        let ignored = if rows.ignored.is_empty() { &predictions.conformed.extra } else { &rows.ignored };
+        let ignored = if ignored.is_empty() { &predictions.conformed.extra } else { &ignored };
         Ok(Answer { document: document(&answer, &predictions, ignored), rows: answer.n_rows() })
     }
 }

@@ -1,5 +1,7 @@
 //! Requests that get no predictions: a status and a sentence.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -28,6 +30,12 @@ impl Refusal {
     pub fn fault(text: impl Into<String>) -> Refusal {
         Refusal::new(500, text)
     }
+}
+
+/// Does some work; a panic becomes a refusal.
+pub fn guarded<T>(work: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
+    let done = catch_unwind(AssertUnwindSafe(work));
+    done.unwrap_or_else(|_| Err(Refusal::fault("the model failed on these rows")))
 }
 
 impl IntoResponse for Refusal {

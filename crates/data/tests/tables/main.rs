@@ -7,6 +7,7 @@ mod fuzz;
 #[path = "../files/meter.rs"]
 mod meter;
 mod pandas;
+mod plain;
 mod round_trip;
 mod schema;
 mod sets;

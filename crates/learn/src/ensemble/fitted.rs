@@ -93,6 +93,10 @@ impl Model for FittedEnsemble {
         self.members.iter().all(|member| member.model.takes_missing())
     }
 
+    fn longest_sum(&self) -> usize {
+        self.members.iter().map(|member| member.model.longest_sum()).max().unwrap_or(0)
+    }
+
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let weights = self.weights.as_deref();
         match self.task() {

@@ -35,8 +35,9 @@ impl Expansion {
     pub(crate) fn at(&self, x: &Tensor) -> Result<Tensor> {
         let (m, outputs) = (self.points.len(), self.coefficients.dims()[1]);
         let (mut parts, mut coefficients) = (Vec::new(), Vec::new());
-        for start in (0..m).step_by(4 * TILE) {
-            let end = (start + 4 * TILE).min(m);
+        // No more than a matrix product adds up in one go: longer sums are cut or not by the number of rows.
+        for start in (0..m).step_by(2 * TILE) {
+            let end = (start + 2 * TILE).min(m);
             parts.push(self.points.part(start..end)?);
             coefficients.push(self.coefficients.try_narrow(0, start, end - start)?);
         }

@@ -83,6 +83,9 @@ impl Net {
         }
         self.screen(products, w, &first, &mut active);
         for iteration in 1..=self.max_iter {
+            if tove_optim::interrupted() {
+                break;
+            }
             let (largest, change) = self.sweep(products, w, &active);
             // As soon as steps are small against the coefficients the gap is worth its price; at times before, for screening.
             if change <= self.tol.max(1e-15) * largest || iteration % 10 == 0 || iteration == self.max_iter {

@@ -181,6 +181,9 @@ impl<'a> Programme<'a> {
         let (mut iterations, mut idle) = (0, 0);
         while iterations < max_iter && best_gap > tol * (1e-3 * self.target.len() as f64 + objective.abs()) && idle < 8
         {
+            if tove_optim::interrupted() {
+                break;
+            }
             iterations += 1;
             self.advance(&mut state)?;
             (objective, gap) = self.objective(&state)?;

@@ -5,6 +5,7 @@
 //! change when all outputs are shifted alike, and constant or doubled columns are not told apart. A ridge far below the
 //! curvature picks the smallest step.
 
+use tove_optim::interrupted;
 use tove_tensor::kernels::math::Float;
 use tove_tensor::{Element, Tensor, TryLinalg};
 
@@ -30,7 +31,7 @@ pub(super) fn minimise<T: Float + Element>(
     loop {
         let residual = largest(&objective.subgradient(&w, &gradient));
         let done = residual <= limits.tol;
-        if done || iterations >= limits.max_iter {
+        if done || iterations >= limits.max_iter || interrupted() {
             return Ok(Outcome { parameters: w, value, residual, iterations, converged: done, curve });
         }
         let hessian = objective.hessian(&w)?;
@@ -148,7 +149,7 @@ pub(super) fn minimise_by_products<T: Float + Element>(
     let (mut iterations, mut curve) = (0, vec![value]);
     loop {
         let residual = largest(&gradient);
-        if residual <= limits.tol || iterations >= limits.max_iter {
+        if residual <= limits.tol || iterations >= limits.max_iter || interrupted() {
             let converged = residual <= limits.tol;
             return Ok(Outcome { parameters: w, value, residual, iterations, converged, curve });
         }

@@ -159,6 +159,10 @@ impl Model for FittedOneVsRest {
         &self.about
     }
 
+    fn longest_sum(&self) -> usize {
+        self.models.iter().map(|model| model.longest_sum()).max().unwrap_or(0)
+    }
+
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let scores = self.scores(x)?;
         let codes = (0..x.len()).map(|row| match &scores[..] {

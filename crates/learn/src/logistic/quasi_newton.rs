@@ -81,7 +81,7 @@ pub(super) fn minimise<T: Float + Element>(
         curve.push(point.value);
         slope = objective.subgradient(&point.w, &point.gradient);
         let small = largest(&slope) <= limits.tol;
-        if small || level >= LEVEL || iterations >= limits.max_iter {
+        if small || level >= LEVEL || iterations >= limits.max_iter || tove_optim::interrupted() {
             return Ok(end(point, &slope, iterations, small || level >= LEVEL, curve));
         }
     }

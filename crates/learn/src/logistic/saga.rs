@@ -8,6 +8,7 @@
 //! An epoch is n steps; after each the exact (sub)gradient decides whether to stop. With sparse rows a step touches only the
 //! weights of the columns that its row has: see [`lagged`](super::lagged).
 
+use tove_optim::interrupted;
 use tove_tensor::kernels::math::Float;
 use tove_tensor::kernels::simd::{Kernel, dispatch};
 use tove_tensor::{Element, Key};
@@ -48,7 +49,7 @@ pub(super) fn minimise<T: Float + Element>(
         let value = objective.smooth(&state.w, &mut gradient) + objective.rough(&state.w);
         curve.push(value);
         let residual = largest(&objective.subgradient(&state.w, &gradient));
-        if residual <= limits.tol || epochs >= limits.max_iter || !residual.is_finite() {
+        if residual <= limits.tol || epochs >= limits.max_iter || !residual.is_finite() || interrupted() {
             let converged = residual <= limits.tol;
             return Ok(Outcome { parameters: state.w, value, residual, iterations: epochs, converged, curve });
         }

@@ -144,6 +144,10 @@ impl Model for FittedPipeline {
         self.chain.takes_missing()
     }
 
+    fn longest_sum(&self) -> usize {
+        self.model.longest_sum()
+    }
+
     // The model checks what it is given: a transformer may have left gaps.
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {

@@ -113,7 +113,7 @@ impl State {
         let (mut best, mut patience, mut before) = (f64::INFINITY, 0, f64::INFINITY);
         let mut ended =
             Ended { epochs: 0, converged: false, objective: f64::NAN, fall: f64::INFINITY, curve: Vec::new() };
-        while ended.epochs < plan.max_iter {
+        while ended.epochs < plan.max_iter && !tove_optim::interrupted() {
             let loss = self.epoch(plan, set, key)?;
             ended.epochs += 1;
             ended.objective = loss;
@@ -135,7 +135,7 @@ impl State {
                 break;
             }
         }
-        ended.converged |= plan.tol.is_none();
+        ended.converged |= plan.tol.is_none() && ended.epochs == plan.max_iter;
         Ok(ended)
     }
 

@@ -5,6 +5,7 @@
 //! round; those whose αᵢ sits firmly at a bound are left out until all seem settled. Regression is the same with
 //! −Uᵢ ≤ βᵢ ≤ Uᵢ and ε|βᵢ| added.
 
+use tove_optim::interrupted;
 use tove_tensor::kernels::simd::{Kernel, dispatch};
 
 use super::design::{Design, Task};
@@ -82,6 +83,9 @@ impl<D: Design> Kernel for Over<'_, Classes<'_>, D> {
         let (mut top_before, mut bottom_before) = (f64::INFINITY, f64::NEG_INFINITY);
         let mut orders = Orders(task.seed);
         for round in 0..task.limit {
+            if interrupted() {
+                break;
+            }
             let (mut top, mut bottom) = (f64::NEG_INFINITY, f64::INFINITY);
             orders.shuffle(&mut places[..active]);
             let mut s = 0;
@@ -170,6 +174,9 @@ impl<D: Design> Kernel for Over<'_, Numbers<'_>, D> {
         let (mut most_before, mut first) = (f64::INFINITY, None);
         let mut orders = Orders(task.seed);
         for round in 0..task.limit {
+            if interrupted() {
+                break;
+            }
             let (mut most, mut total) = (0.0f64, 0.0);
             orders.shuffle(&mut places[..active]);
             let mut s = 0;

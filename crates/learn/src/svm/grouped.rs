@@ -119,11 +119,12 @@ impl Solver<'_, '_> {
             }
             let gap = self.gap();
             let settled = gap.is_nan() || gap < tolerance;
-            if settled || steps >= limit {
+            let over = steps >= limit || tove_optim::interrupted();
+            if settled || over {
                 if !self.whole() {
                     self.unshrink()?;
                     until_shrinking = 1; // shrink at once if it was not the end
-                    if self.gap() >= tolerance && steps < limit {
+                    if self.gap() >= tolerance && !over {
                         continue;
                     }
                 }

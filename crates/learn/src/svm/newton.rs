@@ -60,7 +60,7 @@ impl<L: SquaredLoss> Task for Newton<'_, L> {
             let size = dot(&gradient, &gradient).sqrt();
             let start = *first.get_or_insert(size);
             let converged = size <= self.tolerance * start;
-            if converged || steps == self.limit {
+            if converged || steps == self.limit || tove_optim::interrupted() {
                 return Ok(Reached { w, fitted, objective: value, steps, converged });
             }
             steps += 1;

@@ -152,8 +152,10 @@ impl Solver<'_, '_> {
             }
             let gap = best.top - best.bottom;
             let settled = gap.is_nan() || gap < tolerance;
-            if settled || steps >= self.problem.limit {
-                if self.active.places.len() < n {
+            let interrupted = tove_optim::interrupted();
+            if settled || steps >= self.problem.limit || interrupted {
+                // Looking at all variables again takes as long as many steps, and nobody waits for the solution any more.
+                if self.active.places.len() < n && !interrupted {
                     best = self.unshrink()?;
                     until_shrinking = 1; // shrink at once if it was not the end
                     if best.top - best.bottom >= tolerance && steps < self.problem.limit {
@@ -238,7 +240,8 @@ impl Solver<'_, '_> {
 
     fn finish(self, steps: usize, best: Best) -> Result<Solution> {
         let (problem, gap) = (self.problem, best.top - best.bottom);
-        let converged = gap.is_nan() || gap < problem.tolerance;
+        let all = self.active.places.len() == self.beta.len();
+        let converged = all && (gap.is_nan() || gap < problem.tolerance);
         let (mut free, mut objective) = (Vec::new(), 0.0);
         for (t, &place) in self.active.places.iter().enumerate() {
             let (beta, residual) = (self.beta[place], self.active.residual[t]);

@@ -21,7 +21,7 @@ def wave(rng, n):
     return x, np.sin(3 * x[:, 0]) + 0.4 * rng.normal(size=n)
 
 
-for degree, n, models, sets in [(15, 20, 15, 200), (25, 20, 15, 200)]:
+for degree, n, models, sets in [(15, 20, 15, 1000), (25, 20, 15, 1000)]:
     rng = np.random.default_rng(3)
     basis = FunctionTransformer(lambda x, degree=degree: np.polynomial.chebyshev.chebvander(x[:, 0], degree))
     deep = make_pipeline(basis, Ridge(alpha=0.01, fit_intercept=False))
@@ -34,6 +34,12 @@ for degree, n, models, sets in [(15, 20, 15, 200), (25, 20, 15, 200)]:
     error = {name: float(np.mean((np.array(f) - np.sin(3 * points[:, 0])) ** 2)) for name, f in fits.items()}
     print(degree, n, variance, error)
     out["bagging"].append({"degree": degree, "n": n, "models": models, "sets": sets, "ratio": variance["bagged"] / variance["alone"], "error_ratio": error["bagged"] / error["alone"]})
+
+# One bag whole: the sets that scikit-learn drew, and what it answers.
+x, y = wave(np.random.default_rng(8), 40)
+basis = FunctionTransformer(lambda x: np.polynomial.chebyshev.chebvander(x[:, 0], 15))
+bag = BaggingRegressor(make_pipeline(basis, Ridge(alpha=0.01, fit_intercept=False)), n_estimators=10, random_state=1).fit(x, y)
+out["one"] = {"x": x[:, 0].tolist(), "y": y.tolist(), "sets": [s.tolist() for s in bag.estimators_samples_], "answers": bag.predict(points).tolist()}
 
 path = pathlib.Path(__file__).parent.parent / "fixtures" / "ensembles.json"
 path.write_text(json.dumps(out))

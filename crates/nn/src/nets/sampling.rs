@@ -75,6 +75,7 @@ impl Sampling {
     /// The distribution the next token is drawn from.
     pub fn probabilities(&self, logits: &[f64]) -> Result<Vec<f64>> {
         self.check()?;
+        numbers(logits.iter().all(|z| !z.is_nan()))?;
         let mut scores: Vec<f64> = match self.key {
             Some(_) => logits.iter().map(|z| z / self.temperature).collect(),
             None => {
@@ -99,18 +100,29 @@ impl Sampling {
         let vocabulary = logits.dims()[logits.rank() - 1].max(1);
         chosen.clear();
         if let (None, Ok(values)) = (self.key, logits.as_slice::<f32>()) {
+            numbers(values.iter().all(|z| !z.is_nan()))?;
             chosen.extend(values.chunks_exact(vocabulary).map(|row| likeliest(row) as i64));
             return Ok(());
         }
-        for (row, logits) in logits.to_f64_vec().chunks_exact(vocabulary).enumerate() {
+        let values = logits.to_f64_vec();
+        for (row, logits) in values.chunks_exact(vocabulary).enumerate() {
             let token = match self.key {
                 Some(key) => draw(&self.probabilities(logits)?, key.fold(row as u64).fold(step)),
-                None => likeliest(logits),
+                None => {
+                    numbers(logits.iter().all(|z| !z.is_nan()))?;
+                    likeliest(logits)
+                }
             };
             chosen.push(token as i64);
         }
         Ok(())
     }
+}
+
+/// An error unless all logits are numbers: among NaN there is no likeliest token, and the first one would be written for ever.
+fn numbers(all: bool) -> Result<()> {
+    let problem = "are NaN; the net's weights are damaged, or its training diverged";
+    if all { Ok(()) } else { Err(Error::setting("Sampling", "logits", problem)) }
 }
 
 /// Position of the largest value, the first among equals.

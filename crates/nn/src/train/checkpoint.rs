@@ -1,7 +1,7 @@
 //! Everything a run needs to go on, in one safetensors file: weights, the optimiser's tensors and counters, the best
 //! weights so far, and the place in the run. Random numbers are functions of seed and place, so there is nothing else.
 //!
-//! Names are `net.…`, `optimizer.…` and `best.…`; the rest is JSON in the metadata entry `tove.training`.
+//! Names are `net.…`, `optimizer.…`, `best.…` and `average.…`; the rest is JSON in the metadata entry `tove.training`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -45,6 +45,8 @@ pub(super) struct Checkpoint {
     pub(super) place: Place,
     pub(super) net: Vec<(String, Tensor)>,
     pub(super) best: Vec<(String, Tensor)>,
+    /// The running mean of the weights, if there is one.
+    pub(super) average: Vec<(String, Tensor)>,
     pub(super) optimizer: OptimizerState,
     /// What must be the same for a resumed run: seed, batch size, number of samples …
     pub(super) settings: serde_json::Value,
@@ -63,7 +65,8 @@ impl Checkpoint {
         };
         let optimizer: Vec<(String, Tensor)> =
             self.optimizer.tensors.iter().map(|(name, tensor)| (name.clone(), tensor.clone())).collect();
-        let tensors = [named("net", &self.net), named("best", &self.best), named("optimizer", &optimizer)].concat();
+        let (best, average) = (named("best", &self.best), named("average", &self.average));
+        let tensors = [named("net", &self.net), best, average, named("optimizer", &optimizer)].concat();
         let tensors: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
         let header = json!({
             "version": VERSION, "place": self.place, "settings": self.settings,
@@ -88,11 +91,13 @@ impl Checkpoint {
         let optimizer = OptimizerState::from_description(&header["optimizer"]);
         let optimizer = optimizer.map_err(|error| damaged(path, &error.to_string()))?;
         let settings = header["settings"].take();
-        let mut checkpoint = Checkpoint { place, net: Vec::new(), best: Vec::new(), optimizer, settings };
+        let (net, best, average) = (Vec::new(), Vec::new(), Vec::new());
+        let mut checkpoint = Checkpoint { place, net, best, average, optimizer, settings };
         for (name, tensor) in tove_tensor::io::read_safetensors(path)? {
             match name.split_once('.') {
                 Some(("net", name)) => checkpoint.net.push((name.to_owned(), tensor)),
                 Some(("best", name)) => checkpoint.best.push((name.to_owned(), tensor)),
+                Some(("average", name)) => checkpoint.average.push((name.to_owned(), tensor)),
                 Some(("optimizer", name)) => _ = checkpoint.optimizer.tensors.insert(name.to_owned(), tensor),
                 _ => return Err(damaged(path, &format!("has an unknown tensor {name:?}"))),
             }

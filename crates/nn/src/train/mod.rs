@@ -18,12 +18,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod average;
 mod callback;
+mod check;
 mod checkpoint;
 mod collective;
+mod descent;
+mod evaluation;
 mod interrupt;
 mod loader;
 mod log;
+mod numbers;
 mod report;
 mod run;
 mod task;
@@ -37,15 +42,15 @@ use std::sync::atomic::AtomicBool;
 use tove_data::Dataset;
 use tove_optim::{Optimizer, ReduceOnPlateau, Schedule};
 
-use crate::{Error, Module, Result};
+use crate::{Module, Result};
 
 pub use callback::{Callback, Step};
 pub use collective::{Collective, Local};
+pub use evaluation::evaluate;
 pub use interrupt::interrupt_flag;
 pub use loader::Flow;
 pub use log::Progress;
 pub use report::{Ending, Evaluation, Report, Scores};
-pub use run::evaluate;
 pub use task::{Better, Classification, Regression, Scored, Task};
 
 /// How long to train.
@@ -71,6 +76,7 @@ pub struct Trainer<'c> {
     learning_rate: f64,
     length: Length,
     batch_size: usize,
+    accumulate: usize,
     evaluation_batch: usize,
     shuffle: bool,
     drop_last: bool,
@@ -79,6 +85,7 @@ pub struct Trainer<'c> {
     watch: String,
     patience: Option<Patience>,
     restore_best: bool,
+    average: Option<f64>,
     clip_norm: Option<f64>,
     clip_value: Option<f64>,
     schedule: Option<Schedule>,
@@ -121,6 +128,7 @@ impl<'c> Trainer<'c> {
             optimizer: Box::new(optimizer),
             length: Length::Epochs(10),
             batch_size: 32,
+            accumulate: 1,
             evaluation_batch: 256,
             shuffle: true,
             drop_last: false,
@@ -129,6 +137,7 @@ impl<'c> Trainer<'c> {
             watch: "loss".into(),
             patience: None,
             restore_best: false,
+            average: None,
             clip_norm: None,
             clip_value: None,
             schedule: None,
@@ -160,6 +169,13 @@ impl<'c> Trainer<'c> {
     #[must_use]
     pub fn batch_size(self, batch_size: usize) -> Self {
         Trainer { batch_size, ..self }
+    }
+
+    /// Batches per step; initially 1. The gradient of a step is that of the mean over all their samples, as of one large
+    /// batch, in the memory of a small one. Batch norm sees each batch by itself.
+    #[must_use]
+    pub fn accumulate(self, batches: usize) -> Self {
+        Trainer { accumulate: batches, ..self }
     }
 
     /// Samples per batch of an evaluation; initially 256. It changes the speed, not the scores.
@@ -209,6 +225,14 @@ impl<'c> Trainer<'c> {
     #[must_use]
     pub fn keep_best(self) -> Self {
         Trainer { restore_best: true, ..self }
+    }
+
+    /// Keeps a running mean of the weights beside them, m ← d m + (1 − d) w after every step with d = min(decay, (1 + t) /
+    /// (10 + t)), and judges and gives back the mean: it settles where single steps still jump about. Running statistics of
+    /// norms are averaged too. A decay of 0.999 looks back on about a thousand steps.
+    #[must_use]
+    pub fn average_weights(self, decay: f64) -> Self {
+        Trainer { average: Some(decay), ..self }
     }
 
     /// Scales all gradients together so that their norm is at most this.
@@ -301,8 +325,9 @@ impl<'c> Trainer<'c> {
     /// Trains `net` for `task` on `train`, and evaluates it on `validation`.
     ///
     /// # Errors
-    /// If a setting or the data do not fit, a file cannot be written, or the training diverges: then the net keeps the
-    /// weights it had when the loss was last finite.
+    /// If a setting or the data do not fit, a file cannot be written, or the training diverges. Of the step that failed
+    /// there is no trace: parameters and buffers are what they were before it. When training diverges it is the steps before
+    /// that led astray; with [`Trainer::keep_best`] or early stopping the net then gets its best weights back.
     pub fn fit<M: Module, D: Dataset + ?Sized>(
         &mut self,
         net: &mut M,
@@ -311,44 +336,7 @@ impl<'c> Trainer<'c> {
         validation: Option<&dyn Dataset>,
     ) -> Result<Report> {
         self.check(train, validation)?;
+        check::trained(net)?;
         run::Training::start(self, net, task, train, validation)?.run()
-    }
-
-    fn check<D: Dataset + ?Sized>(&self, train: &D, validation: Option<&dyn Dataset>) -> Result<()> {
-        let wrong = |name, problem: &str| Err(Error::setting("Trainer", name, problem));
-        if self.optimizer.needs_loss() && (self.clip_norm.is_some() || self.clip_value.is_some()) {
-            let problem = "does not go with an optimiser that searches along a line: it needs the gradient as it is; \
-                           leave the clipping out, or take Adam";
-            return wrong("clip", problem);
-        }
-        if let Some(schedule) = &self.schedule {
-            schedule.validate().map_err(tove_tensor::Error::from)?;
-        }
-        if train.is_empty() {
-            return wrong("training set", "is empty; there is nothing to learn from");
-        }
-        if validation.is_some_and(|set| set.is_empty()) {
-            return wrong("validation set", "is empty; leave it out or give it samples");
-        }
-        if self.batch_size == 0 || self.evaluation_batch == 0 {
-            return wrong("batch_size", "is 0; a batch needs at least one sample");
-        }
-        if self.drop_last && train.len() < self.batch_size {
-            return wrong("drop_last", "leaves no batch at all: the set is smaller than one; take smaller batches");
-        }
-        if self.evaluate_every == Some(0) || self.checkpoint_every == Some(0) {
-            return wrong("evaluate_every", "is 0 steps; give at least 1");
-        }
-        let positive = |limit: Option<f64>| limit.is_none_or(|limit| limit > 0.0);
-        if !positive(self.clip_norm) || !positive(self.clip_value) {
-            return wrong("clip", "must be positive");
-        }
-        if self.patience.as_ref().is_some_and(|patience| !(patience.margin >= 0.0 && patience.margin.is_finite())) {
-            return wrong("early_stopping", "has a margin that is negative or not finite; give 0 or more");
-        }
-        if (self.patience.is_some() || self.restore_best) && validation.is_none() {
-            return wrong("early_stopping", "needs a validation set to watch");
-        }
-        Ok(())
     }
 }

@@ -15,8 +15,10 @@ pub struct Evaluation {
     /// Steps taken so far.
     pub step: u64,
     /// Mean training loss since the evaluation before.
+    #[serde(with = "super::numbers::one")]
     pub train_loss: f64,
     /// Scores on the validation set; empty without one.
+    #[serde(with = "super::numbers::scores")]
     pub validation: Scores,
     /// Step size of the last step.
     pub learning_rate: f64,

@@ -1,7 +1,8 @@
 //! What is to be learned: a loss to train on and scores to judge by.
 
 use tove_data::Batch;
-use tove_tensor::{CrossEntropy, Reduction, Tensor, TryNorm, TryOps, TryReduce};
+use tove_optim::losses::{Loss, Smoothing, Softmax};
+use tove_tensor::{CrossEntropy, DType, Reduction, Tensor, TryIndex, TryNorm, TryOps, TryReduce};
 
 use crate::{Error, Layer, Pass, Result};
 
@@ -25,6 +26,13 @@ impl Better {
 }
 
 /// A score of a batch, a mean over its samples.
+///
+/// ```
+/// use tove_nn::Scored;
+/// let loss = Scored::lower("loss", 0.7);
+/// let accuracy = Scored::higher("accuracy", 0.5).over(24.0); // of which 24 rows were asked for
+/// assert_eq!((loss.count, accuracy.count), (None, Some(24.0)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scored {
     /// Its name.
@@ -33,6 +41,26 @@ pub struct Scored {
     pub value: f64,
     /// Which way it improves.
     pub better: Better,
+    /// How much it counts in the mean over batches; by default the number of samples.
+    pub count: Option<f64>,
+}
+
+impl Scored {
+    /// A score of which lower values are better.
+    pub fn lower(name: &'static str, value: f64) -> Scored {
+        Scored { name, value, better: Better::Lower, count: None }
+    }
+
+    /// A score of which higher values are better.
+    pub fn higher(name: &'static str, value: f64) -> Scored {
+        Scored { name, value, better: Better::Higher, count: None }
+    }
+
+    /// The same score as a mean over so many rows, or with this sum of weights.
+    #[must_use]
+    pub fn over(self, count: f64) -> Scored {
+        Scored { count: Some(count), ..self }
+    }
 }
 
 /// What a net is trained for. A closure `|net: &Net, batch: &Batch, pass: &Pass| -> Result<Tensor>` that gives the loss is
@@ -43,7 +71,7 @@ pub trait Task<M: ?Sized> {
 
     /// Scores of a batch in evaluation, the loss first.
     fn scores(&self, net: &M, batch: &Batch, pass: &Pass) -> Result<Vec<Scored>> {
-        Ok(vec![loss_score(&self.loss(net, batch, pass)?)?])
+        Ok(vec![Scored::lower("loss", number(&self.loss(net, batch, pass)?)?)])
     }
 }
 
@@ -51,10 +79,6 @@ impl<M: ?Sized, F: Fn(&M, &Batch, &Pass) -> Result<Tensor>> Task<M> for F {
     fn loss(&self, net: &M, batch: &Batch, pass: &Pass) -> Result<Tensor> {
         self(net, batch, pass)
     }
-}
-
-fn loss_score(loss: &Tensor) -> Result<Scored> {
-    Ok(Scored { name: "loss", value: number(loss)?, better: Better::Lower })
 }
 
 /// The value of a loss.
@@ -80,6 +104,8 @@ pub(super) fn number(loss: &Tensor) -> Result<f64> {
 #[derive(Clone, Debug, Default)]
 pub struct Classification {
     options: CrossEntropy,
+    /// A weight per class, (classes).
+    weights: Option<Tensor>,
 }
 
 impl Classification {
@@ -88,38 +114,102 @@ impl Classification {
         Classification::default()
     }
 
-    /// With options: label smoothing, weights of classes.
+    /// With options: label smoothing, and a class number whose rows count neither in the loss nor in the accuracy. The loss
+    /// is a mean whatever the options' reduction.
     pub fn with(options: CrossEntropy) -> Classification {
-        Classification { options }
+        Classification { options: CrossEntropy { reduction: Reduction::Mean, ..options }, weights: None }
     }
 
-    fn cross_entropy(&self, logits: &Tensor, target: &Tensor) -> Result<Tensor> {
-        logits.try_cross_entropy(target, &self.options).map_err(|error| {
-            let classes = logits.dims().last().copied().unwrap_or(0);
-            let labels = target.try_to_vec::<i64>().unwrap_or_default();
-            match labels.iter().position(|&label| label < 0 || label as usize >= classes) {
-                Some(row) => {
-                    let label = labels[row];
-                    let problem = format!("has class {label} in row {row}; the net tells {classes} classes apart");
-                    Error::setting("Classification", "target", problem)
-                }
-                None => error.into(),
-            }
-        })
+    /// The same with a weight per class, for classes of unequal size or importance: the mean loss is Σ w l / Σ w with the
+    /// weight w of each row's class, as in PyTorch. The accuracy stays a plain share.
+    ///
+    /// ```
+    /// use tove_data::Batch;
+    /// use tove_nn::{Classification, Nonlinearity, Pass, Task};
+    /// use tove_tensor::Tensor;
+    /// let batch = Batch { x: Tensor::from([[0.0, 0.0], [0.0, 3f64.ln()]]), y: Tensor::from([0i64, 0]) };
+    /// let rare = Batch { y: Tensor::from([0i64, 1]), ..batch.clone() };
+    /// let task = Classification::new().class_weights(&[1.0, 9.0]);
+    /// let loss = |batch| task.loss(&Nonlinearity::Identity, batch, &Pass::eval()).map(|loss| loss.item::<f64>());
+    /// assert!((loss(&batch)? - (2f64.ln() + 4f64.ln()) / 2.0).abs() < 1e-12); // one class: nothing to weigh
+    /// assert!((loss(&rare)? - (2f64.ln() + 9.0 * (4.0 / 3.0f64).ln()) / 10.0).abs() < 1e-12);
+    /// # Ok::<(), tove_nn::Error>(())
+    /// ```
+    #[must_use]
+    pub fn class_weights(self, weights: &[f64]) -> Classification {
+        Classification { weights: Some(Tensor::from(weights.to_vec())), ..self }
+    }
+
+    /// The loss, and how much the batch counts where that is not the number of its rows.
+    fn judge(&self, logits: &Tensor, target: &Tensor) -> Result<(Tensor, Option<f64>)> {
+        let plain = logits.try_cross_entropy(target, &self.options)?;
+        let Some(weights) = &self.weights else {
+            return Ok((plain, self.counted(target)?));
+        };
+        let classes = logits.dims().last().copied().unwrap_or(0);
+        check_weights(weights, classes)?;
+        let (logits, target) = self.kept_rows(logits, target, classes)?;
+        let softmax = Softmax {
+            smoothing: Smoothing::Uniform(self.options.label_smoothing),
+            class_weights: Some(weights.try_to_dtype(logits.dtype())?),
+        };
+        let count = softmax.counts(&target)?.map(|counts| number(&counts.try_sum()?)).transpose()?;
+        Ok((softmax.mean(&logits, &target)?, count))
+    }
+
+    /// Number of rows whose class is not the ignored one, if there is one.
+    fn counted(&self, target: &Tensor) -> Result<Option<f64>> {
+        let Some(ignored) = self.options.ignore_index else { return Ok(None) };
+        Ok(Some(target.try_ne(&Tensor::scalar(ignored))?.try_count_nonzero()?.item::<i64>() as f64))
+    }
+
+    /// Rows (rows, classes) and class numbers (rows) without the ignored ones.
+    fn kept_rows(&self, logits: &Tensor, target: &Tensor, classes: usize) -> Result<(Tensor, Tensor)> {
+        if target.dtype() != DType::I64 {
+            return Ok((logits.clone(), target.clone()));
+        }
+        let (rows, target) = (logits.try_reshape([target.numel(), classes])?, target.try_reshape([target.numel()])?);
+        let Some(ignored) = self.options.ignore_index else { return Ok((rows, target)) };
+        let kept = (0i64..).zip(target.try_to_vec::<i64>()?).filter(|&(_, class)| class != ignored);
+        let kept = Tensor::from(kept.map(|(row, _)| row).collect::<Vec<i64>>());
+        Ok((rows.try_index_select(0, &kept)?, target.try_index_select(0, &kept)?))
+    }
+}
+
+fn check_weights(weights: &Tensor, classes: usize) -> Result<()> {
+    let given = weights.to_f64_vec();
+    let wrong = |problem: String| Err(Error::setting("Classification", "class_weights", problem));
+    if given.len() != classes {
+        return wrong(format!("are {}, and the net tells {classes} classes apart; give one for each", given.len()));
+    }
+    match given.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
+        Some(class) => wrong(format!("have {} for class {class}; give finite numbers of at least 0", given[class])),
+        None => Ok(()),
     }
 }
 
 impl<M: Layer + ?Sized> Task<M> for Classification {
     fn loss(&self, net: &M, batch: &Batch, pass: &Pass) -> Result<Tensor> {
-        self.cross_entropy(&net.forward(&batch.x, pass)?, &batch.y)
+        let (loss, count) = self.judge(&net.forward(&batch.x, pass)?, &batch.y)?;
+        if count == Some(0.0) {
+            let problem = "has no row that counts in this batch: all are ignored or weigh 0; take larger batches";
+            return Err(Error::setting("Classification", "target", problem));
+        }
+        Ok(loss)
     }
 
     fn scores(&self, net: &M, batch: &Batch, pass: &Pass) -> Result<Vec<Scored>> {
         let logits = net.forward(&batch.x, pass)?;
-        let loss = loss_score(&self.cross_entropy(&logits, &batch.y)?)?;
-        let right = logits.try_argmax(-1)?.try_eq(&batch.y)?.try_count_nonzero()?.item::<i64>();
-        let value = right as f64 / batch.y.numel().max(1) as f64;
-        Ok(vec![loss, Scored { name: "accuracy", value, better: Better::Higher }])
+        let (loss, weight) = self.judge(&logits, &batch.y)?;
+        let truth = if batch.y.dtype() == DType::I64 { batch.y.clone() } else { batch.y.try_argmax(-1)? };
+        let mut right = logits.try_argmax(-1)?.try_eq(&truth)?;
+        if let Some(ignored) = self.options.ignore_index {
+            right = right.try_logical_and(&truth.try_ne(&Tensor::scalar(ignored))?)?;
+        }
+        let rows = self.counted(&truth)?;
+        let share = right.try_count_nonzero()?.item::<i64>() as f64 / rows.unwrap_or(truth.numel() as f64);
+        let (loss, accuracy) = (Scored::lower("loss", number(&loss)?), Scored::higher("accuracy", share));
+        Ok(vec![Scored { count: weight, ..loss }, Scored { count: rows, ..accuracy }])
     }
 }
 
@@ -134,8 +224,8 @@ impl<M: Layer + ?Sized> Task<M> for Regression {
 
     fn scores(&self, net: &M, batch: &Batch, pass: &Pass) -> Result<Vec<Scored>> {
         let prediction = net.forward(&batch.x, pass)?;
-        let loss = loss_score(&prediction.try_mse_loss(&batch.y, Reduction::Mean)?)?;
+        let loss = number(&prediction.try_mse_loss(&batch.y, Reduction::Mean)?)?;
         let value = number(&prediction.try_residual(&batch.y)?.abs().try_mean()?)?;
-        Ok(vec![loss, Scored { name: "absolute error", value, better: Better::Lower }])
+        Ok(vec![Scored::lower("loss", loss), Scored::lower("absolute error", value)])
     }
 }

@@ -6,6 +6,7 @@
 mod activations;
 mod convolution;
 mod dropout;
+mod group_norms;
 mod initialisation;
 mod learning;
 mod monitors;

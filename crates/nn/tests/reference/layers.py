@@ -120,6 +120,12 @@ def normalisation():
     yield layer_case("layer norm", layer, normal(rng(63), 4, 6, scale=3.0) + 1, 64)
     layer = set_parameters(nn.LayerNorm([3, 2]), 65)
     yield layer_case("layer norm of two axes", layer, normal(rng(66), 2, 3, 2), 67)
+    layer = set_parameters(nn.GroupNorm(3, 6), 68)
+    yield layer_case("group norm", layer, normal(rng(69), 2, 6, 3, 2, scale=3.0) + 1, 70)
+    yield layer_case("group norm of rows", layer, normal(rng(71), 4, 6), 72)
+    x = normal(rng(73), 2, 3, 4, 2, scale=2.0) - 1
+    yield layer_case("instance norm", nn.InstanceNorm2d(3), x, 74)
+    yield layer_case("instance norm affine", set_parameters(nn.InstanceNorm2d(3, affine=True), 75), x, 76)
 
 
 def dropout():
@@ -128,6 +134,22 @@ def dropout():
         y = nn.Dropout(p)(torch.ones(1_000_000))
         outputs = {"zeros": (y == 0).double().mean(), "mean": y.double().mean(), "deviation": y.double().std()}
         yield case(f"dropout {p}", {}, plain({**outputs, "kept": y.max()}), p=p)
+
+
+def classification():
+    """Cross-entropy of classes with weights, smoothing and rows that do not count, alone and together."""
+    g = rng(90)
+    x, target = normal(g, 9, 4, scale=2.0), np.array([0, 3, 1, -100, 2, 2, -100, 0, 1])
+    weights = np.array([0.5, 2.0, 1.25, 0.25])
+    for ignored, weighted, smoothing in itertools.product([False, True], [False, True], [0.0, 0.2]):
+        y = target if ignored else np.abs(target) % 4
+        logits = tensor(x).requires_grad_()
+        weight = tensor(weights) if weighted else None
+        loss = nn.functional.cross_entropy(logits, torch.tensor(y), weight=weight, label_smoothing=smoothing)
+        (gradient,) = torch.autograd.grad(loss, [logits])
+        inputs = {"x": x, "target": y, "weights": weights}
+        name = f"classification {ignored} {weighted} {smoothing}"
+        yield case(name, inputs, plain({"loss": loss}), plain({"x": gradient}), smoothing=smoothing)
 
 
 def convolution():
@@ -213,6 +235,6 @@ def signal():
         yield case(f"{mode} {rows} {columns}", {"x": x, "w": w}, outputs, mode=mode)
 
 
-parts = [nets, activations, initialisation, normalisation, dropout, convolution, saved]
+parts = [nets, activations, initialisation, normalisation, dropout, classification, convolution, saved]
 write("layers", [entry for part in parts for entry in part()], torch)
 write("signal", list(signal()), scipy)

@@ -61,7 +61,7 @@ impl Run {
             if largest(&self.gradient) <= settings.gradient_tolerance {
                 return Ok(StopReason::GradientSmall);
             }
-            if self.iterations >= settings.max_iterations {
+            if self.iterations >= settings.max_iterations || crate::interrupted() {
                 return Ok(StopReason::IterationLimit);
             }
             let before = self.value;

@@ -121,7 +121,7 @@ macro_rules! adam_rule {
                     let Update { step, parameter, gradient, state: [first, second], .. } = update else { return None };
                     Some((AdamTensors { parameter, gradient, first, second }, self.adam_step(*step, scale)))
                 }))?;
-                updates.into_iter().for_each(Update::done);
+                updates.drain(..).for_each(Update::done);
                 Ok(())
             }
         }

@@ -70,17 +70,19 @@ pub struct NesterovLookAhead {
     inner: Stepwise<NesterovLookAheadSettings>,
     /// Whether the parameters are at the look-ahead point.
     ahead: bool,
+    /// Where the parameters that were moved there were before, by position.
+    before: Vec<Option<Tensor>>,
 }
 
 impl NesterovLookAhead {
     /// The rule with this step size and momentum 0.9.
     pub fn new(learning_rate: f64) -> NesterovLookAhead {
-        NesterovLookAhead { inner: Stepwise::new(learning_rate), ahead: false }
+        NesterovLookAhead { inner: Stepwise::new(learning_rate), ..NesterovLookAhead::default() }
     }
 
     /// The rule with these settings, which are checked.
     pub fn build(settings: NesterovLookAheadSettings) -> Result<NesterovLookAhead, SettingError> {
-        Ok(NesterovLookAhead { inner: Stepwise::build(settings)?, ahead: false })
+        Ok(NesterovLookAhead { inner: Stepwise::build(settings)?, ..NesterovLookAhead::default() })
     }
 
     /// Gives groups of parameters their own step size and weight decay.
@@ -92,6 +94,22 @@ impl NesterovLookAhead {
     /// The velocity of the parameter at this position; none before its first gradient.
     pub fn velocity(&self, position: usize) -> Option<&Tensor> {
         self.inner.kept(position, "velocity")
+    }
+
+    /// Puts one parameter back to where it was before it looked ahead, bit for bit: θ + α v − α v is not θ in floating point.
+    /// Only after a state was loaded between the halves of a step the place is not known, and is computed.
+    fn put_back(&mut self, position: usize, parameter: &mut Tensor) -> Result<()> {
+        match self.before.get_mut(position).map(Option::take) {
+            Some(Some(before)) => {
+                *parameter = before;
+                Ok(())
+            }
+            Some(None) => Ok(()),
+            None => match self.inner.kept(position, "velocity") {
+                Some(velocity) if parameter.is_tracked() => add_scaled(parameter, velocity, -self.inner.rule.momentum),
+                _ => Ok(()),
+            },
+        }
     }
 }
 
@@ -107,12 +125,27 @@ impl Optimizer for NesterovLookAhead {
             return Err(Error::Parameter { op: self.name(), name: "parameters", problem: problem.into() });
         }
         super::expect_count(self.name(), self.inner.kept.len(), parameters.len())?;
+        self.before.clear();
         for (position, parameter) in parameters.iter_mut().enumerate() {
-            if let Some(velocity) = self.inner.kept(position, "velocity") {
+            // A frozen parameter stays where it is.
+            let velocity = self.inner.kept(position, "velocity").filter(|_| parameter.is_tracked());
+            // A clone of a leaf is the same leaf.
+            self.before.push(velocity.map(|_| (**parameter).clone()));
+            if let Some(velocity) = velocity {
                 add_scaled(parameter, velocity, self.inner.rule.momentum)?;
             }
         }
         self.ahead = true;
+        Ok(())
+    }
+
+    fn look_back(&mut self, parameters: &mut [&mut Tensor]) -> Result<()> {
+        if !std::mem::take(&mut self.ahead) {
+            return Ok(());
+        }
+        for (position, parameter) in parameters.iter_mut().enumerate() {
+            self.put_back(position, parameter)?;
+        }
         Ok(())
     }
 
@@ -123,13 +156,12 @@ impl Optimizer for NesterovLookAhead {
         }
         // A parameter that got no gradient goes back to where it was.
         for (position, parameter) in parameters.iter_mut().enumerate() {
-            if parameter.grad().is_none()
-                && let Some(velocity) = self.inner.kept(position, "velocity")
-            {
-                add_scaled(parameter, velocity, -self.inner.rule.momentum)?;
+            if parameter.grad().is_none() {
+                self.put_back(position, parameter)?;
             }
         }
         self.inner.step(parameters)?;
+        self.before.clear();
         self.ahead = false;
         Ok(())
     }
@@ -155,6 +187,7 @@ impl Optimizer for NesterovLookAhead {
     fn load_state(&mut self, state: &OptimizerState) -> Result<()> {
         self.inner.load_state(state)?;
         self.ahead = state.counters.get("ahead").is_some_and(|&ahead| ahead != 0);
+        self.before.clear();
         Ok(())
     }
 }

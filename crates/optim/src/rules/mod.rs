@@ -42,6 +42,7 @@ use tove_tensor::{Error, Result, Tensor, step_rules};
 
 use crate::clip::norm_and_factor;
 use crate::groups::{Group, Pull};
+use crate::leaves::expect_different;
 use crate::optimizer::{Optimizer, OptimizerState};
 use crate::settings::{Hyperparameters, SettingError};
 
@@ -245,6 +246,10 @@ impl<R: StepRule> Stepwise<R> {
     fn step_scaled(&mut self, parameters: &mut [&mut Tensor], scale: f64) -> Result<()> {
         self.rule.validate()?;
         expect_count(R::NAME, self.kept.len(), parameters.len())?;
+        if self.kept.is_empty() {
+            expect_different(R::NAME, parameters)?;
+            expect_positions(R::NAME, self.pulls.len(), parameters.len())?;
+        }
         self.kept.resize_with(parameters.len(), Kept::default);
         let Stepwise { rule, pulls, kept, .. } = self;
         let (learning_rate, count) = (rule.learning_rate(), rule.slots().len());
@@ -264,6 +269,17 @@ impl<R: StepRule> Stepwise<R> {
         });
         rule.update_all(updates, scale)
     }
+}
+
+/// An error if groups speak of parameters that are not there: they were made for another net.
+fn expect_positions(op: &'static str, grouped: usize, parameters: usize) -> Result<()> {
+    if grouped <= parameters {
+        return Ok(());
+    }
+    let last = grouped - 1;
+    let problem =
+        format!("have position {last}, and there are {parameters} parameters, 0 to {}", parameters.max(1) - 1);
+    Err(Error::Parameter { op, name: "groups", problem: problem.into() })
 }
 
 /// An error unless the number of parameters is what it was.

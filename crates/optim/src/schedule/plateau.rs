@@ -70,6 +70,11 @@ impl ReduceOnPlateau {
         self.factor
     }
 
+    /// Forgets everything observed.
+    pub fn restart(&mut self) {
+        (self.best, self.stale, self.cooling, self.factor) = (None, 0, 0, 1.0);
+    }
+
     /// Whether larger values are better.
     pub fn larger_is_better(&self) -> bool {
         self.settings.larger_is_better

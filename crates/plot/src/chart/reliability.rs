@@ -2,6 +2,9 @@
 //!
 //! Predictions are put into equal bins; in bin b with n_b of n samples let p_b be the mean probability and f_b the
 //! frequency of the event. The expected calibration error is ECE = Σ_b (n_b / n) |f_b − p_b|.
+//!
+//! Whiskers are Wilson's intervals of the frequencies at 95 %, (f + z²/2n ± z √(f(1 − f)/n + z²/4n²)) / (1 + z²/n) with
+//! z = 1.96: a bin of one sample says nearly nothing, however far it lies from the diagonal.
 
 use crate::draw::axes::{Axes, Axis};
 use crate::draw::frame::{Entry, Frame, Sign, frame_methods};
@@ -28,6 +31,25 @@ pub struct ReliabilityBin {
     pub frequency: f64,
     /// Number of samples n_b.
     pub count: usize,
+}
+
+impl ReliabilityBin {
+    /// Wilson's interval of the frequency at 95 %.
+    ///
+    /// ```
+    /// use tove_plot::ReliabilityBin;
+    /// let bin = ReliabilityBin { low: 0.0, high: 1.0, mean: 0.4, frequency: 0.5, count: 10 };
+    /// let (low, high) = bin.interval();
+    /// assert!((low - 0.2366).abs() < 1e-4 && (high - 0.7634).abs() < 1e-4);
+    /// ```
+    pub fn interval(&self) -> (f64, f64) {
+        const Z: f64 = 1.96;
+        let (n, f) = (self.count.max(1) as f64, self.frequency);
+        let middle = f + Z * Z / (2.0 * n);
+        let half = Z * (f * (1.0 - f) / n + Z * Z / (4.0 * n * n)).sqrt();
+        let whole = 1.0 + Z * Z / n;
+        (((middle - half) / whole).max(0.0), ((middle + half) / whole).min(1.0))
+    }
 }
 
 /// A reliability diagram with counts per bin, the perfect diagonal, and the calibration error in the caption.
@@ -130,8 +152,12 @@ impl ReliabilityChart {
             );
             let bar = Area { x: left + 0.75, y: top, width: (right - left - 1.5).max(0.5), height: zero - top };
             scene.rect(bar, "mark f0").text("fill-opacity", "0.35").tip(&tip);
-            let perfect = axes.y(bin.mean);
-            scene.segment((axes.x(bin.mean), top), (axes.x(bin.mean), perfect), "line s1").end();
+            let (at, (low, high)) = (axes.x(bin.mean), bin.interval());
+            scene.segment((at, top), (at, axes.y(bin.mean)), "line s1").end();
+            scene.segment((at, axes.y(low)), (at, axes.y(high)), "inkline whisker").end();
+            for end in [axes.y(low), axes.y(high)] {
+                scene.segment((at - 3.0, end), (at + 3.0, end), "inkline").end();
+            }
             scene.marker(axes.at(bin.mean, bin.frequency), 3.6, Look(0), "dot").tip(&tip);
         }
         scene.segment(axes.at(0.0, 0.0), axes.at(1.0, 1.0), "guide").end();
@@ -169,6 +195,7 @@ impl Picture for ReliabilityChart {
             Entry::new(Sign::Block(Look(1)), "gap to the mean prediction"),
             Entry::new(Sign::Guide, "perfect"),
         ];
+        notes.push("Whiskers: 95 % intervals of the frequencies.".to_owned());
         let kind = format!("reliability diagram, expected calibration error {ece}");
         let (mut scene, area) = self.frame.canvas(WHAT, &kind, (460.0, 520.0), 240.0, &legend, &notes)?;
         let strip_height = 56.0;

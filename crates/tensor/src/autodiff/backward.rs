@@ -99,8 +99,9 @@ pub(crate) fn sweep(
     options: Options,
     mut visit: impl FnMut(&Arc<Track>, &Tensor) -> Result<()>,
 ) -> Result<()> {
-    let mut sweep = Sweep { queue: BinaryHeap::with_capacity(32), ..Sweep::default() };
-    sweep.gradients.reserve(32);
+    // Room for what most passes hold at once; more would not be recycled by the allocator's quick lists.
+    let mut sweep = Sweep { queue: BinaryHeap::with_capacity(14), ..Sweep::default() };
+    sweep.gradients.reserve(14);
     sweep.push("backward", root, seed)?;
     while let Some(Entry { track, .. }) = sweep.queue.pop() {
         let Some(gradient) = sweep.gradients.remove(&address(&track)) else { continue };
@@ -131,7 +132,10 @@ pub(crate) fn sweep(
 
 /// The gradients of one step's inputs.
 fn pull_back(track: &Arc<Track>, step: &Step, gradient: &Tensor, record: bool) -> Result<Grads> {
-    let needs: SmallVec<[bool; 3]> = step.inputs.iter().map(Option::is_some).collect();
+    let mut needs = SmallVec::<[bool; 3]>::new();
+    for input in &step.inputs {
+        needs.push(input.is_some());
+    }
     let attached: SmallVec<[Option<Tensor>; 3]>;
     let output;
     let at = if record {

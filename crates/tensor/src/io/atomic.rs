@@ -4,9 +4,12 @@
 //! step. A crash, a full disk or an error of the writer leaves the old file (or none) and no half-written one. Without
 //! `overwrite` the last step is a hard link, which fails when the name is taken, so that two writers cannot both
 //! believe that they were first. Overwriting goes through symbolic links to the file they name and keeps its permissions.
+//!
+//! A process that is killed leaves its temporary file, `.NAME.PID-N.tove.tmp`, which [`sweep`] removes. Writers hold a lock on
+//! theirs, which ends with them: a process of that number may live in another container that shares the folder.
 
 use super::error::{Failure, FileError, Parsed};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,6 +29,9 @@ impl WriteOptions {
         WriteOptions { overwrite: true, ..Self::default() }
     }
 }
+
+/// How the names of temporary files end.
+const ENDING: &str = ".tove.tmp";
 
 /// Removes the temporary file whatever happens.
 struct Temporary(PathBuf);
@@ -81,9 +87,10 @@ pub(crate) fn write(
             writer.get_ref().set_permissions(old.permissions())?;
         }
         writer.get_ref().sync_all()?;
-        Ok(())
+        Ok(writer)
     };
-    write_all().map_err(|failure: Failure| failure.file(shown, "write"))?;
+    // The lock is held until the file has its name.
+    let _writer = write_all().map_err(|failure: Failure| failure.file(shown, "write"))?;
     match put_in_place(&temporary.0, path, overwrite) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(FileError::Exists { path: path.to_owned() }),
         Err(error) => Err(Failure::Io(error).file(shown, "write")),
@@ -130,13 +137,130 @@ fn create_beside(path: &Path) -> io::Result<(File, Temporary)> {
     for _ in 0..1000 {
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
-        hidden.push(format!(".{}-{}.tmp", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
+        hidden.push(format!(".{}-{}{ENDING}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
         let candidate = folder.join(hidden);
-        match OpenOptions::new().write(true).create_new(true).open(&candidate) {
+        let file = match OpenOptions::new().write(true).create_new(true).open(&candidate) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
             Err(error) => return Err(error),
-            Ok(file) => return Ok((file, Temporary(candidate))),
+            Ok(file) => file,
+        };
+        let temporary = Temporary(candidate);
+        // Somebody who sweeps may have been quicker; a file system without locks has nobody who does.
+        if !matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && temporary.0.exists() {
+            return Ok((file, temporary));
         }
     }
     Err(io::Error::new(ErrorKind::AlreadyExists, "no free temporary name beside it"))
+}
+
+/// The process that a temporary file is of, by its name; none for any other name.
+fn writer_of(name: &str) -> Option<u32> {
+    let (file, numbers) = name.strip_prefix('.')?.strip_suffix(ENDING)?.rsplit_once('.')?;
+    let (process, count) = numbers.split_once('-')?;
+    let plain = |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    if file.is_empty() || !plain(process) || !plain(count) {
+        return None;
+    }
+    process.parse().ok()
+}
+
+/// Whether a process lives here. Where the system does not tell, it does.
+fn lives(process: u32) -> bool {
+    let processes = Path::new("/proc");
+    !processes.join("self").exists() || processes.join(process.to_string()).exists()
+}
+
+/// Removes the temporary files that killed writers have left in a folder; how many there were. A file is removed only if it
+/// has the name that writers of this crate choose, no process of that number lives here, and nobody holds its lock. What
+/// cannot be looked at or removed stays.
+///
+/// ```
+/// use tove_tensor::io::atomic;
+/// assert_eq!(atomic::sweep(std::path::Path::new("no such folder")), 0);
+/// ```
+pub fn sweep(folder: &Path) -> usize {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let left = entries.flatten().filter(|entry| {
+        let process = entry.file_name().to_str().and_then(writer_of);
+        process.is_some_and(|process| !lives(process)) && entry.file_type().is_ok_and(|kind| kind.is_file())
+    });
+    left.filter(|entry| remove_unlocked(&entry.path())).count()
+}
+
+/// Removes a file that nobody holds the lock of.
+fn remove_unlocked(path: &Path) -> bool {
+    let file = OpenOptions::new().write(true).open(path);
+    file.is_ok_and(|file| file.try_lock().is_ok() && fs::remove_file(path).is_ok())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_temporary_files_are_told_from_others() {
+        assert_eq!(writer_of(".model.tove.4711-0.tove.tmp"), Some(4711));
+        assert_eq!(writer_of(".out.csv.1-23.tove.tmp"), Some(1));
+        for other in [
+            "model.tove.4711-0.tove.tmp",
+            ".model.tove.4711-0.tmp",
+            ".4711-0.tove.tmp",
+            ".model.tove.4711.tove.tmp",
+            ".model.tove.-0.tove.tmp",
+            ".model.tove.4711-.tove.tmp",
+            ".model.tove.+1-0.tove.tmp",
+            ".model.tove.99999999999-0.tove.tmp",
+            ".model.tove.4711-0.tove.tmp~",
+            ".tove.tmp",
+            "",
+        ] {
+            assert_eq!(writer_of(other), None, "{other}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn only_what_dead_writers_left_is_swept() {
+        let folder = std::env::temp_dir().join(format!("tove-sweep-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (own, dead) = (std::process::id(), u32::MAX); // no process has so large a number
+        let names = [
+            format!(".m.tove.{dead}-0.tove.tmp"),
+            format!(".m.tove.{dead}-1.tove.tmp"),
+            format!(".m.tove.{own}-0.tove.tmp"),
+            format!(".m.tove.{dead}-0.tmp"),
+            format!("m.tove.{dead}-0.tove.tmp"),
+            ".gitignore".to_owned(),
+        ];
+        names.iter().for_each(|name| fs::write(folder.join(name), "x").unwrap());
+        fs::create_dir(folder.join(format!(".d.{dead}-0.tove.tmp"))).unwrap();
+        std::os::unix::fs::symlink(folder.join(".gitignore"), folder.join(format!(".l.{dead}-0.tove.tmp"))).unwrap();
+        // One is being written in another container.
+        let held = File::open(folder.join(&names[1])).unwrap();
+        held.try_lock().unwrap();
+        assert_eq!(sweep(&folder), 1);
+        assert!(!folder.join(&names[0]).exists() && names[1..].iter().all(|name| folder.join(name).exists()));
+        drop(held);
+        assert_eq!((sweep(&folder), sweep(&folder)), (1, 0));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), names.len());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// While a file is written nobody sweeps it, whatever the number of its process; afterwards nothing is left of it.
+    #[test]
+    fn a_file_that_is_being_written_is_locked() {
+        let folder = std::env::temp_dir().join(format!("tove-locked-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.txt");
+        write_file(&path, WriteOptions::default(), |out| {
+            let inside: Vec<PathBuf> = fs::read_dir(&folder)?.map(|entry| entry.unwrap().path()).collect();
+            assert_eq!(inside.len(), 1);
+            assert!(matches!(File::open(&inside[0])?.try_lock(), Err(TryLockError::WouldBlock)));
+            out.write_all(b"whole")
+        })
+        .unwrap();
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

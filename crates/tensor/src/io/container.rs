@@ -1,8 +1,10 @@
 //! The container of model files: a safetensors file whose metadata name what is inside.
 //!
-//! The metadata hold four texts: `tove` (the version of this layout), `kind` (what is stored, such as `Ridge`), `version` (of
-//! that kind's own layout) and `header` (a JSON document with everything that is not a tensor). Other programs read the
-//! tensors as they read any safetensors file. Loading runs no code, and trusts no length that the file states.
+//! The metadata hold five texts: `tove` (the version of this layout), `kind` (what is stored, such as `Ridge`), `version` (of
+//! that kind's own layout), `header` (a JSON document with everything that is not a tensor) and `checksum` (of all the
+//! rest, as `crc32:` and eight digits), by which a file that was damaged on its way is told from a good one. Layout 1 had
+//! no checksum and is still read. Other programs read the tensors as they read any safetensors file. Loading runs no code,
+//! and trusts no length that the file states.
 //!
 //! ```
 //! use serde_json::json;
@@ -22,12 +24,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::error::Failure;
-use super::tensors::tensor;
-use super::{FileError, WriteOptions, safetensors, write_safetensors};
+use super::safetensors::{self, CHECKSUM, SafeTensors};
+use super::tensors::{borrowed, tensor};
+use super::{FileError, WriteOptions};
 use crate::Tensor;
 
 /// Version of the layout that this program writes, and the newest that it reads.
-const LAYOUT: u32 = 1;
+const LAYOUT: u32 = 2;
+/// The first layout with a checksum.
+const SUMMED: u32 = 2;
 
 /// A kind, a header and named tensors: the content of a model file.
 #[derive(Clone, Debug)]
@@ -66,23 +71,29 @@ impl Container {
             ("version", self.version.to_string()),
             ("header", self.header.to_string()),
         ];
-        let metadata = texts.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
+        let path = path.as_ref();
+        let mut metadata: BTreeMap<String, String> =
+            texts.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
         let tensors: Vec<(&str, &Tensor)> = self.tensors.iter().map(|(name, x)| (name.as_str(), x)).collect();
-        write_safetensors(path, &tensors, &metadata, options)
+        borrowed(&tensors, path, |entries| {
+            let sum = safetensors::checksum(entries, &metadata).map_err(|failure| failure.file(path, "write"))?;
+            metadata.insert(CHECKSUM.to_owned(), sum);
+            safetensors::write(path, entries, &metadata, options)
+        })
     }
 
     /// Reads a file into memory.
     pub fn load(path: impl AsRef<Path>) -> Result<Container, FileError> {
         let path = path.as_ref();
-        Container::read(&safetensors::SafeTensors::open_copied(path)?, path)
+        Container::read(&SafeTensors::open_copied(path)?, path)
     }
 
     /// Reads the bytes of a file, as for one that came over the network.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Container, FileError> {
-        Container::read(&safetensors::SafeTensors::from_bytes(bytes)?, Path::new("<bytes>"))
+        Container::read(&SafeTensors::from_bytes(bytes)?, Path::new("<bytes>"))
     }
 
-    fn read(file: &safetensors::SafeTensors, path: &Path) -> Result<Container, FileError> {
+    fn read(file: &SafeTensors, path: &Path) -> Result<Container, FileError> {
         let fail = |failure: Failure| failure.file(path, "read");
         let advice = "give a file that tove has written";
         let text = |name: &str| {
@@ -97,6 +108,15 @@ impl Container {
         if layout == 0 || layout > LAYOUT {
             let problem = format!("its layout has version {layout}, and this program reads up to {LAYOUT}");
             return Err(fail(Failure::unsupported(problem, "read it with a newer tove")));
+        }
+        // A checksum is looked at wherever there is one: the version may be what is damaged.
+        if layout >= SUMMED || file.metadata().contains_key(CHECKSUM) {
+            let (written, found) = (text(CHECKSUM)?, file.checksum());
+            if written != found {
+                let written: String = written.chars().take(40).collect();
+                let problem = format!("its content has the checksum {found}, and {written:?} was written with it");
+                return Err(fail(Failure::damaged(problem)));
+            }
         }
         let (kind, version) = (text("kind")?.to_owned(), number("version")?);
         let malformed = |error| fail(Failure::malformed(format!("its header is no JSON document ({error})")));
@@ -139,7 +159,9 @@ mod tests {
         for (replace, expected) in [
             (("tove", ""), "no `tove`"),
             (("kind", ""), "no `kind`"),
-            (("tove", "2"), "newer tove"),
+            (("tove", "3"), "newer tove"),
+            (("tove", "2"), "no `checksum`"),
+            (("checksum", "crc32:00000000"), "the file is damaged"),
             (("tove", "0"), "version 0"),
             (("version", "-1"), "not a version number"),
             (("header", "{"), "no JSON document"),
@@ -159,6 +181,49 @@ mod tests {
             let mut broken = whole.clone();
             broken[place] ^= 0x15;
             let _ = Container::from_bytes(broken); // an error or other numbers, never a panic
+        }
+    }
+
+    /// A container as it is written, with tensors of several types.
+    fn written() -> (Container, Vec<u8>) {
+        let mut content = Container::new("Line", 3, serde_json::json!({"names": ["a", "b"], "rate": 0.125}));
+        content.insert("w", Tensor::from([[1.5, -2.5], [0.0, 1e300]]));
+        content.insert("single", Tensor::from([0.5f32, 3.25]));
+        content.insert("codes", Tensor::from([3i64, -4, 5]));
+        content.insert("none", Tensor::from(Vec::<f64>::new()));
+        let path = std::env::temp_dir().join(format!("tove-checksum-{}.tove", std::process::id()));
+        content.save(&path, WriteOptions::overwriting()).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        (content, bytes)
+    }
+
+    /// Everything of a container, with the bits of its numbers.
+    fn content(container: &Container) -> String {
+        let bits = |x: &Tensor| x.to_f64_vec().into_iter().map(f64::to_bits).collect::<Vec<_>>();
+        let tensors: Vec<_> = container.tensors.iter().map(|(name, x)| (name, x.dtype(), x.dims(), bits(x))).collect();
+        format!("{} {} {} {tensors:?}", container.kind, container.version, container.header)
+    }
+
+    #[test]
+    fn no_changed_byte_goes_unseen() {
+        let (whole, bytes) = written();
+        assert_eq!(content(&Container::from_bytes(bytes.clone()).unwrap()), content(&whole));
+        let start = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        for place in 0..bytes.len() {
+            let mut broken = bytes.clone();
+            for change in 1..=255u8 {
+                broken[place] = bytes[place] ^ change;
+                match Container::from_bytes(broken.clone()) {
+                    Err(error) if place >= start => {
+                        let text = error.to_string();
+                        assert!(text.contains("the file is damaged") && text.contains("fit the model again"), "{text}");
+                    }
+                    Err(_) => {}
+                    // Between the words of the header one white space is as good as another.
+                    Ok(read) => assert!(place < start && content(&read) == content(&whole), "{place}: {change}"),
+                }
+            }
         }
     }
 }

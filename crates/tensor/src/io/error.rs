@@ -136,6 +136,13 @@ impl Failure {
         )
     }
 
+    /// A model file that is not as it was written.
+    #[cold]
+    pub(crate) fn damaged(problem: impl Into<String>) -> Self {
+        let problem = format!("the file is damaged: {}", problem.into());
+        Failure::new(FaultKind::Malformed, problem, "take it from a copy, or fit the model again")
+    }
+
     #[cold]
     pub(crate) fn unsupported(problem: impl Into<String>, advice: &'static str) -> Self {
         Failure::new(FaultKind::Unsupported, problem, advice)

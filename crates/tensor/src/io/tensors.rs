@@ -72,7 +72,7 @@ fn named<'a>(tensors: &[(&'a str, &'a Tensor)]) -> crate::Result<Vec<(&'a str, C
 }
 
 /// Calls `write` with the names, shapes and elements.
-fn borrowed(
+pub(super) fn borrowed(
     tensors: &[(&str, &Tensor)],
     path: &Path,
     write: impl FnOnce(&[(&str, &[usize], Values<'_>)]) -> Result<(), FileError>,

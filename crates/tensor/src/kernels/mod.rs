@@ -7,7 +7,6 @@ pub(crate) mod batch_norm;
 pub(crate) mod conv;
 pub(crate) mod cross_entropy;
 pub(crate) mod elementwise;
-#[allow(clippy::excessive_precision, reason = "coefficients stand as the script printed them")]
 pub(crate) mod gelu;
 pub(crate) mod gemm;
 pub(crate) mod index;

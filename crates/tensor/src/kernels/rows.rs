@@ -68,6 +68,33 @@ pub(crate) fn for_runs(rows: usize, per_task: usize, body: impl Fn(usize, usize)
     if tasks < 2 { (0..tasks).for_each(run) } else { parallel_for(tasks, &run) }
 }
 
+/// Work on rows that can be taken `N` side by side: what one row waits for, the others fill.
+pub(crate) trait Groups {
+    /// # Safety
+    /// The `N` rows from `first` on exist and belong to this task.
+    unsafe fn rows<const N: usize>(&mut self, first: usize);
+}
+
+/// Works on `count` rows, `N` at a time as long as there are so many.
+///
+/// # Safety
+/// The rows from `first` on exist and belong to this task.
+#[inline(always)]
+pub(crate) unsafe fn in_groups<const N: usize>(work: &mut impl Groups, first: usize, count: usize) {
+    let (end, mut row) = (first + count, first);
+    // SAFETY: by the caller's promise.
+    unsafe {
+        while row + N <= end {
+            work.rows::<N>(row);
+            row += N;
+        }
+        while row < end {
+            work.rows::<1>(row);
+            row += 1;
+        }
+    }
+}
+
 /// Element `i` of a row, without a check that would keep the loop from becoming vector code.
 ///
 /// # Safety

@@ -6,8 +6,10 @@
 //! imaginary part comes first. A matrix whose values coincide may have fewer independent vectors than its size; two
 //! columns then agree up to rounding.
 //!
-//! There is no derivative: at a repeated value there is none, and near one it is arbitrarily large. For symmetric matrices
-//! `eigh` has one.
+//! There is no derivative. That of a simple value, dλ = wᴴ dA v / wᴴ v with the left eigenvector w, is complex like the value
+//! itself, and rules are written in operations on real tensors. At a repeated value there is none, near one it is
+//! arbitrarily large, and real values that meet leave the real axis with a slope of infinity, so that even a matrix whose
+//! values are all real has one only while they stay apart. For symmetric matrices `eigh` has one.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, evd_real, evd_scratch};

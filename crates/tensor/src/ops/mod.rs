@@ -11,6 +11,7 @@ pub(crate) mod constant;
 pub(crate) mod conv;
 pub(crate) mod fused;
 pub(crate) mod index;
+pub(crate) mod indexed;
 pub(crate) mod linear_map;
 pub(crate) mod list;
 pub(crate) mod matmul;
@@ -26,7 +27,7 @@ use crate::autodiff::{Grads, Point, Saves};
 use crate::{Error, Result, Tensor};
 
 pub use composed::Reduction;
-pub use conv::{ConvOptions, PoolOptions};
+pub use conv::{ConvOptions, Interpolation, PoolOptions};
 pub use fused::{Activation, BatchStatistics, CrossEntropy};
 pub use index::{Ellipsis, Index, IntoIndices, NewAxis, Steppable, Unique, stepped};
 

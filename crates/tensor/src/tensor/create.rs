@@ -140,6 +140,47 @@ impl Tensor {
         Ok(out.finish())
     }
 
+    /// The f64 numbers `start, start + step, …` before `end`; the step may be negative. For whole numbers, multiply
+    /// [`Tensor::arange`].
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// assert_eq!(Tensor::arange_step(0.0, 1.0, 0.25).to_vec::<f64>(), [0.0, 0.25, 0.5, 0.75]);
+    /// assert_eq!(Tensor::arange_step(3.0, 0.0, -2.0).to_vec::<f64>(), [3.0, 1.0]);
+    /// ```
+    #[track_caller]
+    pub fn arange_step(start: f64, end: f64, step: f64) -> Tensor {
+        Tensor::try_arange_step(start, end, step).or_panic()
+    }
+
+    /// As [`Tensor::arange_step`]; an error for a step that is 0 or not finite, or without memory for so many numbers.
+    ///
+    /// ```
+    /// assert!(tove_tensor::Tensor::try_arange_step(0.0, 1.0, 0.0).is_err());
+    /// ```
+    pub fn try_arange_step(start: f64, end: f64, step: f64) -> Result<Tensor> {
+        if step == 0.0 || !(start.is_finite() && end.is_finite() && step.is_finite()) {
+            let problem = format!("is {step} from {start} to {end}; give finite numbers, and not 0");
+            return Err(Error::parameter("arange_step", "step", problem));
+        }
+        let count = ((end - start) / step).ceil().max(0.0) as usize;
+        let mut out = Fresh::new(Shape::from(count), DType::F64).map_err(|error| error.named("arange_step"))?;
+        out.slice::<f64>().iter_mut().enumerate().for_each(|(i, slot)| *slot = start + step * i as f64);
+        Ok(out.finish())
+    }
+
+    /// `count` f64 numbers from `base^start` to `base^end`, both included, each the same multiple of the one before.
+    ///
+    /// ```
+    /// assert_eq!(tove_tensor::Tensor::logspace(0.0, 3.0, 4, 10.0).to_vec::<f64>(), [1.0, 10.0, 100.0, 1000.0]);
+    /// ```
+    #[track_caller]
+    pub fn logspace(start: f64, end: f64, count: usize, base: f64) -> Tensor {
+        let mut exponents = Tensor::linspace(start, end, count);
+        exponents.as_mut_slice::<f64>().or_panic().iter_mut().for_each(|x| *x = base.powf(*x));
+        exponents
+    }
+
     /// `count` evenly spaced f64 numbers from `start` to `end`, both included.
     ///
     /// ```

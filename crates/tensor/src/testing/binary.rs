@@ -29,11 +29,15 @@ pub(super) fn samples() -> Vec<Sample> {
         both("atan2", anywhere, |x| x[0].atan2(&x[1])),
         both("maximum", anywhere, |x| x[0].maximum(&x[1])),
         both("minimum", anywhere, |x| x[0].minimum(&x[1])),
+        both("hypot", anywhere, |x| x[0].hypot(&x[1])),
     ]
     .concat();
     let mask = Tensor::from([[true, false, true], [false, false, true]]);
     let choose: Apply = |x| x[0].select(&x[1], &x[2]);
     list.push(sample("select", "", vec![mask.clone(), values([2, 3], 5), values([2, 3], 6)], choose));
     list.push(sample("select", "broadcast", vec![mask, values([1, 3], 7), values((), 8)], choose));
+    let between: Apply = |x| x[0].lerp(&x[1], &x[2]);
+    list.push(sample("lerp", "", vec![values([2, 3], 9), values([2, 3], 10), values([2, 3], 11)], between));
+    list.push(sample("lerp", "broadcast", vec![values([2, 1], 12), values([3], 13), values((), 14)], between));
     list
 }

@@ -1,7 +1,7 @@
 //! Convolutions, pooling and patches.
 
 use super::{Apply, Sample, sample, values};
-use crate::{ConvOptions, PoolOptions};
+use crate::{ConvOptions, Interpolation, PoolOptions};
 
 fn of(name: &'static str, case: &'static str, shapes: &[&[usize]], apply: Apply) -> Sample {
     let inputs = shapes.iter().enumerate().map(|(i, &shape)| values(shape, 81 + i as u64)).collect();
@@ -31,6 +31,10 @@ pub(super) fn samples() -> Vec<Sample> {
         of("avg_pool2d", "", image, |x| x[0].avg_pool2d(&PoolOptions::new(2).padding(1))),
         of("avg_pool1d", "", &[&[1, 2, 6]], |x| x[0].avg_pool1d(&PoolOptions::new(3))),
         of("adaptive_avg_pool2d", "", &[&[1, 2, 5, 4]], |x| x[0].adaptive_avg_pool2d([2, 3])),
+        of("interpolate", "nearest", &[&[1, 2, 3, 5]], |x| x[0].interpolate([5, 3], Interpolation::Nearest))
+            .empty([&[0, 2, 3, 5]]),
+        of("interpolate", "bilinear", &[&[1, 2, 3, 5]], |x| x[0].interpolate([7, 2], Interpolation::Bilinear))
+            .empty([&[0, 2, 3, 5]]),
         of("global_avg_pool2d", "", image, |x| x[0].global_avg_pool2d()),
         of("unfold", "", image, |x| x[0].unfold([2, 3], &ConvOptions::new().padding(1))),
         of("fold", "", &[&[1, 8, 9]], |x| x[0].fold([4, 4], [2, 2], &ConvOptions::new())),

@@ -75,6 +75,33 @@ pub fn kinks() -> Vec<Kink> {
             |x| x[0].unique().values * Tensor::from([10.0, 20.0]),
             &[&[20.0, 10.0, 0.0]],
         ),
+        kink(
+            "unique_axis",
+            &[&[2.0, 1.0, 2.0]],
+            |x| x[0].unique_axis(0).values * Tensor::from([10.0, 20.0]),
+            &[&[20.0, 10.0, 0.0]],
+        ),
+        // The latest of equal elements is the one named.
+        kink("cummax", &[&[2.0, 1.0, 2.0]], |x| x[0].cummax(0).0, &[&[2.0, 0.0, 1.0]]),
+        kink("cummin", &[&[1.0, 2.0, 1.0]], |x| x[0].cummin(0).0, &[&[2.0, 0.0, 1.0]]),
+        kink("mode", &[&[2.0, 1.0, 2.0]], |x| x[0].mode(0, false).0, &[&[0.0, 0.0, 1.0]]),
+        kink("kthvalue", &[&[2.0, 1.0, 2.0, 2.0]], |x| x[0].kthvalue(3, 0, false).0, &[&[0.0, 0.0, 1.0, 0.0]]),
+        kink("hypot", &[&[0.0, -4.0], &[0.0, 0.0]], |x| x[0].hypot(&x[1]), &[&[0.0, -1.0], &[0.0, 0.0]]),
+        kink(
+            "cdist",
+            &[&[1.0, 2.0], &[1.0, 2.0]],
+            |x| x[0].reshape([1, 2]).cdist(&x[1].reshape([1, 2]), 2.0),
+            &[&[0.0, 0.0], &[0.0, 0.0]],
+        ),
+        kink("nansum", &[&[1.0, f64::NAN, 3.0]], |x| x[0].nansum(), &[&[1.0, 0.0, 1.0]]),
+        kink("nanmean", &[&[1.0, f64::NAN, 3.0]], |x| x[0].nanmean(), &[&[0.5, 0.0, 0.5]]),
+        // Of several elements written to one place only the last takes part.
+        kink(
+            "scatter",
+            &[&[1.0, 2.0], &[3.0, 4.0]],
+            |x| x[0].scatter(0, &Tensor::from([1i64, 1]), &x[1]),
+            &[&[1.0, 0.0], &[0.0, 1.0]],
+        ),
         kink("median", &[&[2.0, 1.0, 2.0, 3.0, 2.0]], |x| x[0].median(), &[&[0.0, 0.0, 1.0, 0.0, 0.0]]),
         // The first maximum of a window takes all.
         kink(

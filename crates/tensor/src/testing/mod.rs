@@ -99,7 +99,7 @@ pub fn method_names() -> Vec<&'static str> {
 }
 
 /// Methods whose result has a shape that depends on values, so that `vmap` refuses them.
-pub const WITHOUT_VMAP: &[&str] = &["unique"];
+pub const WITHOUT_VMAP: &[&str] = &["unique", "unique_axis"];
 
 /// Methods whose results carry no derivative: comparisons, truth values and positions.
 pub const WITHOUT_DERIVATIVE: &[&str] = &[
@@ -122,6 +122,7 @@ pub const WITHOUT_DERIVATIVE: &[&str] = &[
     "is_nan",
     "is_finite",
     "is_inf",
+    "isclose",
     "argmax",
     "argmin",
     "one_hot",

@@ -27,6 +27,11 @@ pub(super) fn samples() -> Vec<Sample> {
         of("layer_norm", "", &[&[3, 4], &[4], &[4]], |x| x[0].layer_norm(&[4], Some(&x[1]), Some(&x[2]), 1e-3))
             .empty([&[0, 4], &[4], &[4]]),
         of("layer_norm", "plain", &[&[2, 3, 2]], |x| x[0].layer_norm(&[3, 2], None, None, 1e-3)),
+        of("group_norm", "", &[&[2, 4, 3], &[4], &[4]], |x| x[0].group_norm(2, Some(&x[1]), Some(&x[2]), 1e-3))
+            .empty([&[0, 4, 3], &[4], &[4]]),
+        of("group_norm", "one group", &[&[2, 3, 2, 2]], |x| x[0].group_norm(1, None, None, 1e-3)),
+        of("instance_norm", "", &[&[2, 3, 2, 2], &[3], &[3]], |x| x[0].instance_norm(Some(&x[1]), Some(&x[2]), 1e-3))
+            .empty([&[0, 3, 2, 2], &[3], &[3]]),
         of("batch_norm", "", &[&[5, 2], &[2], &[2]], |x| x[0].batch_norm(Some(&x[1]), Some(&x[2]), 1e-3).0),
         of("batch_norm", "images", &[&[2, 2, 2, 2]], |x| x[0].batch_norm(None, None, 1e-3).0),
         sample("batch_norm_with", "", statistics, |x| {

@@ -109,7 +109,7 @@ impl Plan<'_> {
         summary.objective = report.best.map(|(loss, _)| loss).or(report.losses.last().copied());
         summary.curve = report.history.iter().map(|evaluation| evaluation.train_loss).collect();
         summary.converged = report.ending == Ending::EarlyStop;
-        if !summary.converged && self.validation_fraction > 0.0 {
+        if !summary.converged && report.ending != Ending::Interrupted && self.validation_fraction > 0.0 {
             let epochs = self.epochs;
             summary.warn(format!(
                 "{}: the loss was still falling after {epochs} epochs; allow more with `epochs`",
@@ -199,6 +199,10 @@ impl<E: Perceptron> FittedMlp<E> {
 impl<E: Perceptron> Model for FittedMlp<E> {
     fn about(&self) -> &About {
         &self.about
+    }
+
+    fn longest_sum(&self) -> usize {
+        self.sizes().into_iter().max().unwrap_or(0)
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {

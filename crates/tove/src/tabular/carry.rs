@@ -1,16 +1,19 @@
-//! Carrying a plan out: split, cross-validation, the choice, the judgement.
+//! Carrying a plan out: split, choice, judgement.
 
 use std::time::Instant;
 
 use serde_json::json;
 use tove_data::table::{Schema, Table, TableEncoder, Target, Task as TableTask};
-use tove_learn::selection::{KFold, Scorer, SelectionGuarantee, Split, Splitter, StratifiedKFold, selection_guarantee};
-use tove_learn::{DummyClassifier, DummyRegressor, Estimator, Model, Samples, Task};
-use tove_tensor::{DType, Tensor, TryIndex};
+use tove_learn::selection::{Scorer, SelectionGuarantee, selection_guarantee};
+use tove_learn::{DummyClassifier, DummyRegressor, Estimator, Model, Rows, Samples, Task};
+use tove_tensor::{DType, Tensor};
 
+use super::compare::Trained;
+use super::division::{self, check_finite, single_rows, taken};
+use super::fingerprint::{feature_sum, fingerprint};
 use super::model::{Known, TabularModel, encoded};
 use super::{Candidate, ColumnCounts, Event, LearningPoint, NamedScore, Outcome, Plan, Result, TabularError, Tried};
-use super::{ClassWeights, scores_of};
+use super::{ClassWeights, Division, Doubt, doubts, scores_of};
 
 /// Seconds of the last fit up to which a learning curve is made of four more.
 const QUICK: f64 = 0.1;
@@ -41,6 +44,7 @@ impl Plan {
         self.check(&schema)?;
         let (mut table, mut dropped) = table.drop_missing(&[&self.target])?;
         let fitted = table.n_rows();
+        let known_by = fingerprint(feature_sum(&table, &schema));
         if let Some(judge) = judge {
             let (more, without) = self.conformed(&schema, judge)?;
             (table, dropped) = (table.append(&more)?, dropped + without);
@@ -49,24 +53,31 @@ impl Plan {
         let weights = self.row_weights(&table, &schema)?;
         let (train_rows, test_rows) = match judge {
             Some(_) => ((0..fitted).collect(), (fitted..table.n_rows()).collect()),
-            None => {
-                let parts = self.split(&target).indices(target.y())?;
-                (parts.train, parts.test)
-            }
+            None => self.split(&table, &target)?,
         };
+        check_finite(&table, &schema)?;
+        let mut doubts = doubts::columns(&table, &schema);
+        if judge.is_none() && self.division == Division::Random {
+            doubts.extend(single_rows(&target).map(|classes| Doubt::SingleRow { classes }));
+            doubts.extend(doubts::in_time(&table, &schema));
+        }
+        doubts.extend(doubts::telling(&table, &schema, &target, &train_rows));
+        doubts.extend(doubts::copies(&table, &schema, &train_rows, &test_rows));
         let data = Data { table: &table, schema: &schema, target: &target, weights: weights.as_ref(), plan: self };
         let scorer = Scorer::usual(data.task());
-        let mut tried = Vec::new();
+        let (mut tried, mut kept) = (Vec::new(), None);
+        let mut judged_in_folds = 0;
         if candidates.len() > 1 || self.folds > 0 {
-            tried = data.compare(candidates, &train_rows, scorer, watch)?;
+            let folds = division::folds(self, &table, &target, &train_rows)?;
+            let (asked, made, rows) = (self.folds.max(2), folds.len(), train_rows.len());
+            doubts.extend((made < asked).then_some(Doubt::FewerFolds { asked, made, rows }));
+            judged_in_folds = folds.iter().map(|fold| fold.test.len()).min().unwrap_or(0);
+            (tried, kept) = data.compare(candidates, &train_rows, &folds, scorer, watch)?;
         }
-        let interrupted = !tried.is_empty() && self.stopped();
-        let place = if candidates.len() == 1 && interrupted { 0 } else { chosen(&tried)? };
-        let chosen = &candidates[place];
-        watch(&Event::Refitting { candidate: chosen.name.clone() });
-        let encoded = data.encode(&train_rows, &test_rows, &*chosen.estimator)?;
         let clock = Instant::now();
-        let model = chosen.estimator.fit_any(&encoded.train)?;
+        let won = data.winner(candidates, &tried, (train_rows, &test_rows), kept, watch)?;
+        let Trained { place, model, parts: encoded, rows: train_rows } = won;
+        let (chosen, interrupted) = (&candidates[place], self.stopped());
         let quick = clock.elapsed().as_secs_f64() < QUICK && fitted >= FEW && !interrupted;
         let scores = Scores::of(&*model, &encoded.train, &encoded.test)?;
         let learning = if quick { learning(chosen, &encoded, self.seed, scorer, &*model) } else { Vec::new() };
@@ -79,11 +90,11 @@ impl Plan {
         let facts = json!({
             "seed": self.seed, "rows": table.n_rows(), "train_rows": train_rows.len(), "test_rows": test_rows.len(),
             "model": chosen.name, "dropped": dropped, "train": document(&scores.train), "test": document(&scores.test),
-            "baseline": document(&scores.baseline),
+            "baseline": document(&scores.baseline), "fingerprint": known_by,
         });
         Ok(Outcome {
             chosen: chosen.name.clone(),
-            guarantee: guarantee(&tried, data.task(), train_rows.len())?,
+            guarantee: guarantee(&tried, data.task(), judged_in_folds)?,
             tried,
             interrupted,
             scorer,
@@ -100,6 +111,7 @@ impl Plan {
             dropped,
             imputed: encoded.imputed,
             unseen: encoded.unseen,
+            doubts,
             streamed: None,
             seconds: start.elapsed().as_secs_f64(),
         })
@@ -113,11 +125,6 @@ impl Plan {
             return Err(TabularError::Plan("the table to judge by has no row with a target".into()));
         }
         Ok((judge, dropped))
-    }
-
-    fn split(&self, target: &Target) -> Split {
-        let split = Split::test(self.test_size).seed(self.seed);
-        if target.task() == TableTask::Regression { split } else { split.stratified() }
     }
 }
 
@@ -148,25 +155,10 @@ pub(super) fn document(scores: &[NamedScore]) -> serde_json::Value {
     serde_json::Value::Object(scores.iter().map(entry).collect())
 }
 
-/// The candidate with the largest mean score, the first of equal ones; the first of all without a comparison.
-fn chosen(tried: &[Tried]) -> Result<usize> {
-    let mut best: Option<(usize, f64)> = None;
-    for (place, mean) in tried.iter().enumerate().filter_map(|(place, tried)| Some((place, tried.mean()?))) {
-        if best.is_none_or(|(_, most)| mean > most) {
-            best = Some((place, mean));
-        }
-    }
-    match (best, tried.is_empty()) {
-        (Some((place, _)), _) => Ok(place),
-        (None, true) => Ok(0),
-        (None, false) => {
-            let problem = tried.iter().find_map(|tried| tried.problem.clone()).unwrap_or_default();
-            Err(TabularError::Plan(format!("no model could be fitted: {problem}")))
-        }
-    }
-}
-
-/// What the union bound says of the choice among classifiers, by their mean errors over the training rows.
+/// What the union bound says of the choice among classifiers by their mean errors over the folds, of which the smallest judges
+/// `rows` rows. A fold's error is the mean of independent values, given the model that was fitted without them; those of
+/// different folds depend on each other, so that their average is promised only what one of them is: by convexity
+/// E exp(λ mean Zᶠ) ≤ mean E exp(λ Zᶠ), Hoeffding's bound for the average is that of a single fold.
 fn guarantee(tried: &[Tried], task: Task, rows: usize) -> Result<Option<SelectionGuarantee>> {
     let errors: Vec<f64> = tried.iter().filter_map(|tried| Some(1.0 - tried.mean()?)).collect();
     if task == Task::Regression || errors.len() < 2 {
@@ -196,12 +188,6 @@ fn learning(chosen: &Candidate, encoded: &Parts, seed: u64, scorer: Scorer, whol
     points.unwrap_or_default()
 }
 
-/// The entries of a vector at these places.
-fn taken(x: &Tensor, rows: &[usize]) -> Result<Tensor> {
-    let places: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
-    Ok(x.try_index_select(0, &Tensor::from_slice(&places))?)
-}
-
 /// Weights of rows, times those of their classes.
 pub(super) fn weigh(
     weights: Option<Tensor>,
@@ -224,21 +210,21 @@ pub(super) fn weigh(
 }
 
 /// A table with what is known of it.
-struct Data<'t> {
-    table: &'t Table,
-    schema: &'t Schema,
-    target: &'t Target,
-    weights: Option<&'t Tensor>,
-    plan: &'t Plan,
+pub(super) struct Data<'t> {
+    pub table: &'t Table,
+    pub schema: &'t Schema,
+    pub target: &'t Target,
+    pub weights: Option<&'t Tensor>,
+    pub plan: &'t Plan,
 }
 
 /// Rows to fit and rows to judge, encoded by what the first ones showed.
-struct Parts {
-    encoder: TableEncoder,
-    train: Samples,
-    test: Samples,
-    imputed: ColumnCounts,
-    unseen: ColumnCounts,
+pub(super) struct Parts {
+    pub encoder: TableEncoder,
+    pub train: Samples,
+    pub test: Samples,
+    pub imputed: ColumnCounts,
+    pub unseen: ColumnCounts,
 }
 
 /// Adds counts by column.
@@ -261,7 +247,7 @@ pub(super) fn check_weights(plan: &Plan, estimator: &dyn Estimator) -> Result<()
 }
 
 impl Data<'_> {
-    fn task(&self) -> Task {
+    pub(super) fn task(&self) -> Task {
         match self.target.task() {
             TableTask::Regression => Task::Regression,
             _ => Task::Classification,
@@ -270,20 +256,10 @@ impl Data<'_> {
 
     /// An encoder fitted on the first rows, and both parts encoded by it. Weights of rows that the estimator cannot take are
     /// left out for it; those of classes count at fitting only.
-    fn encode(&self, fit: &[usize], judge: &[usize], estimator: &dyn Estimator) -> Result<Parts> {
+    pub(super) fn encode(&self, fit: &[usize], judge: &[usize], estimator: &dyn Estimator) -> Result<Parts> {
         check_weights(self.plan, estimator)?;
         let abilities = estimator.abilities();
         let table = self.table.take(fit)?;
-        let part = |rows: &[usize], x: tove_learn::Rows, classes: Option<&ClassWeights>| -> Result<Samples> {
-            let y = taken(self.target.y(), rows)?;
-            let known = self.weights.filter(|_| abilities.weights).map(|all| taken(all, rows)).transpose()?;
-            let weights = weigh(known, classes, (self.target.classes(), &y), None)?;
-            let samples = Samples::new(x, &y)?;
-            Ok(match weights {
-                Some(weights) => samples.weighted(&weights)?,
-                None => samples,
-            })
-        };
         let target = Target::encode(table.column(&self.plan.target)?, Some(self.target.task().kind()))?;
         let (encoder, dense) = TableEncoder::fit_encode_chosen(&table, self.schema, &self.plan.encoding, &target)?;
         let mut imputed = dense.imputed;
@@ -292,63 +268,33 @@ impl Data<'_> {
         } else {
             dense.x.into()
         };
-        let judged = encoded(&encoder, &self.table.take(judge)?, abilities.sparse)?;
-        add_counts(&mut imputed, &judged.imputed);
-        let train = part(fit, fitted, self.plan.class_weights.as_ref())?;
-        let test = part(judge, judged.x, None)?;
-        Ok(Parts { encoder, train, test, imputed, unseen: judged.unseen })
+        let (test, judged, unseen) = self.judged(&encoder, judge, estimator)?;
+        add_counts(&mut imputed, &judged);
+        let train = self.part(fit, fitted, abilities.weights, self.plan.class_weights.as_ref())?;
+        Ok(Parts { encoder, train, test, imputed, unseen })
     }
 
-    /// Every candidate on every fold of the training rows.
-    fn compare(
+    /// Rows to judge by, with the columns in which values were missing, or categories never seen.
+    pub(super) fn judged(
         &self,
-        candidates: &[Candidate],
-        train: &[usize],
-        scorer: Scorer,
-        watch: &mut dyn FnMut(&Event),
-    ) -> Result<Vec<Tried>> {
-        let folds = self.plan.folds.max(2);
-        let splitter: Box<dyn Splitter> = match self.task() {
-            Task::Regression => Box::new(KFold::new(folds).shuffled(self.plan.seed)),
-            Task::Classification => Box::new(StratifiedKFold::new(folds).shuffled(self.plan.seed)),
-        };
-        let folds = splitter.split(&taken(self.target.y(), train)?)?;
-        let rows = |places: &[usize]| places.iter().map(|&place| train[place]).collect::<Vec<usize>>();
-        let (begun, total) = (Instant::now(), candidates.len() * folds.len());
-        let mut tried: Vec<Tried> = Vec::new();
-        for (number, candidate) in candidates.iter().enumerate() {
-            let clock = Instant::now();
-            let late = number > 0 && self.plan.budget.is_some_and(|budget| begun.elapsed() > budget);
-            let mut problem = late.then(|| "the time was up".to_owned());
-            let mut scores = Vec::new();
-            for (fold, part) in folds.iter().enumerate().filter(|_| !late) {
-                if self.plan.stopped() {
-                    problem = Some("interrupted".to_owned());
-                    break;
-                }
-                watch(&Event::Fitting { candidate: candidate.name.clone(), done: number * folds.len() + fold, total });
-                let outcome = (|| -> Result<f64> {
-                    let parts = self.encode(&rows(&part.train), &rows(&part.test), &*candidate.estimator)?;
-                    let model = candidate.estimator.fit_any(&parts.train)?;
-                    Ok(scorer.score(&*model, &parts.test)?.value)
-                })();
-                match outcome {
-                    Ok(score) => scores.push(score),
-                    Err(error) => {
-                        problem = Some(error.to_string());
-                        break;
-                    }
-                }
-            }
-            if problem.is_some() {
-                scores.clear();
-            }
-            let seconds = clock.elapsed().as_secs_f64();
-            tried.push(Tried { name: candidate.name.clone(), scores, seconds, problem });
-        }
-        if self.plan.stopped() {
-            watch(&Event::Interrupted);
-        }
-        Ok(tried)
+        encoder: &TableEncoder,
+        rows: &[usize],
+        estimator: &dyn Estimator,
+    ) -> Result<(Samples, ColumnCounts, ColumnCounts)> {
+        let abilities = estimator.abilities();
+        let judged = encoded(encoder, &self.table.take(rows)?, abilities.sparse)?;
+        Ok((self.part(rows, judged.x, abilities.weights, None)?, judged.imputed, judged.unseen))
+    }
+
+    /// Samples of encoded rows, weighed if the estimator takes weights.
+    fn part(&self, rows: &[usize], x: Rows, weighed: bool, classes: Option<&ClassWeights>) -> Result<Samples> {
+        let y = taken(self.target.y(), rows)?;
+        let known = self.weights.filter(|_| weighed).map(|all| taken(all, rows)).transpose()?;
+        let weights = weigh(known, classes, (self.target.classes(), &y), None)?;
+        let samples = Samples::new(x, &y)?;
+        Ok(match weights {
+            Some(weights) => samples.weighted(&weights)?,
+            None => samples,
+        })
     }
 }

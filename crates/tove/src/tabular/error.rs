@@ -23,6 +23,9 @@ pub enum TabularError {
     /// A file.
     #[error(transparent)]
     File(Box<FileError>),
+    /// The process was asked to stop before there was a model.
+    #[error("interrupted before a model was fitted; nothing is saved")]
+    Interrupted,
     /// A plan that cannot be carried out.
     #[error("{0}")]
     Plan(String),

@@ -21,19 +21,30 @@
 
 mod candidates;
 mod carry;
+mod compare;
+mod division;
+mod doubts;
 mod error;
+mod fingerprint;
+mod judge;
 mod model;
 mod outcome;
 mod plan;
 mod scores;
+mod source;
+mod steady;
 mod stream;
+mod together;
 mod weights;
 
 pub use candidates::{Candidate, streaming_candidate, usual_candidates};
+pub use doubts::{Doubt, Spelling, spelling_of};
 pub use error::{Result, TabularError};
+pub use judge::{Judge, Judged};
 pub use model::{ColumnCounts, Predictions, TabularModel};
 pub use outcome::{Event, LearningPoint, Outcome, Streamed, Tried};
-pub use plan::Plan;
+pub use plan::{Division, Plan};
 pub use scores::{NamedScore, scores_of};
-pub use stream::CsvSource;
+pub use source::TableSource;
+pub use together::Answers;
 pub use weights::ClassWeights;

@@ -8,6 +8,8 @@ use tove_learn::{Csr, Model, Predict, Record, Rows, restore};
 use tove_tensor::io::WriteOptions;
 use tove_tensor::{DType, Tensor};
 
+use super::steady::Steady;
+use super::together::{Answers, joined};
 use super::{Result, TabularError};
 use crate::estimators;
 
@@ -62,7 +64,7 @@ pub(super) struct Known {
 impl TabularModel {
     pub(super) fn new(known: Known, model: Box<dyn Model>, facts: Value) -> TabularModel {
         let Known { schema, encoder, labels, target } = known;
-        TabularModel { schema, encoder, labels, target, model, facts }
+        TabularModel { schema, encoder, labels, target, model: Box::new(Steady::new(model)), facts }
     }
 
     /// The columns it was fitted on, with their roles.
@@ -95,7 +97,7 @@ impl TabularModel {
         &self.labels
     }
 
-    /// The fitted estimator.
+    /// The fitted estimator. Its answer for a row does not depend on the other rows, to the last bit.
     pub fn model(&self) -> &dyn Model {
         &*self.model
     }
@@ -116,9 +118,36 @@ impl TabularModel {
     /// Predictions for a table that has the columns of the schema; the target is not needed.
     pub fn predict(&self, table: &Table) -> Result<Predictions> {
         let (rows, conformed, imputed) = self.rows(table)?;
-        let probabilities = if self.classes().is_empty() { None } else { self.model.predict_proba(&rows).ok() };
-        let column = self.labels.decode(&self.model.predict(&rows)?)?;
-        Ok(Predictions { column, probabilities, conformed, imputed })
+        self.predictions(self.ask(&rows)?, conformed, imputed)
+    }
+
+    /// What the model says of rows that [`TabularModel::rows`] made.
+    pub fn ask(&self, rows: &Rows) -> Result<Answers> {
+        let probabilities = if self.classes().is_empty() { None } else { self.model.predict_proba(rows).ok() };
+        Ok(Answers { values: self.model.predict(rows)?, probabilities })
+    }
+
+    /// What the model says of the rows of several tables, asked at once. Each gets the bits that it would get alone.
+    ///
+    /// ```
+    /// # use tove::tabular::{Candidate, Plan};
+    /// let text = "size,kind\n1,a\n2,a\n3,b\n4,b\n1.5,a\n2.5,a\n3.5,b\n4.5,b\n1,a\n4,b\n";
+    /// let (table, _) = tove::data::table::CsvOptions::new().read_bytes(text.as_bytes())?;
+    /// let candidate = Candidate::named("LogisticRegression")?;
+    /// let model = Plan::new("kind").folds(0).fit(&table, &[candidate], &mut |_| {})?.model;
+    /// let (one, all) = (model.rows(&table.take(&[3])?)?.0, model.rows(&table)?.0);
+    /// let answers = model.ask_together(&[&one, &all])?;
+    /// assert_eq!(answers[0].values.to_vec::<i64>(), model.ask(&one)?.values.to_vec::<i64>());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ask_together(&self, parts: &[&Rows]) -> Result<Vec<Answers>> {
+        self.ask(&joined(parts)?)?.parted(parts.iter().map(|rows| rows.len()))
+    }
+
+    /// Answers in the words of the table.
+    pub fn predictions(&self, answers: Answers, conformed: Conformed, imputed: ColumnCounts) -> Result<Predictions> {
+        let column = self.labels.decode(&answers.values)?;
+        Ok(Predictions { column, probabilities: answers.probabilities, conformed, imputed })
     }
 
     /// The model as a record.
@@ -146,7 +175,7 @@ impl TabularModel {
         let labels: Labels = serde_json::from_value(record.get("labels")?.clone()).map_err(|_| damaged("labels"))?;
         let schema = Schema::from_json(&record.get("schema")?.to_string())?;
         let encoder = TableEncoder::from_state(&record.get("encoder")?.to_string(), record.tensor("encoder")?)?;
-        let model = restore(&record.part("model")?)?;
+        let model: Box<dyn Model> = Box::new(Steady::new(restore(&record.part("model")?)?));
         let classes: Vec<i64> = (0..labels.classes.len() as i64).collect();
         // A model may have seen fewer classes than the table has, never others.
         if model.width() != encoder.feature_names().len()

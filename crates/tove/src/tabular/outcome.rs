@@ -3,7 +3,7 @@
 use tove_learn::Samples;
 use tove_learn::selection::{Scorer, SelectionGuarantee};
 
-use super::{ColumnCounts, NamedScore, TabularModel};
+use super::{ColumnCounts, Doubt, NamedScore, TabularModel};
 
 /// What happens while a plan is carried out.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub enum Event {
         /// Fits planned.
         total: usize,
     },
-    /// The comparison was interrupted; what is done is kept.
+    /// The work was interrupted; what is done is kept.
     Interrupted,
     /// The winner is fitted to all training rows.
     Refitting {
@@ -44,6 +44,8 @@ pub struct Tried {
     pub seconds: f64,
     /// Why there are no scores.
     pub problem: Option<String>,
+    /// The first warning of the fits, and how many folds had one.
+    pub warning: Option<(String, usize)>,
 }
 
 impl Tried {
@@ -89,7 +91,7 @@ pub struct Outcome {
     pub chosen: String,
     /// All candidates, if there was a comparison.
     pub tried: Vec<Tried>,
-    /// Whether the comparison was interrupted.
+    /// Whether the work was interrupted: the model is then that of a fold, or of the rows read so far.
     pub interrupted: bool,
     /// The score that decided.
     pub scorer: Scorer,
@@ -119,6 +121,8 @@ pub struct Outcome {
     pub imputed: ColumnCounts,
     /// Columns with categories in the judged rows that the fitted rows do not have, and in how many rows.
     pub unseen: ColumnCounts,
+    /// What makes the scores doubtful; not looked for in a file that was read in pieces.
+    pub doubts: Vec<Doubt>,
     /// If the file was read in pieces, how.
     pub streamed: Option<Streamed>,
     /// Seconds from table to outcome.

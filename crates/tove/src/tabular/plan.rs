@@ -1,5 +1,6 @@
 //! How to fit to a table.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,6 +10,28 @@ use tove_data::table::{Encoding, Role, Schema, Table, TaskKind};
 use tove_tensor::Tensor;
 
 use super::{ClassWeights, Result, TabularError};
+
+/// How rows are divided into those that are fitted on and those that judge, in the split and in the folds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Division {
+    /// Drawn at random; classes keep their shares.
+    #[default]
+    Random,
+    /// By their order, for tables in the order of time: the last rows judge, and every fold learns from what lies before it.
+    InOrder,
+    /// Rows with the same value of this column stay together; the model does not see the column.
+    Groups(String),
+}
+
+impl fmt::Display for Division {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Division::Random => f.write_str("at random"),
+            Division::InOrder => f.write_str("in order"),
+            Division::Groups(column) => write!(f, "by groups of {column}"),
+        }
+    }
+}
 
 /// How to fit to a table: what to predict, from which columns, and how to judge it.
 #[derive(Clone, Debug)]
@@ -22,6 +45,7 @@ pub struct Plan {
     pub(super) encoding: Choices,
     pub(super) budget: Option<Duration>,
     pub(super) class_weights: Option<ClassWeights>,
+    pub(super) division: Division,
     pub(super) stop: Option<Arc<AtomicBool>>,
 }
 
@@ -38,6 +62,7 @@ impl Plan {
             encoding: Choices::from(Plan::usual_encoding()),
             budget: None,
             class_weights: None,
+            division: Division::Random,
             stop: None,
         }
     }
@@ -96,7 +121,14 @@ impl Plan {
         Plan { class_weights: Some(weights), ..self }
     }
 
-    /// A flag that ends the comparison after the fit under way; the best candidate so far is then fitted and judged.
+    /// How rows are divided into those that are fitted on and those that judge.
+    #[must_use]
+    pub fn division(self, division: Division) -> Plan {
+        Plan { division, ..self }
+    }
+
+    /// A flag that ends the comparison; the best candidate so far is then judged as it was fitted to the last fold. With
+    /// [`heed`](crate::optim::heed) the fit under way ends too, after its present iteration.
     #[must_use]
     pub fn stop(self, flag: Arc<AtomicBool>) -> Plan {
         Plan { stop: Some(flag), ..self }
@@ -109,7 +141,11 @@ impl Plan {
     /// The roles of the table's columns.
     pub fn schema(&self, table: &Table) -> Result<Schema> {
         let mut schema = Schema::of(table).with_role(&self.target, Role::Target)?;
-        for (column, role) in &self.roles {
+        let group = match &self.division {
+            Division::Groups(column) => Some((column.clone(), Role::Id)),
+            _ => None,
+        };
+        for (column, role) in group.iter().chain(&self.roles) {
             if *column == self.target {
                 return Err(TabularError::Plan(format!("the target {column} cannot have another role")));
             }

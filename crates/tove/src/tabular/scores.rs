@@ -1,5 +1,6 @@
 //! Scores of a model on samples, those that go with its task.
 
+use tove_learn::diagnostics::StandardErrors;
 use tove_learn::selection::Scorer;
 use tove_learn::{Model, Samples, Task};
 use tove_metrics::Score;
@@ -13,6 +14,8 @@ pub struct NamedScore {
     pub higher: bool,
     /// Its value, with an interval where there is one.
     pub score: Score,
+    /// Its standard error, where one is known. On rows that were fitted on it says nothing of new ones.
+    pub standard_error: Option<f64>,
 }
 
 /// All scores that the model's task has and the samples allow; the first one decides between models.
@@ -31,12 +34,15 @@ pub fn scores_of(model: &dyn Model, samples: &Samples) -> Vec<NamedScore> {
             ("log loss", "neg_log_loss", false),
         ],
     };
+    let errors = StandardErrors::new(model, samples).ok();
     let score = |&(name, scorer, higher): &(&'static str, &str, bool)| {
-        let mut score = Scorer::named(scorer).ok()?.score(model, samples).ok()?;
+        let scorer = Scorer::named(scorer).ok()?;
+        let mut score = scorer.score(model, samples).ok()?;
         if !higher {
             score.value = -score.value;
         }
-        score.value.is_finite().then_some(NamedScore { name, higher, score })
+        let standard_error = errors.as_ref().and_then(|errors| errors.of(scorer));
+        score.value.is_finite().then_some(NamedScore { name, higher, score, standard_error })
     };
     wanted.iter().filter_map(score).collect()
 }

@@ -4,24 +4,23 @@
 //! models with a closed form ([`LinearRegression`](tove_learn::linear::LinearRegression),
 //! [`Ridge`](tove_learn::linear::Ridge): the same solution as in memory), one per epoch for stochastic gradients. Whether a row
 //! is set aside depends on a hash of its number and the seed alone. Of the rows set aside as many are judged as take
-//! [`JUDGED`] bytes; rows are shuffled within a piece only, so stochastic gradients want a file that is not sorted by its target.
+//! [`JUDGED`] bytes. Stochastic gradients meet the rows in another order in every epoch, also in a file that is sorted by its target:
+//! see [`TableSource`].
 
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::json;
-use tove_data::table::csv::{Charset, CsvChunks};
 use tove_data::table::encode::EncoderFit;
-use tove_data::table::{CsvOptions, Labels, ReadReport, Role, Schema, Table, TableEncoder, TaskKind};
+use tove_data::table::{Labels, Role, Schema, Table, TableEncoder, TaskKind};
 use tove_learn::selection::Scorer;
 use tove_learn::{AnyLearner, Estimator, Samples};
+use tove_tensor::Key;
 
 use super::carry::{Scores, add_counts, check_weights, document, weigh};
 use super::model::{Known, TabularModel, encoded};
+use super::source::TableSource;
 use super::{Candidate, ColumnCounts, Event, Outcome, Plan, Result, Streamed, TabularError};
 
-/// Numbers of a piece, so that a few pieces fit in any memory.
-const PIECE: usize = 1 << 20;
 /// Bytes of encoded rows that are judged.
 const JUDGED: usize = 32 << 20;
 /// Bytes of encoded training rows that are judged for comparison.
@@ -30,56 +29,6 @@ const COMPARED: usize = 8 << 20;
 const FIRST_ROWS: usize = 200_000;
 /// Classes at most.
 const MOST_CLASSES: usize = 10_000;
-
-/// A CSV file whose columns are known, to be gone through several times.
-pub struct CsvSource {
-    options: CsvOptions,
-    path: PathBuf,
-    schema: Schema,
-    report: ReadReport,
-    passes: usize,
-}
-
-impl CsvSource {
-    /// Finds the kinds of the columns, by a pass over the file unless the options give them all.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or is the standard input, which can be read only once.
-    pub fn open(options: CsvOptions, path: impl AsRef<Path>) -> Result<CsvSource> {
-        let path = path.as_ref().to_owned();
-        let chunks = options.chunks(&path, 1)?;
-        let (schema, report) = (chunks.schema(), chunks.report().clone());
-        let charset = if report.encoding == "latin-1" { Charset::Latin1 } else { Charset::Utf8 };
-        let options = options.schema(&schema).charset(charset);
-        Ok(CsvSource { options, path, schema, report, passes: 1 })
-    }
-
-    /// The columns and their kinds; all are features.
-    pub fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    /// What reading did to the file, after a whole pass.
-    pub fn report(&self) -> &ReadReport {
-        &self.report
-    }
-
-    /// The first rows.
-    ///
-    /// # Errors
-    /// If they cannot be read, or there are none.
-    pub fn head(&self, rows: usize) -> Result<Table> {
-        let none = || TabularError::Plan(format!("{}: the table has no rows; give one with data", self.path.display()));
-        Ok(self.options.chunks(&self.path, rows)?.next().ok_or_else(none)??)
-    }
-
-    /// Begins a pass.
-    fn pass(&mut self, width: usize) -> Result<CsvChunks> {
-        self.passes += 1;
-        let rows = (PIECE / width.max(self.schema.fields().len()).max(1)).clamp(256, 1 << 16);
-        Ok(self.options.chunks(&self.path, rows)?)
-    }
-}
 
 /// What the first pass over the rows found.
 struct Found {
@@ -108,7 +57,7 @@ impl Plan {
     /// As [`Plan::fit`]; or if the estimator cannot learn in pieces.
     pub fn fit_stream(
         &self,
-        source: &mut CsvSource,
+        source: &mut TableSource,
         judge: Option<&Table>,
         candidate: &Candidate,
         watch: &mut dyn FnMut(&Event),
@@ -176,14 +125,15 @@ impl Plan {
             dropped,
             imputed: kept.imputed,
             unseen,
-            streamed: Some(Streamed { passes: source.passes, set_aside, curve: kept.curve }),
+            doubts: Vec::new(),
+            streamed: Some(Streamed { passes: source.passes(), set_aside, curve: kept.curve }),
             seconds: start.elapsed().as_secs_f64(),
         })
     }
 
     /// The pass that learns how columns become numbers.
-    fn look(&self, source: &mut CsvSource, share: f64, watch: &mut dyn FnMut(&Event)) -> Result<Found> {
-        let mut schema = source.schema.clone().with_role(&self.target, Role::Target)?;
+    fn look(&self, source: &mut TableSource, share: f64, watch: &mut dyn FnMut(&Event)) -> Result<Found> {
+        let mut schema = source.schema().clone().with_role(&self.target, Role::Target)?;
         for (column, role) in &self.roles {
             schema = schema.with_role(column, *role)?;
         }
@@ -191,9 +141,10 @@ impl Plan {
         let mut fit = EncoderFit::new(&schema, &self.encoding)?;
         let (mut row, mut fitted, mut dropped) = (0, 0, 0);
         let mut classes = Classes::default();
-        let mut chunks = source.pass(0)?;
-        for table in &mut chunks {
+        let mut chunks = source.first_pass()?;
+        while let Some(table) = chunks.next() {
             let (table, without) = table?.drop_missing(&[&self.target])?;
+            source.note(row, chunks.place());
             dropped += without;
             let train: Vec<usize> = (0..table.n_rows()).filter(|&at| lot(self.seed, row + at) >= share).collect();
             row += table.n_rows();
@@ -202,8 +153,11 @@ impl Plan {
             classes.see(&table, &train, &self.target)?;
             fit.see(&train)?;
             watch(&Event::Pass { purpose: "columns".to_owned(), rows: row });
+            if self.stopped() {
+                return Err(TabularError::Interrupted);
+            }
         }
-        source.report = chunks.report().clone();
+        source.end_first_pass(&chunks);
         for (name, categories) in fit.categories() {
             schema = schema.with_categories(&name, categories)?;
         }
@@ -331,7 +285,7 @@ impl Passing<'_> {
 
     fn learn(
         &self,
-        source: &mut CsvSource,
+        source: &mut TableSource,
         estimator: &dyn Estimator,
         watch: &mut dyn FnMut(&Event),
     ) -> Result<(Box<dyn AnyLearner>, Kept)> {
@@ -342,7 +296,7 @@ impl Passing<'_> {
         let mut kept = Kept::default();
         let (mut best, mut idle) = (f64::INFINITY, 0);
         for epoch in 0..rules.epochs {
-            let loss = self.epoch(source, &mut *learner, epoch, &mut kept, watch)?;
+            let loss = self.epoch(source, &mut *learner, (epoch, rules.epochs > 1), &mut kept, watch)?;
             if rules.epochs > 1 {
                 kept.curve.push(loss);
             }
@@ -355,12 +309,12 @@ impl Passing<'_> {
         Ok((learner, kept))
     }
 
-    /// One pass over the file; the mean objective of its pieces.
+    /// One pass over the file, in an order of its own if `mixed`; the mean objective of its pieces.
     fn epoch(
         &self,
-        source: &mut CsvSource,
+        source: &mut TableSource,
         learner: &mut dyn AnyLearner,
-        epoch: usize,
+        (epoch, mixed): (usize, bool),
         kept: &mut Kept,
         watch: &mut dyn FnMut(&Event),
     ) -> Result<f64> {
@@ -371,9 +325,10 @@ impl Passing<'_> {
         let fields = self.found.schema.fields().iter().filter(|field| role(&field.role));
         let needed: Vec<String> = fields.map(|field| field.name.clone()).collect();
         let (mut row, mut sum, mut total) = (0, 0.0, 0.0);
-        for table in source.pass(self.width)? {
-            let (table, _) = table?.drop_missing(&[&self.plan.target])?;
-            let lots: Vec<f64> = (row..row + table.n_rows()).map(|row| lot(self.plan.seed, row)).collect();
+        let key = mixed.then(|| Key::new(self.plan.seed).fold(epoch as u64));
+        for piece in source.pieces(&self.plan.target, self.width, key)? {
+            let (table, rows) = piece?;
+            let lots: Vec<f64> = rows.into_iter().map(|row| lot(self.plan.seed, row)).collect();
             row += table.n_rows();
             if epoch == 0 {
                 // Training rows have lots from `share` up to 1.
@@ -391,6 +346,10 @@ impl Passing<'_> {
                 total += samples.len() as f64;
             }
             watch(&Event::Pass { purpose: format!("pass {} to fit", epoch + 1), rows: row });
+            if self.plan.stopped() {
+                watch(&Event::Interrupted);
+                break;
+            }
         }
         Ok(sum / f64::max(total, 1.0))
     }

@@ -19,6 +19,23 @@ impl Random {
     }
 }
 
+/// The file in layout 1, which has no checksum: what is behind that check is reached, and who means harm computes it anew.
+pub fn unsealed(file: &[u8]) -> Vec<u8> {
+    let length = u64::from_le_bytes(file[..8].try_into().expect("eight bytes")) as usize;
+    let mut header: Value = serde_json::from_slice(&file[8..8 + length]).expect("a header");
+    let metadata = header["__metadata__"].as_object_mut().expect("metadata");
+    assert!(metadata.remove("checksum").is_some(), "a file without a checksum");
+    metadata.insert("tove".to_owned(), Value::from("1"));
+    with_header(&header, &file[8 + length..])
+}
+
+/// A file of a header and data.
+fn with_header(header: &Value, data: &[u8]) -> Vec<u8> {
+    let mut text = header.to_string().into_bytes();
+    text.resize(text.len().next_multiple_of(8), b' ');
+    [&(text.len() as u64).to_le_bytes()[..], &text, data].concat()
+}
+
 /// One of the files, changed in one to three places.
 pub fn mutate(random: &mut Random, files: &[Vec<u8>]) -> Vec<u8> {
     let mut file = files[random.below(files.len())].clone();
@@ -74,9 +91,7 @@ fn inside(random: &mut Random, file: &[u8]) -> Option<Vec<u8>> {
         change(random, &mut inner);
         outer["__metadata__"]["header"] = Value::from(inner.to_string());
     }
-    let mut text = outer.to_string().into_bytes();
-    text.resize(text.len().next_multiple_of(8), b' ');
-    Some([&(text.len() as u64).to_le_bytes()[..], &text, data].concat())
+    Some(with_header(&outer, data))
 }
 
 /// Replaces, removes, repeats or swaps nodes of a document.

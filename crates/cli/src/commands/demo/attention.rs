@@ -57,8 +57,8 @@ pub fn weights(_: &Demo) -> Result<Shown, Failure> {
     };
     let text = format!(
         "Attention mixes the values of all words with weights softmax(q·k/√d): what a word asks for (its query) times what the \
-         others\noffer (their keys). Here queries and keys are made by hand: an action asks for an animal, an owner for an \
-         animal, a part\nof a body for an owner. Each row sums to 1.\n\n{}\nA language model may only look back, so what lies \
+         others offer (their keys). Here queries and keys are made by hand: an action asks for an animal, an owner for an \
+         animal, a part of a body for an owner. Each row sums to 1.\n\n{}\nA language model may only look back, so what lies \
          ahead is masked:\n\n{}",
         grid(&whole),
         grid(&masked)

@@ -42,7 +42,7 @@ pub fn coverage(demo: &Demo) -> Result<Shown, Failure> {
         LineText::new().series("Hoeffding's ε", &bounds).series("where 95 % lie", &actual).log().render(72, 10)?;
     let text = format!(
         "A classifier that is wrong with probability {truth} is judged on {DRAWS} test sets of N samples. Hoeffding allows {delta} \
-         of them\nto lie further than ε from the truth; fewer do, since ε holds for every distribution and not only for this one.\
+         of them to lie further than ε from the truth; fewer do, since ε holds for every distribution and not only for this one.\
          \n\n{}\nBy N = 10, 30, 100, 300, 1000, 3000, logarithmic:\n{picture}",
         table(&rows)
     );
@@ -79,7 +79,7 @@ pub fn penalty(_: &Demo) -> Result<Shown, Failure> {
     }
     let text = format!(
         "Ridge regression, min ‖y − Xw‖² + α‖w‖², on the diabetes data (442 patients, features scaled). A stronger penalty \
-         pulls all\ncoefficients to zero; those of features that say the same as others change sign on the way.\n\n{}\n\
+         pulls all coefficients to zero; those of features that say the same as others change sign on the way.\n\n{}\n\
          Length of w from α = 0.1 (left) to α = 100,000 (right):\n{}",
         table(&rows),
         LineText::new().series("‖w‖", &lengths).render(72, 10)?

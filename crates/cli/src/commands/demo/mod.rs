@@ -21,7 +21,7 @@ use tove::tensor::no_grad;
 use super::training::may_write;
 use crate::arguments::Demo;
 use crate::failure::Failure;
-use crate::output::{Output, number, table};
+use crate::output::{Output, WIDEST, number, table, width, wrapped};
 
 /// What a demonstration shows: a text, numbers for machines, and perhaps a picture.
 struct Shown {
@@ -80,9 +80,9 @@ pub fn run(demo: &Demo, output: &Output) -> Result<(), Failure> {
         if let Some(picture) = &shown.picture {
             report = report.picture(&**picture)?;
         }
-        report.preformatted(&shown.text).save(path, options)?;
+        report.preformatted(&wrapped(&shown.text, WIDEST)).save(path, options)?;
     }
-    output.result(|| shown.text, || shown.document)
+    output.result(|| wrapped(&shown.text, width()), || shown.document)
 }
 
 fn list(output: &Output) -> Result<(), Failure> {
@@ -127,7 +127,7 @@ fn samples(_: &Demo) -> Result<Shown, Failure> {
     }
     let picture = LineText::new().series("δ = 0.05", &usual).series("δ = 0.001", &strict).log().render(72, 12)?;
     let text = format!(
-        "The share of errors on N test samples is within ε = √(ln(2/δ)/(2N)) of the true one, with probability 1 − δ,\n\
+        "The share of errors on N test samples is within ε = √(ln(2/δ)/(2N)) of the true one, with probability 1 − δ, \
          whatever the distribution and the model. A tenth of ε takes a hundred times the samples.\n\n{}\n\
          ε from N = 10 (left) to N = 1,000,000 (right), both axes logarithmic:\n{picture}",
         table(&rows)
@@ -170,7 +170,7 @@ fn xor(demo: &Demo) -> Result<Shown, Failure> {
         chart = chart.series(*name, &steps, losses);
     }
     let text = format!(
-        "No line separates 01 and 10 from 00 and 11, so a linear classifier stays at the loss ln 2 = 0.693 of a guess.\n\
+        "No line separates 01 and 10 from 00 and 11, so a linear classifier stays at the loss ln 2 = 0.693 of a guess. \
          One hidden layer is enough.\n\n{}\nLoss over the steps:\n{}",
         table(&rows),
         text.render(72, 12)?

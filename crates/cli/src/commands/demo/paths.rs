@@ -61,7 +61,7 @@ pub fn rules(_: &Demo) -> Result<Shown, Failure> {
     }
     let text = format!(
         "f(x, y) = (1 − x)² + 10 (y − x²)² has a bent valley with its lowest point at (1, 1). Plain descent goes down to the \
-         bottom of\nthe valley at once and then creeps along it; momentum and Adam keep going.\n\n{}\nf over the steps, \
+         bottom of the valley at once and then creeps along it; momentum and Adam keep going.\n\n{}\nf over the steps, \
          logarithmic:\n{}",
         table(&rows),
         text.log().render(72, 12)?

@@ -75,7 +75,7 @@ pub fn overfitting(demo: &Demo) -> Result<Shown, Failure> {
         LineText::new().series("on the points", &train).series("on fresh points", &test).log().render(72, 12)?;
     let text = format!(
         "Polynomials fitted to {POINTS} points of sin πx with noise of deviation {NOISE}. A higher degree always lies closer to \
-         its\nown points; fresh points of the same kind are best met by degree {best}. Beyond, the curve follows the noise.\n\n\
+         its own points; fresh points of the same kind are best met by degree {best}. Beyond, the curve follows the noise.\n\n\
          {}\nRoot mean squared error by degree, logarithmic:\n{picture}",
         table(&rows)
     );
@@ -123,7 +123,7 @@ pub fn bias_and_variance(demo: &Demo) -> Result<Shown, Failure> {
     let picture = LineText::new().series("bias²", &bias).series("variance", &variance).log().render(72, 12)?;
     let text = format!(
         "{REPEATS} data sets of {} points of sin πx with noise, each fitted by a polynomial. E(y − ŷ)² = bias² + variance + \
-         noise²:\nwhat all fits get wrong alike, how much they differ among themselves, and what nobody can know ({:.2}).\n\n\
+         noise²: what all fits get wrong alike, how much they differ among themselves, and what nobody can know ({:.2}).\n\n\
          {}\nBy degree, logarithmic:\n{picture}",
         POINTS + 10,
         NOISE * NOISE,

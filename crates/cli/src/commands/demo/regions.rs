@@ -42,7 +42,7 @@ pub fn circles(demo: &Demo) -> Result<Shown, Failure> {
     }
     let beside: Vec<String> = pictures[0].iter().zip(&pictures[1]).map(|(a, b)| format!("{a}    {b}")).collect();
     let text = format!(
-        "Class 1 lies inside class 0, so no line can do better than about a half. A radial kernel, k(x, z) = exp(−γ‖x − z‖²),\n\
+        "Class 1 lies inside class 0, so no line can do better than about a half. A radial kernel, k(x, z) = exp(−γ‖x − z‖²), \
          makes the classifier linear in another space and round in this one.\n\n{}\nWhere each says 1 (left the line, right \
          the kernel):\n\n{}\n",
         table(&rows),

@@ -15,7 +15,7 @@ pub fn show(demo: &Demo) -> Result<Shown, Failure> {
     let chart = TemperatureChart::new(&demo.scores, &demo.temperature);
     let probabilities = chart.probabilities().map_err(Failure::usage)?;
     let mut text = String::from(
-        "softmax(x/τ)ᵢ = exp(xᵢ/τ) / Σⱼ exp(xⱼ/τ). A large τ makes all probabilities equal, a small one leaves only the\n\
+        "softmax(x/τ)ᵢ = exp(xᵢ/τ) / Σⱼ exp(xⱼ/τ). A large τ makes all probabilities equal, a small one leaves only the \
          largest score.\n",
     );
     let names: Vec<String> = demo.scores.iter().map(|score| format!("x = {score}")).collect();

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use tove::data::table::{Description, ReadReport, Table};
 use tove::nn::interrupt_flag;
-use tove::tabular::{CsvSource, Outcome};
+use tove::tabular::{Event, Outcome, Plan, TableSource, TabularError};
 use tove::tensor::io::WriteOptions;
 
 use crate::arguments::Fit;
@@ -18,12 +18,20 @@ use crate::report;
 use crate::runs::Run;
 use crate::tables;
 
-pub use told::{changes, curve, score_rows, streaming, tried_rows, verdict};
+pub use told::{
+    beside_baseline, changes, curve, doubts, legend, named_matrix, score_rows, streaming, tried_rows, verdict,
+    with_interval,
+};
 
 /// Rows at the beginning of a file that tell what is to be done with one that is read in pieces.
 const HEAD: usize = 20_000;
 
 pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
+    if fit.target.is_empty() {
+        let (data, _) = tables::read_with_report(&fit.file, &fit.reading)?;
+        let names = data.names().join(", ");
+        return Err(Failure::usage(format!("name the column to predict with --target; there are {names}")));
+    }
     let judge = match &fit.test {
         Some(path) => Some(tables::read(path, &fit.reading, output)?),
         None => None,
@@ -32,7 +40,7 @@ pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
         return run_in_pieces(fit, judge.as_ref(), output);
     }
     let (data, read) = tables::read_with_report(&fit.file, &fit.reading)?;
-    let plan = order::plan(fit)?.stop(interrupt_flag()?);
+    let plan = interruptible(order::plan(fit)?)?;
     let schema =
         plan.schema(&data).map_err(|error| Failure::usage(format!("{error}{}", tables::hint(data.names()))))?;
     order::check_encodings(fit, &schema)?;
@@ -45,9 +53,11 @@ pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
         output.remark(format!("warning: column {name} ({kind}) has no values at all; leave it out with --drop {name}"));
     }
     let progress = progress::Progress::new(output);
-    let outcome = plan.fit_judged(&data, judge.as_ref(), &candidates, &mut |event| progress.watch(event));
+    // The result tells what the fits warned of.
+    let watch = &mut |event: &Event| progress.watch(event);
+    let outcome = tove::learn::quietly(|| plan.fit_judged(&data, judge.as_ref(), &candidates, watch));
     progress.end();
-    let outcome = outcome.map_err(|error| tables::failed(&fit.file, data.names(), error))?;
+    let outcome = outcome.map_err(|error| failed(fit, data.names(), error))?;
     finish(fit, Some((&data, &about)), &read, &outcome, output)
 }
 
@@ -56,9 +66,9 @@ fn run_in_pieces(fit: &Fit, judge: Option<&Table>, output: &Output) -> Result<()
     let options = tables::options(&fit.reading)?;
     let progress = progress::Progress::new(output);
     progress.say("columns");
-    let mut source = CsvSource::open(options, &fit.file)?;
+    let mut source = TableSource::open(options, &fit.file)?;
     let head = source.head(HEAD)?;
-    let plan = order::plan(fit)?.stop(interrupt_flag()?);
+    let plan = interruptible(order::plan(fit)?)?;
     let schema = plan.schema(&head).map_err(Failure::usage)?;
     order::check_encodings(fit, &schema)?;
     let (candidate, kind) = order::streaming_candidate(fit, &head)?;
@@ -66,7 +76,23 @@ fn run_in_pieces(fit: &Fit, judge: Option<&Table>, output: &Output) -> Result<()
     output.remark(format!("{}: read in pieces with {}", fit.file.display(), candidate.name));
     let outcome = plan.task(kind).fit_stream(&mut source, judge, &candidate, &mut |event| progress.watch(event));
     progress.end();
-    finish(fit, None, source.report(), &outcome?, output)
+    let outcome = outcome.map_err(|error| failed(fit, &[], error))?;
+    finish(fit, None, source.report(), &outcome, output)
+}
+
+/// Ctrl-C ends the fit under way after its present iteration.
+fn interruptible(plan: Plan) -> Result<Plan, Failure> {
+    let flag = interrupt_flag()?;
+    tove::optim::heed(flag.clone());
+    Ok(plan.stop(flag))
+}
+
+fn failed(fit: &Fit, names: &[String], error: TabularError) -> Failure {
+    match error {
+        TabularError::Interrupted => Failure::interrupted(error),
+        other if names.is_empty() => other.into(),
+        other => tables::failed(&fit.file, names, other),
+    }
 }
 
 /// Saves the model and the report, notes the run, prints the result.
@@ -80,14 +106,18 @@ fn finish(
     let run = Run::begin(&fit.runs)?;
     let model = fit.output.clone().unwrap_or_else(|| run.folder.join("model.tove"));
     let page = fit.report.clone().unwrap_or_else(|| run.folder.join("report.html"));
-    let saved = save(fit, data, read, outcome, &model, &page);
-    if let Err(failure) = saved {
+    let options = WriteOptions { overwrite: fit.overwrite, ..WriteOptions::default() };
+    if let Err(error) = outcome.model.save(&model, options) {
         run.abandon();
-        return Err(failure);
+        return Err(error.into());
     }
     let document = told::document(fit, read, outcome, &model, &page);
-    run.finish(document.clone())?;
-    output.result(|| told::text(read, outcome, &model, &page, run.number), || document)
+    run.finish(document.clone(), save_report(fit, data, read, outcome, &page))?;
+    output.result(|| told::text(read, outcome, &model, &page, run.number), || document)?;
+    if outcome.interrupted {
+        return Err(Failure::interrupted(format!("interrupted; {} holds what was done", model.display())));
+    }
+    Ok(())
 }
 
 /// That nothing would be written over, before the work is done.
@@ -98,16 +128,13 @@ fn check_files(fit: &Fit) -> Result<(), Failure> {
     Ok(())
 }
 
-fn save(
+fn save_report(
     fit: &Fit,
     data: Option<(&Table, &Description)>,
     read: &ReadReport,
     outcome: &Outcome,
-    model: &Path,
     page: &Path,
 ) -> Result<(), Failure> {
     let options = WriteOptions { overwrite: fit.overwrite, ..WriteOptions::default() };
-    outcome.model.save(model, options)?;
-    report::of_fit(fit, data, read, outcome)?.save(page, options)?;
-    Ok(())
+    Ok(report::of_fit(fit, data, read, outcome)?.save(page, options)?)
 }

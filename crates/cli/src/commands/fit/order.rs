@@ -6,8 +6,11 @@ use std::time::Duration;
 use tove::data::table::encode::{Choices, ManyCategories, TextFeatures};
 use tove::data::table::{Encoding, Kind, Role, Schema, Table, Target, TaskKind};
 use tove::learn::Task;
-use tove::tabular::{Candidate, ClassWeights, Plan, streaming_candidate as usual_streaming, usual_candidates};
+use tove::tabular::{
+    Candidate, ClassWeights, Division, Plan, spelling_of, streaming_candidate as usual_streaming, usual_candidates,
+};
 
+use super::told;
 use crate::arguments::Fit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -19,6 +22,8 @@ const BUCKETS: usize = 256;
 const SMOOTHING: f64 = 10.0;
 /// Memory that a table takes, at most, for each byte of its CSV file: values, encoded values, and copies for folds.
 const GROWTH: u64 = 4;
+/// The same for each byte of a Parquet file, which is packed.
+const PACKED_GROWTH: u64 = 20;
 
 pub fn plan(fit: &Fit) -> Result<Plan, Failure> {
     if !(fit.test_size > 0.0 && fit.test_size < 1.0) {
@@ -31,6 +36,7 @@ pub fn plan(fit: &Fit) -> Result<Plan, Failure> {
         return Err(Failure::usage("--cv 1: at least 2 folds are needed, one to learn and one to judge; 0 for none"));
     }
     let mut plan = Plan::new(fit.target.as_str())
+        .division(division(fit))
         .test_size(fit.test_size)
         .folds(fit.cv)
         .seed(fit.seed)
@@ -49,6 +55,15 @@ pub fn plan(fit: &Fit) -> Result<Plan, Failure> {
         plan = plan.class_weights(weights);
     }
     Ok(plan.encoding(encodings(fit)?))
+}
+
+/// How rows are divided.
+pub fn division(fit: &Fit) -> Division {
+    match &fit.group {
+        Some(column) => Division::Groups(column.clone()),
+        None if fit.in_order => Division::InOrder,
+        None => Division::Random,
+    }
 }
 
 /// How one column becomes numbers.
@@ -119,7 +134,18 @@ fn task(fit: &Fit, data: &Table) -> Result<(Task, usize), Failure> {
     let kind = fit.task.as_deref().map(str::parse::<TaskKind>).transpose().map_err(Failure::usage)?;
     let (kept, _) = data.drop_missing(&[&fit.target])?;
     let place = |error| Failure::work(format!("{}, column {}: {error}", fit.file.display(), fit.target));
-    let target = Target::encode(kept.column(&fit.target)?, kind).map_err(place)?;
+    let column = kept.column(&fit.target)?;
+    // Names for classes that are numbers in another spelling would make a hopeless classification of a regression.
+    if let Some((spelling, example)) = spelling_of(column).filter(|_| kind != Some(TaskKind::Classification)) {
+        return Err(Failure::work(format!(
+            "{}, column {}: the target is taken for strings, but looks like {spelling}, such as {example}; {}, or say \
+             --task classification",
+            fit.file.display(),
+            fit.target,
+            told::respelt(spelling)
+        )));
+    }
+    let target = Target::encode(column, kind).map_err(place)?;
     let task = match target.task().kind() {
         TaskKind::Regression => Task::Regression,
         TaskKind::Classification => Task::Classification,
@@ -196,15 +222,19 @@ pub fn streaming_candidate(fit: &Fit, head: &Table) -> Result<(Candidate, TaskKi
 
 /// Whether the file is read in pieces: when asked to, or when it would not fit in memory and the model can.
 pub fn streams(fit: &Fit, output: &Output) -> Result<bool, Failure> {
-    let packed_or_stdin = fit.file == Path::new("-") || tables::is_parquet(&fit.file);
+    let once = fit.file == Path::new("-");
     if fit.stream {
-        if packed_or_stdin {
-            return Err(Failure::usage("--stream: only CSV files can be read in pieces, and several times over"));
+        if once {
+            return Err(Failure::usage("--stream: the standard input can be read only once; give a file"));
         }
         return Ok(true);
     }
-    let (Ok(about), Some(free)) = (std::fs::metadata(&fit.file), available_memory()) else { return Ok(false) };
-    if packed_or_stdin || about.len().saturating_mul(GROWTH) < free {
+    let free = fit.memory.map(|megabytes| megabytes.saturating_mul(1 << 20)).or_else(available_memory);
+    let (Ok(about), Some(free)) = (std::fs::metadata(&fit.file), free) else { return Ok(false) };
+    let growth = if once || !tables::is_parquet(&fit.file) { GROWTH } else { PACKED_GROWTH };
+    // Pieces are divided by a hash of the rows' numbers.
+    let divided = division(fit) != Division::Random;
+    if divided || once || about.len().saturating_mul(growth) < free {
         return Ok(false);
     }
     let able = is_auto(fit)

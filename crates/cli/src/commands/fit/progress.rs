@@ -37,8 +37,7 @@ impl<'a> Progress<'a> {
             }
             Event::Interrupted => self.bar.suspend(|| {
                 self.output.remark(
-                    "interrupted: the comparison ends here, the best model so far is fitted and saved; \
-                     Ctrl-C again ends the program at once",
+                    "interrupted: what was done so far is judged and saved; Ctrl-C again ends the program at once",
                 );
             }),
             Event::Refitting { candidate } => self.bar.set_message(format!("{candidate} on all training rows")),

@@ -15,7 +15,7 @@ use super::net::{Net, Plan};
 use super::page;
 use super::source::{Pictures, pixels, shifted, watched};
 use crate::arguments::{ImagesFit, NetKind};
-use crate::commands::training::{Files, best, count, ending, positive, score, share};
+use crate::commands::training::{Files, Told, best, count, ending, positive, score, share};
 use crate::failure::Failure;
 use crate::output::{Output, table};
 
@@ -78,8 +78,8 @@ pub fn run(fit: &ImagesFit, output: &Output) -> Result<(), Failure> {
     ));
     let files = Files::begin(&fit.keeping)?;
     match work(fit, pictures.classes, plan, net, &sets, &files, output) {
-        Ok((text, document)) => {
-            files.run.finish(document.clone())?;
+        Ok((text, document, saved)) => {
+            files.run.finish(document.clone(), saved)?;
             output.result(|| text, || document)
         }
         Err(failure) => {
@@ -168,7 +168,7 @@ fn work(
     sets: &Sets,
     files: &Files,
     output: &Output,
-) -> Result<(String, Value), Failure> {
+) -> Result<Told, Failure> {
     let start = Instant::now();
     let report = train_net(fit, &mut net, sets, files, output)?;
     let (train_score, _) = judge(&net, &sets.train)?;
@@ -196,8 +196,8 @@ fn work(
         notes: &sets.notes,
     };
     model.save(&files.model, files.options)?;
-    page::of(&judged)?.save(&files.page, files.options)?;
-    Ok((text(&judged, &train_score, files), document(fit, &judged, &report, &train_score, files)))
+    let saved = page::of(&judged).and_then(|page| Ok(page.save(&files.page, files.options)?));
+    Ok((text(&judged, &train_score, files), document(fit, &judged, &report, &train_score, files), saved))
 }
 
 /// A score with its interval.

@@ -96,6 +96,19 @@ fn is_picture(path: &Path) -> bool {
     path.is_file() && ending.is_some_and(|ending| ["png", "jpg", "jpeg"].contains(&ending.as_str()))
 }
 
+/// All picture files of a folder and of the folders in it, by name.
+pub fn pictures_below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = Vec::new();
+    for path in entries(folder)? {
+        if path.is_dir() {
+            found.extend(pictures_below(&path)?);
+        } else if is_picture(&path) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
 /// A picture file of a class.
 struct Found {
     path: PathBuf,

@@ -11,7 +11,7 @@ use super::model::ImageModel;
 use super::net::Plan;
 use crate::arguments::NetKind;
 use crate::meter::peak_bytes;
-use crate::mutate::{Random, mutate};
+use crate::mutate::{Random, mutate, unsealed};
 
 const ROUNDS: usize = 20_000;
 
@@ -51,7 +51,7 @@ fn files_that_were_tampered_with_do_no_harm() {
     let path = std::env::temp_dir().join(format!("tove-image-tampered-{}.tove", std::process::id()));
     let bytes = |model: ImageModel| {
         model.save(&path, WriteOptions::overwriting()).unwrap();
-        std::fs::read(&path).unwrap()
+        unsealed(&std::fs::read(&path).unwrap())
     };
     let files = [bytes(model(NetKind::Mlp, &[5], &[], 1)), bytes(model(NetKind::Cnn, &[4], &[2, 2], 0))];
     let mut random = Random(2);

@@ -17,7 +17,7 @@ use super::model::ImageModel;
 use super::page;
 use super::source::{Pictures, shifted};
 use crate::arguments::ImagesTransfer;
-use crate::commands::training::{Files, count, score};
+use crate::commands::training::{Files, Told, count, score};
 use crate::failure::Failure;
 use crate::output::{Output, table};
 
@@ -38,8 +38,8 @@ pub fn run(transfer: &ImagesTransfer, output: &Output) -> Result<(), Failure> {
     let (few, rest) = (shifted(&few, model.border, key.fold(0))?, shifted(&rest, model.border, key.fold(1))?);
     let files = Files::begin(&transfer.keeping)?;
     match work(transfer, model, pictures, &few, &rest, &files) {
-        Ok((text, document)) => {
-            files.run.finish(document.clone())?;
+        Ok((text, document, saved)) => {
+            files.run.finish(document.clone(), saved)?;
             output.result(|| text, || document)
         }
         Err(failure) => {
@@ -56,7 +56,7 @@ fn work(
     few: &TensorDataset,
     rest: &TensorDataset,
     files: &Files,
-) -> Result<(String, Value), Failure> {
+) -> Result<Told, Failure> {
     let start = Instant::now();
     let features = |set: &TensorDataset| model.net.all_features(set.x());
     let (from_pixels, _) = regression(&few.x().flatten(1), &rest.x().flatten(1), few.y(), rest.y())?;
@@ -92,8 +92,8 @@ fn work(
         notes: &pictures.notes,
     };
     model.save(&files.model, files.options)?;
-    page::of(&judged)?.save(&files.page, files.options)?;
-    Ok((text(&judged, transfer, frozen, files), document(&judged, transfer, frozen, files)))
+    let saved = page::of(&judged).and_then(|page| Ok(page.save(&files.page, files.options)?));
+    Ok((text(&judged, transfer, frozen, files), document(&judged, transfer, frozen, files), saved))
 }
 
 /// A few images of each class, and all others.

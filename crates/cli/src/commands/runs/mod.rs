@@ -95,7 +95,11 @@ fn list(all: &[Value]) -> String {
         row.extend([name, value, seconds]);
         rows.push(row);
     }
-    table(&rows)
+    let mut text = table(&rows);
+    for run in all.iter().filter(|run| run["problem"].is_string()) {
+        text.push_str(&format!("run {}: {}\n", run["run"], text_of(run, "problem")));
+    }
+    text
 }
 
 #[cfg(test)]

@@ -14,9 +14,8 @@ const WIDTH: usize = 76;
 pub fn text(run: &Value) -> String {
     let mut text = format!("Run {}, {} (UTC)\n\n", run["run"], time(run));
     let mut rows = vec![vec!["".to_owned(), "".to_owned()]];
-    for name in
-        ["file", "target", "task", "model", "seed", "train_rows", "test_rows", "seconds", "model_file", "report"]
-    {
+    let names = "file target task model seed train_rows test_rows seconds model_file report problem";
+    for name in names.split(' ') {
         if !run[name].is_null() {
             let value = run[name].as_f64().filter(|value| value.fract() != 0.0).map(number);
             rows.push(vec![name.replace('_', " "), value.unwrap_or_else(|| text_of(run, name))]);

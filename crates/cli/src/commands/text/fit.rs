@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tove::data::text::{Bpe, read_text};
 use tove::data::{CharVocabulary, Dataset, TextWindows};
 use tove::nn::{Classification, Gpt, GptConfig, ModuleExt, Progress, Report, Rng, Trainer, evaluate};
@@ -12,7 +12,7 @@ use tove::tensor::Tensor;
 use super::model::{TextModel, Tokens};
 use super::page;
 use crate::arguments::{TextFit, TokenKind};
-use crate::commands::training::{Files, best, count, ending, positive, share};
+use crate::commands::training::{Files, Told, best, count, ending, positive, share};
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -49,8 +49,8 @@ pub fn run(fit: &TextFit, output: &Output) -> Result<(), Failure> {
     ));
     let files = Files::begin(&fit.keeping)?;
     match work(fit, net, parts, &files, output) {
-        Ok((text, document)) => {
-            files.run.finish(document.clone())?;
+        Ok((text, document, saved)) => {
+            files.run.finish(document.clone(), saved)?;
             output.result(|| text, || document)
         }
         Err(failure) => {
@@ -157,7 +157,7 @@ pub fn evaluate_every(fit: &TextFit) -> u64 {
     (fit.steps / 10).clamp(1, 500)
 }
 
-fn work(fit: &TextFit, mut net: Gpt, parts: Parts, files: &Files, output: &Output) -> Result<(String, Value), Failure> {
+fn work(fit: &TextFit, mut net: Gpt, parts: Parts, files: &Files, output: &Output) -> Result<Told, Failure> {
     let start = Instant::now();
     let report = train_net(fit, &mut net, &parts, files, output)?;
     let scores = evaluate(&net, &Classification::new(), &parts.test, 64)?;
@@ -183,7 +183,7 @@ fn work(fit: &TextFit, mut net: Gpt, parts: Parts, files: &Files, output: &Outpu
     model.save(&files.model, files.options)?;
     let judged =
         page::Judged { fit, model: &model, report: &report, verdict: &verdict, beginning: &parts.beginning, seconds };
-    page::of(&judged)?.save(&files.page, files.options)?;
+    let saved = page::of(&judged).and_then(|page| Ok(page.save(&files.page, files.options)?));
     let mut document = json!({
         "file": fit.file.display().to_string(), "target": "next token", "task": "language model", "model": "gpt",
         "tokens": tokens, "vocabulary": model.tokens.len(), "parameters": model.net.count_parameters(),
@@ -194,5 +194,5 @@ fn work(fit: &TextFit, mut net: Gpt, parts: Parts, files: &Files, output: &Outpu
     let mut text = format!("{verdict}\n");
     text.extend(ending(&report).map(|note| format!("{note}\n")));
     text.push_str(&files.line(seconds));
-    Ok((text, document))
+    Ok((text, document, saved))
 }

@@ -2,7 +2,7 @@
 
 use super::dictionary::Dictionary;
 use super::numbers;
-use super::tokens::{Dialect, Form, Span, Tokens, field};
+use super::tokens::{Dialect, Form, Place, Span, Tokens, place};
 use crate::table::categorical::NO_CODE;
 use crate::table::date::{self, Detail};
 use crate::table::{Kind, Text, Values};
@@ -12,8 +12,8 @@ use crate::table::{Kind, Text, Values};
 pub(super) struct Rules {
     pub dialect: Dialect,
     pub missing: Vec<String>,
-    /// Whether some missing token begins with the byte.
-    pub missing_start: [bool; 256],
+    /// The lengths of missing tokens that begin with a byte, as bits; the last bit is for 63 and more.
+    pub missing_lengths: Vec<u64>,
     pub quoted_missing: bool,
     pub decimal_comma: bool,
     /// Values that do not fit a given kind become missing and are counted, instead of being errors.
@@ -74,9 +74,9 @@ pub(super) struct Fields<'a> {
     pub rules: &'a Rules,
 }
 
-/// A field's text and whether it stood in quotes.
+/// A field's place and whether it stood in quotes.
 struct Raw<'t> {
-    text: &'t str,
+    place: Place<'t>,
     quoted: bool,
 }
 
@@ -87,29 +87,36 @@ impl Fields<'_> {
 
     #[inline]
     fn raw<'t>(&'t self, span: Span, scratch: &'t mut String) -> Raw<'t> {
-        Raw { text: field(self.text, span, &self.rules.dialect, scratch), quoted: span.form() != Form::Plain }
+        Raw { place: place(self.text, span, &self.rules.dialect, scratch), quoted: span.form() != Form::Plain }
     }
 
     #[inline]
-    fn is_missing(&self, text: &str) -> bool {
-        match text.as_bytes().first() {
-            None => true,
-            Some(&byte) => {
-                self.rules.missing_start[byte as usize] && self.rules.missing.iter().any(|token| token == text)
-            }
+    fn is_missing(&self, place: Place<'_>) -> bool {
+        let length = place.end - place.start;
+        if length == 0 {
+            return true;
         }
+        let first = place.text.as_bytes()[place.start];
+        self.rules.missing_lengths[first as usize] >> length.min(63) & 1 == 1 && self.is_token(place.str())
+    }
+
+    #[cold]
+    fn is_token(&self, text: &str) -> bool {
+        self.rules.missing.iter().any(|token| token == text)
     }
 
     /// Missing in a column of strings, where quotes mean that the text is meant as it stands.
     #[inline]
     fn is_missing_string(&self, raw: &Raw<'_>) -> bool {
-        (!raw.quoted || self.rules.quoted_missing) && self.is_missing(raw.text)
+        (!raw.quoted || self.rules.quoted_missing) && self.is_missing(raw.place)
     }
 
-    fn float(&self, text: &str, strict: bool) -> Option<f64> {
+    #[inline]
+    fn float(&self, place: Place<'_>, strict: bool) -> Option<f64> {
         if !self.rules.decimal_comma {
-            return numbers::float(text.as_bytes(), strict);
+            return numbers::float_at(place.text.as_bytes(), place.start, place.end, strict);
         }
+        let text = place.str();
         if text.contains('.') || text.len() > 400 {
             return None;
         }
@@ -120,7 +127,7 @@ impl Fields<'_> {
         let bytes = text.as_bytes();
         if numbers::integer(bytes, true).is_some() {
             Kind::Integer
-        } else if self.float(text, true).is_some() {
+        } else if self.float(Place { text, start: 0, end: text.len() }, true).is_some() {
             Kind::Float
         } else if date::parse(bytes).is_some() {
             Kind::Date
@@ -155,14 +162,14 @@ fn infer(fields: &Fields<'_>) -> Result<ParsedColumn, Misfit> {
     let mut first = None;
     for span in fields.spans() {
         let raw = fields.raw(span, &mut scratch);
-        if !fields.is_missing(raw.text) {
-            first = Some(fields.kind_of(raw.text));
+        if !fields.is_missing(raw.place) {
+            first = Some(fields.kind_of(raw.place.str()));
             break;
         }
         quoted |= raw.quoted;
     }
     let Some(mut kind) = first else {
-        let parsed = Parsed::Empty { rows: fields.tokens.rows, quoted };
+        let parsed = Parsed::Empty { rows: fields.tokens.found.rows, quoted };
         return Ok(ParsedColumn { parsed, coerced: 0, first: None });
     };
     loop {
@@ -186,12 +193,14 @@ fn parse_as(fields: &Fields<'_>, kind: Kind, mode: Mode) -> Result<ParsedColumn,
     let mut detail = Detail::Day;
     let mut note = Note { coerce: fields.rules.coerce && mode == Mode::Given, coerced: 0, first: None };
     let parsed = match kind {
-        Kind::Integer => Parsed::Integer(values(fields, &mut note, |text| numbers::integer(text.as_bytes(), strict))?),
-        Kind::Float => Parsed::Float(values(fields, &mut note, |text| fields.float(text, strict))?),
-        Kind::Boolean => Parsed::Boolean(values(fields, &mut note, |text| truth(text, strict))?),
+        Kind::Integer => Parsed::Integer(values(fields, &mut note, |place| {
+            numbers::integer_at(place.text.as_bytes(), place.start, place.end, strict)
+        })?),
+        Kind::Float => Parsed::Float(values(fields, &mut note, |place| fields.float(place, strict))?),
+        Kind::Boolean => Parsed::Boolean(values(fields, &mut note, |place| truth(place.str(), strict))?),
         Kind::Date => {
-            let instants = values(fields, &mut note, |text| {
-                let (micros, written) = date::parse(text.as_bytes())?;
+            let instants = values(fields, &mut note, |place| {
+                let (micros, written) = date::parse(place.str().as_bytes())?;
                 detail = detail.max(written);
                 Some(micros)
             })?;
@@ -226,15 +235,15 @@ struct Note {
 fn values<T: crate::table::Cell>(
     fields: &Fields<'_>,
     note: &mut Note,
-    mut read: impl FnMut(&str) -> Option<T>,
+    mut read: impl FnMut(Place<'_>) -> Option<T>,
 ) -> Result<Values<T>, Misfit> {
-    let mut values = Values::with_capacity(fields.tokens.rows);
+    let mut values = Values::with_capacity(fields.tokens.found.rows);
     let mut scratch = String::new();
     for span in fields.spans() {
         let raw = fields.raw(span, &mut scratch);
-        let value = read(raw.text);
-        if value.is_none() && !fields.is_missing(raw.text) {
-            let misfit = Misfit { column: fields.column, offset: span.start(), value: raw.text.to_owned() };
+        let value = read(raw.place);
+        if value.is_none() && !fields.is_missing(raw.place) {
+            let misfit = Misfit { column: fields.column, offset: span.start(), value: raw.place.str().to_owned() };
             if !note.coerce {
                 return Err(misfit);
             }
@@ -249,11 +258,16 @@ fn values<T: crate::table::Cell>(
 /// Codes of strings, or the strings themselves if there are too many different ones.
 fn codes(fields: &Fields<'_>, most: usize) -> Parsed {
     let mut dictionary = Dictionary::new();
-    let mut codes = Vec::with_capacity(fields.tokens.rows);
+    let mut codes = Vec::with_capacity(fields.tokens.found.rows);
     let mut scratch = String::new();
     for span in fields.spans() {
         let raw = fields.raw(span, &mut scratch);
-        codes.push(if fields.is_missing_string(&raw) { NO_CODE } else { dictionary.code(raw.text) });
+        let at = raw.place;
+        codes.push(if fields.is_missing_string(&raw) {
+            NO_CODE
+        } else {
+            dictionary.code_at(at.text, at.start, at.end)
+        });
         if dictionary.len() > most {
             return Parsed::Text(text(fields));
         }
@@ -265,7 +279,7 @@ fn text(fields: &Fields<'_>) -> Text {
     let (mut text, mut scratch) = (Text::default(), String::new());
     for span in fields.spans() {
         let raw = fields.raw(span, &mut scratch);
-        text.push((!fields.is_missing_string(&raw)).then_some(raw.text));
+        text.push((!fields.is_missing_string(&raw)).then_some(raw.place.str()));
     }
     text
 }

@@ -41,7 +41,7 @@ fn widths(sample: &[u8], dialect: &Dialect, last: bool) -> Vec<usize> {
     let (mut counts, mut at) = (Vec::new(), 0);
     while counts.len() < 200 && at < sample.len() {
         let one = tokenise(&sample[at..], 0, dialect, Until { byte: 1, rows: 1, last });
-        if one.consumed == 0 {
+        if one.found.consumed == 0 {
             break;
         }
         let blank = one.spans.len() == 1 && one.spans[0].start() == one.spans[0].end();
@@ -54,7 +54,7 @@ fn widths(sample: &[u8], dialect: &Dialect, last: bool) -> Vec<usize> {
         if !blank {
             counts.push(if one.spans.iter().any(cut) { 0 } else { one.spans.len() });
         }
-        at += one.consumed;
+        at += one.found.consumed;
     }
     counts
 }

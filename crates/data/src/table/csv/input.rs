@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use flate2::bufread::MultiGzDecoder;
 use tove_tensor::io::FileError;
+use tove_tensor::num_threads;
 
 use super::Charset;
 use crate::source::MOST_UNPACKED;
@@ -47,10 +49,17 @@ impl Input {
         let packed = magic == [0x1f, 0x8b];
         let whole = Cursor::new(magic).chain(reader);
         if packed {
-            let reader = Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 17, whole)));
+            let unpacked = MultiGzDecoder::new(BufReader::with_capacity(1 << 17, whole));
+            // Unpacking takes longer than parsing: with a thread to spare both go on at once.
+            let reader: Box<dyn Read + Send> =
+                if num_threads() > 1 { Box::new(Ahead::of(unpacked)?) } else { Box::new(unpacked) };
             return Ok(Self { name, reader, packed, size: None });
         }
         Ok(Self { name, reader: Box::new(whole), packed, size })
+    }
+
+    pub fn is_packed(&self) -> bool {
+        self.packed
     }
 
     /// Everything.
@@ -80,6 +89,50 @@ impl Input {
         let advice =
             if self.packed { "the gzip stream is damaged; fetch it again" } else { "look at the file and the disk" };
         DataError::TableFile { file: self.name.clone(), problem: format!("cannot be read ({error}); {advice}") }
+    }
+}
+
+/// Bytes that another thread reads in advance, a few pieces at most.
+struct Ahead {
+    pieces: Receiver<io::Result<Vec<u8>>>,
+    present: Cursor<Vec<u8>>,
+}
+
+impl Ahead {
+    const PIECE: usize = 1 << 18;
+
+    fn of(mut reader: impl Read + Send + 'static) -> io::Result<Ahead> {
+        let (give, pieces) = sync_channel(4);
+        std::thread::Builder::new().name("unpack".to_owned()).spawn(move || {
+            loop {
+                let mut piece = Vec::with_capacity(Self::PIECE);
+                let read = reader.by_ref().take(Self::PIECE as u64).read_to_end(&mut piece);
+                let more = read.as_ref().is_ok_and(|&count| count == Self::PIECE);
+                // What was read before an error is given out first, as without the thread. Nobody listens any more when the file
+                // is given up.
+                let failed = read.err();
+                if give.send(Ok(piece)).is_err() || failed.is_some_and(|error| give.send(Err(error)).is_err()) || !more
+                {
+                    return;
+                }
+            }
+        })?;
+        Ok(Ahead { pieces, present: Cursor::default() })
+    }
+}
+
+impl Read for Ahead {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.present.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            match self.pieces.recv() {
+                Ok(piece) => self.present = Cursor::new(piece?),
+                Err(_) => return Ok(0), // the thread has come to the end
+            }
+        }
     }
 }
 

@@ -12,11 +12,13 @@
 //! `""` is the empty string, `"NA"` is Namibia.
 //!
 //! The file is cut into blocks of fixed size at record boundaries, found by the parity of quotes before them and checked
-//! when the block before ends; blocks are parsed in parallel. The result does not depend on the number of threads.
+//! when the block before ends; blocks are parsed in parallel, from a buffer for each thread. The result does not depend on the number of threads.
 
 mod block;
+mod body;
 mod dialect;
 pub(in crate::table) mod dictionary;
+mod header;
 mod input;
 pub(in crate::table) mod merge;
 mod numbers;
@@ -34,7 +36,7 @@ use block::Rules;
 use tokens::Dialect;
 
 pub use report::{ColumnReport, ReadReport};
-pub use stream::CsvChunks;
+pub use stream::{ChunkPlace, CsvChunks};
 
 /// Fields that mean a missing value, besides the empty one.
 pub const MISSING: [&str; 17] = [
@@ -210,7 +212,16 @@ impl CsvOptions {
     /// If the file cannot be read, is empty, names two columns alike, or has a row or value that does not fit; the
     /// error says which file, line, column and value.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<(Table, ReadReport)> {
-        let input = input::Input::open(path.as_ref())?;
+        let path = path.as_ref();
+        // A pipe can be opened only once.
+        if path.is_file()
+            && path.as_os_str() != "-"
+            && let Ok(file) = std::fs::File::open(path)
+            && let Some(read) = read::on_disk(self, &path.display().to_string(), &file)
+        {
+            return Ok(read);
+        }
+        let input = input::Input::open(path)?;
         let name = input.name.clone();
         read::whole(self, &name, &input.read_all()?)
     }
@@ -257,15 +268,16 @@ impl CsvOptions {
             let problem = format!("{:?} cannot separate fields; use one ASCII character", char::from(delimiter));
             return Err(DataError::TableFile { file: file.to_owned(), problem });
         }
-        let mut missing_start = [false; 256];
+        let mut missing_lengths = vec![0u64; 256];
         for token in &self.missing {
-            token.as_bytes().first().into_iter().for_each(|&byte| missing_start[byte as usize] = true);
+            let bit = 1 << token.len().min(63);
+            token.as_bytes().first().into_iter().for_each(|&byte| missing_lengths[byte as usize] |= bit);
         }
         // A tab that separates is no blank; the tokeniser takes it away before blanks are trimmed.
         Ok(Rules {
             dialect: Dialect { delimiter, newline, trim: self.trim },
             missing: self.missing.clone(),
-            missing_start,
+            missing_lengths,
             quoted_missing: self.quoted_missing,
             decimal_comma: self.decimal_comma,
             coerce: self.coerce,

@@ -2,11 +2,111 @@
 //!
 //! A decimal number d · 10ᵉ with d < 2⁵³ and |e| ≤ 22 is one correctly rounded product or quotient of two exact doubles
 //! (Clinger 1990); everything else goes to the standard library, which rounds correctly too.
+//!
+//! Up to sixteen digits are taken at once, eight to a 64-bit word: the word that *ends* where the field ends is loaded, what stands
+//! before the field is masked, the bytes in front of the point move over it, and pairs of digits, then pairs of pairs are joined by
+//! three multiplications.
 
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
 ];
+
+/// A whole number in `bytes[start..end]`; what [`integer`] gives for it.
+#[inline]
+pub(super) fn integer_at(bytes: &[u8], start: usize, end: usize, strict: bool) -> Option<i64> {
+    let (negative, first) = signed(bytes, start, end);
+    let plain = leading(bytes, first, end, strict) && !(strict && negative && bytes.get(first) == Some(&b'0'));
+    match if plain { packed(bytes, first, end) } else { None } {
+        Some((value, None)) => Some(if negative { -(value as i64) } else { value as i64 }),
+        _ => integer(bytes.get(start..end)?, strict),
+    }
+}
+
+/// A real number in `bytes[start..end]`; what [`float`] gives for it.
+#[inline]
+pub(super) fn float_at(bytes: &[u8], start: usize, end: usize, strict: bool) -> Option<f64> {
+    let (negative, first) = signed(bytes, start, end);
+    let plain = leading(bytes, first, end, strict);
+    match if plain { packed(bytes, first, end) } else { None } {
+        Some((mantissa, scale)) if mantissa >> 53 == 0 => {
+            let value = mantissa as f64 / POWERS[scale.unwrap_or(0) & 15];
+            Some(if negative { -value } else { value })
+        }
+        _ => float(bytes.get(start..end)?, strict),
+    }
+}
+
+/// Whether there is a minus, and where the digits begin.
+#[inline(always)]
+fn signed(bytes: &[u8], start: usize, end: usize) -> (bool, usize) {
+    match bytes.get(start) {
+        Some(b'-') if start < end => (true, start + 1),
+        Some(b'+') if start < end => (false, start + 1),
+        _ => (false, start),
+    }
+}
+
+/// Whether nothing needs a second look: no zeros in front where those are refused.
+#[inline(always)]
+fn leading(bytes: &[u8], first: usize, end: usize, strict: bool) -> bool {
+    !strict || first + 1 >= end || bytes.get(first) != Some(&b'0') || bytes.get(first + 1) == Some(&b'.')
+}
+
+/// One to sixteen characters that are digits with at most one point: the digits as a number, and how many follow the point.
+/// `None` for everything else, and where the word would begin before the bytes do.
+#[inline(always)]
+fn packed(bytes: &[u8], first: usize, end: usize) -> Option<(u64, Option<usize>)> {
+    let length = end.wrapping_sub(first);
+    if length.wrapping_sub(1) >= 16 {
+        return None;
+    }
+    if length <= 8 {
+        let word = word_before(bytes, end)? & (u64::MAX << (64 - 8 * length));
+        let Some((low, point)) = point_in(word) else { return digits(word).map(|value| (value, None)) };
+        // A point alone is no number.
+        let joined = word & !(low | low << 8 | 0xff) | (word & low) << 8;
+        return if length == 1 { None } else { Some((digits(joined)?, Some(7 - point))) };
+    }
+    let (high, low_word) = (word_before(bytes, end)?, word_before(bytes, end - 8)? & (u64::MAX << (128 - 8 * length)));
+    let join = |a: u64, b: u64| Some(digits(a)? * 100_000_000 + digits(b)?);
+    if let Some((low, point)) = point_in(high) {
+        let moved = high & !(low | low << 8 | 0xff) | (high & low) << 8 | low_word >> 56;
+        return Some((join(low_word << 8, moved)?, Some(7 - point)));
+    }
+    let Some((low, point)) = point_in(low_word) else { return join(low_word, high).map(|value| (value, None)) };
+    let moved = low_word & !(low | low << 8 | 0xff) | (low_word & low) << 8;
+    Some((join(moved, high)?, Some(15 - point)))
+}
+
+/// The eight bytes before `end`, the last of them highest, with the digits as 0 … 9.
+#[inline(always)]
+fn word_before(bytes: &[u8], end: usize) -> Option<u64> {
+    let word: [u8; 8] = bytes.get(end.wrapping_sub(8)..end)?.try_into().ok()?;
+    Some(u64::from_le_bytes(word) ^ 0x3030_3030_3030_3030)
+}
+
+/// The first point: ones in the bytes below it, and its number.
+#[inline(always)]
+fn point_in(word: u64) -> Option<(u64, usize)> {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let v = word ^ 0x1e1e_1e1e_1e1e_1e1e;
+    let zero = !(((v & LOW) + LOW) | v | LOW);
+    let place = zero.trailing_zeros() as usize / 8;
+    (zero != 0).then(|| ((1u64 << (8 * place)) - 1, place))
+}
+
+/// Eight digits, the lowest byte first, if that is what they are.
+#[inline(always)]
+fn digits(word: u64) -> Option<u64> {
+    if (word.wrapping_add(0x7676_7676_7676_7676) | word) & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    const PAIRS: u64 = 0x0000_00ff_0000_00ff;
+    let pairs = word * 10 + (word >> 8);
+    let (even, odd) = (pairs & PAIRS, pairs >> 16 & PAIRS);
+    Some(even.wrapping_mul(0x000f_4240_0000_0064).wrapping_add(odd.wrapping_mul(0x0000_2710_0000_0001)) >> 32)
+}
 
 /// A whole number. `strict` refuses what would lose its spelling: leading zeros (007) and minus zero.
 #[inline]
@@ -117,6 +217,40 @@ mod tests {
             };
             let expected: f64 = text.parse().unwrap();
             assert_eq!(float(text.as_bytes(), true).map(f64::to_bits), Some(expected.to_bits()), "{text}");
+        }
+    }
+
+    /// Every text of up to six characters out of those that numbers are made of, and random longer ones, at any place.
+    #[test]
+    fn words_of_digits_are_the_plain_loops() {
+        let alphabet = b"0179.-+e ";
+        let check = |field: &[u8]| {
+            for before in [&b""[..], b",", b"12345678,", b"..........,,", b"999999999999999999"] {
+                let bytes = [before, field, b",17"].concat();
+                let (start, end) = (before.len(), before.len() + field.len());
+                for strict in [false, true] {
+                    let shown = String::from_utf8_lossy(field);
+                    assert_eq!(integer_at(&bytes, start, end, strict), integer(field, strict), "{shown}");
+                    let bits = float_at(&bytes, start, end, strict).map(f64::to_bits);
+                    assert_eq!(bits, float(field, strict).map(f64::to_bits), "{shown}");
+                }
+            }
+        };
+        for length in 0..=4u32 {
+            for number in 0..alphabet.len().pow(length) {
+                let digit = |place: u32| alphabet[number / alphabet.len().pow(place) % alphabet.len()];
+                check(&(0..length).map(digit).collect::<Vec<u8>>());
+            }
+        }
+        let mut state = 7u64;
+        for _ in 0..100_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let length = (state >> 59) as usize % 19;
+            let mut field: Vec<u8> = (0..length).map(|i| b'0' + (state >> (2 * i + 7)) as u8 % 10).collect();
+            if length > 0 {
+                field[(state >> 40) as usize % length] = b"..-+59/:x\xff"[(state >> 20) as usize % 10];
+            }
+            check(&field);
         }
     }
 

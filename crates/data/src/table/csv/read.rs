@@ -1,116 +1,68 @@
 //! A whole file at once, block by block on all threads.
 
+use std::fs::File;
+use std::io::Read;
 use std::sync::Mutex;
 
 use tove_tensor::pool::parallel_for;
 
-use super::block::{Fields, Misfit, ParsedColumn, Plan, Rules, parse};
+use super::block::{Fields, Misfit, ParsedColumn, Plan, parse};
+use super::body::{BLOCK, Body, Cuts, Cutter};
+use super::header::{Opened, open};
 use super::merge::Joint;
 use super::report::{ColumnReport, ReadReport};
-use super::tokens::{QUOTE, Tokens, Until, field, tokenise};
-use super::{CsvOptions, Ragged, input};
-use crate::table::{Column, Kind, Table, no_column, repeated};
+use super::tokens::{Found, Tokens};
+use super::{Charset, CsvOptions, Ragged, input};
+use crate::table::{Column, Kind, Table};
 use crate::{DataError, Result};
 
-/// Bytes of a block; fixed, so that nothing depends on the number of threads.
-const BLOCK: usize = 1 << 19;
+/// Bytes at the beginning of a file on disk that its header, delimiter and newline are found in.
+const HEAD: usize = 1 << 20;
 /// Bytes of a table whose columns are joined on one thread.
 const SMALL: usize = 1 << 17;
 /// How many lines of dropped rows the report names.
 const LINES: usize = 10;
 
-/// A file whose header has been read.
-pub(super) struct Opened {
-    pub file: String,
-    pub rules: Rules,
-    pub names: Vec<String>,
-    pub plans: Vec<Plan>,
-    pub unnamed: usize,
-    /// Where the rows begin.
-    pub body: usize,
-}
-
-pub(super) fn open(options: &CsvOptions, file: &str, text: &str, last: bool) -> Result<Opened> {
-    let refuse = |problem: String| Err(DataError::TableFile { file: file.to_owned(), problem });
-    let bytes = text.as_bytes();
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return refuse("is empty; a table needs a header and rows".to_owned());
-    }
-    let rules = options.rules(file, bytes)?;
-    let mut start = 0;
-    // Empty lines before the header are passed over.
-    let first = loop {
-        let one = tokenise(&bytes[start..], 0, &rules.dialect, Until { byte: 1, rows: 1, last });
-        if let Some(offset) = one.open {
-            return Err(open_quote(file, line_of(text, start + offset)));
-        }
-        let blank = one.spans.iter().all(|span| span.start() == span.end());
-        if !blank || one.consumed == 0 || one.spans.len() > 1 {
-            break one;
-        }
-        start += one.consumed;
-    };
-    let head = &text[start..];
-    let mut scratch = String::new();
-    let found: Vec<String> =
-        first.spans.iter().map(|&span| field(head, span, &rules.dialect, &mut scratch).trim().to_owned()).collect();
-    if found.is_empty() {
-        return refuse("has a first record without an end; look at its quotes".to_owned());
-    }
-    let unnamed = if options.header { found.iter().filter(|name| name.is_empty()).count() } else { 0 };
-    let named = |(number, name): (usize, String)| match options.header && !name.is_empty() {
-        true => name,
-        false => format!("column_{}", number + 1),
-    };
-    let names: Vec<String> = found.into_iter().enumerate().map(named).collect();
-    let twice = repeated(&names);
-    if !twice.is_empty() {
-        let list: Vec<String> = twice.iter().map(|name| format!("{name:?}")).collect();
-        let advice = "rename all but one, or say that there is no header";
-        return refuse(format!("the header names {} more than once; {advice}", list.join(", ")));
-    }
-    let plans = plans(options, &names)?;
-    let body = if options.header { start + first.consumed } else { start };
-    Ok(Opened { file: file.to_owned(), rules, names, plans, unnamed, body })
-}
-
-fn plans(options: &CsvOptions, names: &[String]) -> Result<Vec<Plan>> {
-    if let Some((name, _)) = options.kinds.iter().find(|(name, _)| !names.contains(name)) {
-        return Err(no_column(name, names));
-    }
-    let given = |name: &String| {
-        let mut chosen = options.kinds.iter().rev().chain(&options.expected);
-        let kind = chosen.find(|(known, _)| known == name).map(|&(_, kind)| kind).or(options.rest);
-        kind.map_or(Plan::Infer, Plan::Given)
-    };
-    Ok(names.iter().map(given).collect())
-}
-
+/// Reads bytes in memory.
 pub(super) fn whole(options: &CsvOptions, file: &str, bytes: &[u8]) -> Result<(Table, ReadReport)> {
+    let size = bytes.len() as u64;
     let (text, encoding) = input::decode(file, bytes, options.charset)?;
     let text = text.as_ref();
     let opened = open(options, file, text, true)?;
-    let body = &text[opened.body..];
-    let reader = Reader { whole: text, text: body, opened: &opened, plans: &opened.plans };
-    let mut blocks = reader.blocks()?;
-    let mut report = ReadReport {
+    let body = Body::Memory(&text.as_bytes()[opened.body..]);
+    let reader = Reader { whole: Some(text), body: &body, opened: &opened };
+    reader.table(options, report(file, size, encoding, &opened)).unwrap_or_else(|trouble| Err(trouble.told(file)))
+}
+
+/// Reads a file on disk without holding its bytes. `None` if there is anything to be told of its lines, or anything unusual about it,
+/// its characters for example: then it must be read into memory.
+pub(super) fn on_disk(options: &CsvOptions, name: &str, file: &File) -> Option<(Table, ReadReport)> {
+    let about = file.metadata().ok().filter(|about| about.is_file() && options.charset != Charset::Latin1)?;
+    let size = usize::try_from(about.len()).ok()?;
+    let mut head = Vec::new();
+    file.take(HEAD as u64).read_to_end(&mut head).ok()?;
+    let last = head.len() == size;
+    if !last {
+        // The head ends with a line; where no line ends, the whole file must say how lines do.
+        head.truncate(memchr::memrchr(b'\n', &head)? + 1);
+    }
+    let (text, encoding) = input::decode(name, &head, Charset::Utf8).ok()?;
+    let opened = open(options, name, &text, last).ok()?;
+    let at = head.len() - text.len() + opened.body;
+    let body = Body::Disk { file, at: at as u64, length: size.checked_sub(at)? };
+    let reader = Reader { whole: None, body: &body, opened: &opened };
+    reader.table(options, report(name, size as u64, encoding, &opened)).ok()?.ok()
+}
+
+fn report(file: &str, bytes: u64, encoding: &str, opened: &Opened) -> ReadReport {
+    ReadReport {
         file: file.to_owned(),
-        bytes: bytes.len() as u64,
+        bytes,
         delimiter: char::from(opened.rules.dialect.delimiter).to_string(),
         encoding: encoding.to_owned(),
         unnamed_columns: opened.unnamed,
         ..ReadReport::default()
-    };
-    for block in &blocks {
-        note(&mut report, options.ragged, &opened, (text, opened.body + block.start, 0), &block.tokens)?;
     }
-    let mut joints: Vec<Joint> = opened.plans.iter().map(|&plan| Joint::new(plan)).collect();
-    reader.join(&mut blocks, &mut joints);
-    let (columns, reports) = assemble(&opened, text, joints, blocks);
-    report.columns = reports;
-    let table = Table::new(opened.names.into_iter().zip(columns))?;
-    report.rows = table.n_rows();
-    Ok((table, report))
 }
 
 /// Adds what cutting a block into fields found; ragged rows and open quotes may be errors. The block lies in `text` from
@@ -120,12 +72,13 @@ pub(super) fn note(
     ragged_rows: Ragged,
     opened: &Opened,
     (text, start, lines): (&str, usize, u64),
-    tokens: &Tokens,
+    tokens: &Found,
 ) -> Result<()> {
     report.blank_lines += tokens.blank;
     report.odd_quotes += tokens.odd;
     for ragged in &tokens.ragged {
-        let line = lines + line_of(text, start + ragged.offset);
+        // Counting lines from the beginning is for the few that are named.
+        let line = || lines + line_of(text, start + ragged.offset);
         if ragged_rows == Ragged::Error {
             let (from, to) = ragged.field;
             let value = text.get(start + from..start + to).unwrap_or_default();
@@ -136,11 +89,11 @@ pub(super) fn note(
                 opened.names.len(),
                 crate::error::shown(value)
             );
-            return Err(DataError::Row { file: opened.file.clone(), line, problem });
+            return Err(DataError::Row { file: opened.file.clone(), line: line(), problem });
         }
         report.dropped_rows += 1;
         if report.dropped_lines.len() < LINES {
-            report.dropped_lines.push(line);
+            report.dropped_lines.push(line());
         }
     }
     match tokens.open {
@@ -150,7 +103,7 @@ pub(super) fn note(
 }
 
 #[cold]
-fn open_quote(file: &str, line: u64) -> DataError {
+pub(super) fn open_quote(file: &str, line: u64) -> DataError {
     let problem = "the quote that opens here is never closed; close it, or double it if it is meant as it stands";
     DataError::Row { file: file.to_owned(), line, problem: problem.to_owned() }
 }
@@ -174,100 +127,138 @@ pub(super) fn misfit(opened: &Opened, line: u64, misfit: &Misfit) -> DataError {
 }
 
 struct Block {
-    /// Where it begins in the body.
+    /// Where it begins in the body, and where the next one does.
     start: usize,
-    tokens: Tokens,
+    end: usize,
+    found: Found,
     columns: Vec<ParsedColumn>,
+}
+
+/// Why there is no table, when that is no error of the file's contents.
+enum Trouble {
+    /// Bytes could not be read or are not UTF-8.
+    Unread,
+    /// The numbers of lines are needed, and the text is not at hand.
+    Lines,
+}
+
+impl Trouble {
+    #[cold]
+    fn told(self, file: &str) -> DataError {
+        let problem = match self {
+            Trouble::Unread => "cannot be read as text",
+            Trouble::Lines => "cannot be read again to count its lines",
+        };
+        DataError::TableFile { file: file.to_owned(), problem: problem.to_owned() }
+    }
 }
 
 /// A block, or its first misfit with where the block begins.
 type Made = Result<Block, (usize, Misfit)>;
 
 struct Reader<'a> {
-    /// The file, and its part behind the header.
-    whole: &'a str,
-    text: &'a str,
+    /// All of the file, where it is in memory.
+    whole: Option<&'a str>,
+    /// Its part behind the header.
+    body: &'a Body<'a>,
     opened: &'a Opened,
-    plans: &'a [Plan],
 }
 
 impl Reader<'_> {
+    fn table(&self, options: &CsvOptions, report: ReadReport) -> Result<Result<(Table, ReadReport)>, Trouble> {
+        let blocks = match self.blocks()? {
+            Ok(blocks) => blocks,
+            Err((start, found)) => {
+                let line = line_of(self.whole.ok_or(Trouble::Lines)?, self.opened.body + start + found.offset);
+                return Ok(Err(misfit(self.opened, line, &found)));
+            }
+        };
+        let unusual = |found: &Found| !found.ragged.is_empty() || found.open.is_some();
+        let coerced = |block: &Block| block.columns.iter().any(|column| column.coerced > 0);
+        if self.whole.is_none() && blocks.iter().any(|block| unusual(&block.found) || coerced(block)) {
+            return Err(Trouble::Lines);
+        }
+        self.told(options, report, blocks)
+    }
+
+    fn told(
+        &self,
+        options: &CsvOptions,
+        mut report: ReadReport,
+        mut blocks: Vec<Block>,
+    ) -> Result<Result<(Table, ReadReport)>, Trouble> {
+        let text = self.whole.unwrap_or_default();
+        for block in &blocks {
+            let place = (text, self.opened.body + block.start, 0);
+            if let Err(error) = note(&mut report, options.ragged, self.opened, place, &block.found) {
+                return Ok(Err(error));
+            }
+        }
+        let mut joints: Vec<Joint> = self.opened.plans.iter().map(|&plan| Joint::new(plan)).collect();
+        self.join(&mut blocks, &mut joints)?;
+        let (columns, reports) = assemble(self.opened, text, joints, blocks, self.body.len() < SMALL);
+        report.columns = reports;
+        Ok(Table::new(self.opened.names.iter().cloned().zip(columns)).map(|table| {
+            report.rows = table.n_rows();
+            (table, report)
+        }))
+    }
+
+    fn cutter(&self) -> Cutter<'_> {
+        Cutter { columns: self.opened.names.len(), dialect: &self.opened.rules.dialect }
+    }
+
     /// All blocks of the body, each parsed as far as it can be on its own.
-    fn blocks(&self) -> Result<Vec<Block>> {
-        let count = self.text.len().div_ceil(BLOCK);
-        let starts = self.starts(count);
+    fn blocks(&self) -> Result<Result<Vec<Block>, (usize, Misfit)>, Trouble> {
+        let cuts = Cuts::new(self.body, self.opened.rules.dialect.newline);
+        let count = cuts.count();
         let slots: Vec<Mutex<Option<Made>>> = (0..count).map(|_| Mutex::new(None)).collect();
+        let parse = |start: usize, text: &str, tokens: &Tokens| self.parse(start, text, tokens);
         parallel_for(count, &|number| {
-            let block = self.block(starts[number], (number + 1) * BLOCK);
-            *lock(&slots[number]) = Some(block);
+            let block = cuts.block(number, self.cutter(), parse);
+            *lock(&slots[number]) = block;
         });
         let mut blocks: Vec<Block> = Vec::with_capacity(count);
         let mut at = 0;
         for (number, slot) in slots.into_iter().enumerate() {
             let made = slot.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let begins = |made: &Made| made.as_ref().map_or_else(|(start, _)| *start, |block| block.start);
             let made = match made {
                 // The block began where the one before ended: its guess about the quotes was right.
-                Some(block) if starts[number] == at => block,
-                _ => self.block(at, (number + 1) * BLOCK),
+                Some(made) if begins(&made) == at => made,
+                _ => self.body.records((at, (number + 1) * BLOCK), self.cutter(), parse).ok_or(Trouble::Unread)?,
             };
-            let block = made.map_err(|(start, found)| {
-                misfit(self.opened, line_of(self.whole, self.opened.body + start + found.offset), &found)
-            })?;
-            at = block.start + block.tokens.consumed;
-            let stop = block.tokens.open.is_some();
+            let block = match made {
+                Ok(block) => block,
+                Err(misfit) => return Ok(Err(misfit)),
+            };
+            at = block.end;
+            let stop = block.found.open.is_some();
             blocks.push(block);
             if stop {
                 break;
             }
         }
-        Ok(blocks)
+        Ok(Ok(blocks))
     }
 
-    /// Where the first record of each block begins, if quotes are only used to quote.
-    fn starts(&self, count: usize) -> Vec<usize> {
-        let bytes = self.text.as_bytes();
-        let newline = self.opened.rules.dialect.newline;
-        let quotes: Vec<Mutex<usize>> = (0..count).map(|_| Mutex::new(0)).collect();
-        parallel_for(count, &|number| {
-            let block = &bytes[number * BLOCK..bytes.len().min((number + 1) * BLOCK)];
-            *lock(&quotes[number]) = memchr::memchr_iter(QUOTE, block).count();
-        });
-        let mut inside = false;
-        let mut starts = Vec::with_capacity(count);
-        for (number, quotes) in quotes.iter().enumerate() {
-            let nominal = number * BLOCK;
-            starts.push(if number == 0 { 0 } else { record_start(bytes, nominal, inside, newline) });
-            inside ^= *lock(quotes) % 2 == 1;
-        }
-        starts
-    }
-
-    fn tokens(&self, start: usize, end: usize) -> Tokens {
-        let until = Until { byte: end.saturating_sub(start), rows: usize::MAX, last: true };
-        tokenise(&self.text.as_bytes()[start..], self.opened.names.len(), &self.opened.rules.dialect, until)
-    }
-
-    fn block(&self, start: usize, end: usize) -> Made {
-        let mut tokens = self.tokens(start, end);
-        let column = |(column, &plan): (usize, &Plan)| parse(&self.fields(start, &tokens, column), plan);
-        let parsed: Vec<_> = self.plans.iter().enumerate().map(column).collect();
+    fn parse(&self, start: usize, text: &str, tokens: &Tokens) -> Made {
+        let column = |(column, &plan): (usize, &Plan)| parse(&self.fields(text, tokens, column), plan);
+        let parsed: Vec<_> = self.opened.plans.iter().enumerate().map(column).collect();
         let first = parsed.iter().filter_map(|result| result.as_ref().err()).min_by_key(|misfit| misfit.offset);
         if let Some(first) = first {
             return Err((start, first.clone()));
         }
         let columns = parsed.into_iter().flatten().collect();
-        // The spans are as large as the file; only what they showed is kept.
-        tokens.recycle();
-        Ok(Block { start, tokens, columns })
+        Ok(Block { start, end: start + tokens.found.consumed, found: tokens.found.clone(), columns })
     }
 
-    fn fields<'b>(&'b self, start: usize, tokens: &'b Tokens, column: usize) -> Fields<'b> {
-        let rules = &self.opened.rules;
-        Fields { text: &self.text[start..], tokens, columns: self.opened.names.len(), column, rules }
+    fn fields<'b>(&'b self, text: &'b str, tokens: &'b Tokens, column: usize) -> Fields<'b> {
+        Fields { text, tokens, columns: self.opened.names.len(), column, rules: &self.opened.rules }
     }
 
     /// Finds the kinds of the columns, and reads again what was taken too narrowly.
-    fn join(&self, blocks: &mut [Block], joints: &mut [Joint]) {
+    fn join(&self, blocks: &mut [Block], joints: &mut [Joint]) -> Result<(), Trouble> {
         let most = self.opened.rules.max_categories;
         for (column, joint) in joints.iter_mut().enumerate() {
             blocks.iter().for_each(|block| joint.see(&block.columns[column].parsed, most));
@@ -281,42 +272,38 @@ impl Reader<'_> {
             })
             .filter(|(_, columns)| !columns.is_empty())
             .collect();
-        let slots: Vec<Mutex<Vec<ParsedColumn>>> = again.iter().map(|_| Mutex::default()).collect();
+        let slots: Vec<Mutex<Option<Vec<ParsedColumn>>>> = again.iter().map(|_| Mutex::default()).collect();
         parallel_for(again.len(), &|task| {
             let (number, columns) = &again[task];
-            let block = &blocks[*number];
-            let tokens = self.tokens(block.start, (number + 1) * BLOCK);
             let strings = Plan::Joined(Kind::Categorical);
-            let read = columns.iter().map(|&column| parse(&self.fields(block.start, &tokens, column), strings));
-            *lock(&slots[task]) = read.flatten().collect();
+            let read = |_: usize, text: &str, tokens: &Tokens| {
+                columns.iter().flat_map(|&column| parse(&self.fields(text, tokens, column), strings)).collect()
+            };
+            *lock(&slots[task]) = self.body.records((blocks[*number].start, (number + 1) * BLOCK), self.cutter(), read);
         });
         for ((number, columns), slot) in again.into_iter().zip(slots) {
-            let read = slot.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-            for (column, parsed) in columns.into_iter().zip(read) {
+            let read: Option<Vec<_>> = slot.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+            for (column, parsed) in columns.into_iter().zip(read.ok_or(Trouble::Unread)?) {
+                // A file that is written to while it is read may have other rows by now.
+                if parsed.parsed.rows() != blocks[number].columns[column].parsed.rows() {
+                    return Err(Trouble::Unread);
+                }
                 joints[column].see(&parsed.parsed, most);
                 blocks[number].columns[column] = parsed;
             }
         }
+        Ok(())
     }
-}
-
-/// The first record at or behind `nominal`, which lies inside quotes or not.
-fn record_start(bytes: &[u8], nominal: usize, mut inside: bool, newline: u8) -> usize {
-    if !inside && bytes[nominal - 1] == newline {
-        return nominal;
-    }
-    for at in memchr::memchr2_iter(newline, QUOTE, &bytes[nominal..]) {
-        if bytes[nominal + at] == QUOTE {
-            inside = !inside;
-        } else if !inside {
-            return nominal + at + 1;
-        }
-    }
-    bytes.len()
 }
 
 /// The columns of all blocks and what is to be said of them.
-fn assemble(opened: &Opened, text: &str, joints: Vec<Joint>, blocks: Vec<Block>) -> (Vec<Column>, Vec<ColumnReport>) {
+fn assemble(
+    opened: &Opened,
+    text: &str,
+    joints: Vec<Joint>,
+    blocks: Vec<Block>,
+    small: bool,
+) -> (Vec<Column>, Vec<ColumnReport>) {
     let mut reports = Vec::with_capacity(joints.len());
     for (column, joint) in joints.iter().enumerate() {
         let first = blocks.iter().find_map(|block| Some((block.start, block.columns[column].first.as_ref()?)));
@@ -338,7 +325,7 @@ fn assemble(opened: &Opened, text: &str, joints: Vec<Joint>, blocks: Vec<Block>)
         slot.1 = Some(joints[column].assemble(parsed, None));
     };
     // Waking a thread takes longer than joining the columns of a small table.
-    if text.len() < SMALL {
+    if small {
         (0..work.len()).for_each(join)
     } else {
         parallel_for(work.len(), &join)

@@ -1,14 +1,18 @@
 //! A file of any size, some rows at a time.
 
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use tove_tensor::io::FileError;
 use tove_tensor::pool::parallel_for;
 
 use super::block::{Fields, ParsedColumn, Plan, parse};
+use super::header::{Opened, open};
 use super::input::{self, Input};
 use super::merge::{Joint, unit_of};
-use super::read::{Opened, line_of, misfit, note, open};
+use super::read::{line_of, misfit, note};
 use super::report::{ColumnReport, ReadReport};
 use super::tokens::{MOST_BYTES, Until, tokenise};
 use super::{Charset, CsvOptions};
@@ -19,6 +23,16 @@ use crate::{DataError, Result};
 const PIECE: usize = 1 << 20;
 /// Rows that the first pass looks at together.
 const PASS_ROWS: usize = 1 << 16;
+
+/// Where a chunk lies in its file, to be read again.
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkPlace {
+    offset: u64,
+    length: usize,
+    /// Lines before it.
+    lines: u64,
+    rows: usize,
+}
 
 /// Tables of so many rows, one after the other; see [`CsvOptions::chunks`]. Ends after the first error.
 pub struct CsvChunks {
@@ -108,8 +122,37 @@ impl CsvChunks {
         &self.report
     }
 
-    fn chunk(&mut self) -> Result<Option<Table>> {
-        let Some(parsed) = self.blocks.next(self.rows, &mut self.report)? else { return Ok(None) };
+    /// Where the last chunk lies; `None` before the first one, and for packed files, Latin-1 and the standard input.
+    pub fn place(&self) -> Option<ChunkPlace> {
+        self.blocks.place
+    }
+
+    /// Reads a chunk again, in any order. The chunks that would have come next are given up.
+    ///
+    /// ```
+    /// use tove_data::table::CsvOptions;
+    /// let path = std::env::temp_dir().join(format!("tove-places-{}.csv", std::process::id()));
+    /// std::fs::write(&path, "a\n1\n2\n3\n")?;
+    /// let mut chunks = CsvOptions::new().chunks(&path, 2)?;
+    /// let first = chunks.next().transpose()?;
+    /// let place = chunks.place();
+    /// chunks.by_ref().for_each(drop);
+    /// assert_eq!(Some(chunks.read_again(place.expect("a plain file"))?), first);
+    /// std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the file cannot be read any more, or has changed.
+    pub fn read_again(&mut self, place: ChunkPlace) -> Result<Table> {
+        self.done = true;
+        self.blocks.go_to(place)?;
+        let table = self.chunk(place.rows)?;
+        table.filter(|table| table.n_rows() == place.rows).ok_or_else(|| changed(&self.blocks.path))
+    }
+
+    fn chunk(&mut self, rows: usize) -> Result<Option<Table>> {
+        let Some(parsed) = self.blocks.next(rows, &mut self.report)? else { return Ok(None) };
         let mut columns = Vec::with_capacity(parsed.len());
         for (number, column) in parsed.into_iter().enumerate() {
             let mut joint = Joint::new(Plan::Given(self.kinds[number]));
@@ -133,7 +176,7 @@ impl Iterator for CsvChunks {
         if self.done {
             return None;
         }
-        let chunk = self.chunk().transpose();
+        let chunk = self.chunk(self.rows).transpose();
         self.done = !matches!(chunk, Some(Ok(_)));
         chunk
     }
@@ -181,7 +224,12 @@ fn infer(options: &CsvOptions, path: &Path, charset: Charset) -> Result<Vec<Join
         again.iter().for_each(|&number| blocks.opened.plans[number] = Plan::Joined(Kind::Categorical));
     }
     // The second pass reads those columns as strings, so nothing is too narrow any more.
-    Err(DataError::TableFile { file: path.display().to_string(), problem: "changed while it was read".to_owned() })
+    Err(changed(path))
+}
+
+#[cold]
+fn changed(path: &Path) -> DataError {
+    DataError::TableFile { file: path.display().to_string(), problem: "changed while it was read".to_owned() }
 }
 
 /// Records of a file, a bounded number at a time.
@@ -196,6 +244,9 @@ struct Blocks {
     ragged: super::Ragged,
     /// Lines before the buffer.
     lines: u64,
+    /// Where the buffer begins in the file, if a place in the file can be found again.
+    offset: Option<u64>,
+    place: Option<ChunkPlace>,
 }
 
 impl Blocks {
@@ -216,9 +267,11 @@ impl Blocks {
         let opened = open(options, &input.name, &text, end)?;
         let lines = line_of(&text, opened.body) - 1;
         let mark = sound - text.len();
+        let plain = path.as_os_str() != "-" && path.is_file() && !input.is_packed() && charset != Charset::Latin1;
+        let offset = plain.then_some((mark + opened.body) as u64);
         buffer.drain(..mark + opened.body);
-        let path = path.to_owned();
-        Ok(Self { path, input, opened, buffer, end, charset, ragged: options.ragged, lines })
+        let (path, ragged, place) = (path.to_owned(), options.ragged, None);
+        Ok(Self { path, input, opened, buffer, end, charset, ragged, lines, offset, place })
     }
 
     fn report(&self, kinds: &[Kind], charset: Charset) -> ReadReport {
@@ -242,16 +295,16 @@ impl Blocks {
         let mut tokens = loop {
             let until = Until { byte: usize::MAX, rows, last: self.end };
             let mut tokens = tokenise(&self.buffer, width, &self.opened.rules.dialect, until);
-            if tokens.rows >= rows || self.end {
+            if tokens.found.rows >= rows || self.end {
                 break tokens;
             }
             tokens.recycle();
             self.more()?;
         };
-        let used = if tokens.open.is_some() { self.buffer.len() } else { tokens.consumed };
+        let used = if tokens.found.open.is_some() { self.buffer.len() } else { tokens.found.consumed };
         let text = self.text(used)?;
         report.bytes += used as u64;
-        note(report, self.ragged, &self.opened, (text, 0, self.lines), &tokens)?;
+        note(report, self.ragged, &self.opened, (text, 0, self.lines), &tokens.found)?;
         let slots: Vec<Mutex<Option<_>>> = (0..width).map(|_| Mutex::new(None)).collect();
         parallel_for(width, &|column| {
             let fields = Fields { text, tokens: &tokens, columns: width, column, rules: &self.opened.rules };
@@ -270,10 +323,25 @@ impl Blocks {
             }
             parsed.push(made);
         }
+        let (lines, rows) = (self.lines, tokens.found.rows);
         self.lines += line_of(text, used) - 1;
+        self.place = self.offset.map(|offset| ChunkPlace { offset, length: used, lines, rows });
+        self.offset = self.offset.map(|offset| offset + used as u64);
         self.buffer.drain(..used);
         tokens.recycle();
-        Ok((tokens.rows > 0).then_some(parsed))
+        Ok((tokens.found.rows > 0).then_some(parsed))
+    }
+
+    /// Fills the buffer with the bytes of a chunk, and nothing else.
+    fn go_to(&mut self, place: ChunkPlace) -> Result<()> {
+        self.buffer.resize(place.length, 0);
+        let read = File::open(&self.path).and_then(|mut file| {
+            file.seek(SeekFrom::Start(place.offset))?;
+            file.read_exact(&mut self.buffer)
+        });
+        read.map_err(|source| FileError::Io { path: self.path.clone(), doing: "read", source })?;
+        (self.lines, self.end, self.offset) = (place.lines, true, Some(place.offset));
+        Ok(())
     }
 
     /// Doubles the buffer, so that cutting it again from its start costs no more than the bytes in all.

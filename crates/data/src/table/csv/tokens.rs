@@ -1,8 +1,7 @@
 //! Where the fields of a CSV file begin and end.
 //!
-//! Eight bytes at a time are compared with delimiter, newline and quote in one 64-bit word: a byte of `v = word ^ needle`
-//! is zero where they agree, and `!(((v & 0x7f…) + 0x7f…) | v | 0x7f…)` has its top bit set exactly there. Between two hits
-//! nothing is looked at.
+//! Sixty-four bytes at a time are compared with delimiter, newline and quote, which the compiler does in vectors; a product gathers
+//! the answers of eight bytes, 0 or 255, into eight bits. Between two hits nothing is looked at.
 
 use std::cell::Cell;
 
@@ -80,6 +79,12 @@ pub(super) struct Ragged {
 pub(super) struct Tokens {
     /// Row by row, each with the same number of fields.
     pub spans: Vec<Span>,
+    pub found: Found,
+}
+
+/// What was found besides the fields.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
     pub rows: usize,
     /// Bytes up to the end of the last whole record.
     pub consumed: usize,
@@ -161,8 +166,7 @@ impl Cutter<'_> {
         if self.until.rows == 0 || self.until.byte == 0 {
             return;
         }
-        let needles =
-            [self.dialect.delimiter, self.dialect.newline, QUOTE].map(|byte| 0x0101_0101_0101_0101 * u64::from(byte));
+        let needles = [self.dialect.delimiter, self.dialect.newline, QUOTE];
         let (mut inside, mut skip) = (false, usize::MAX);
         let mut base = 0;
         while base < self.bytes.len() {
@@ -171,32 +175,30 @@ impl Cutter<'_> {
                 let at = base + hits.trailing_zeros() as usize;
                 hits &= hits - 1;
                 let byte = self.bytes[at];
-                if byte == QUOTE {
-                    if inside {
-                        if at == skip {
-                            continue;
-                        }
-                        if self.bytes.get(at + 1) == Some(&QUOTE) {
-                            (skip, self.doubled) = (at + 1, true);
-                        } else {
-                            (inside, self.closed) = (false, at);
-                        }
-                    } else if self.opened.is_none() && self.begins_with_quote(at) {
-                        (inside, self.opened) = (true, Some(at));
+                if inside {
+                    if byte != QUOTE || at == skip {
+                        continue;
                     }
-                } else if inside {
-                    continue;
+                    if self.bytes.get(at + 1) == Some(&QUOTE) {
+                        (skip, self.doubled) = (at + 1, true);
+                    } else {
+                        (inside, self.closed) = (false, at);
+                    }
                 } else if byte == self.dialect.delimiter {
                     self.end_field(at);
-                } else if self.end_record(at) {
-                    return;
+                } else if byte == self.dialect.newline {
+                    if self.end_record(at) {
+                        return;
+                    }
+                } else if self.opened.is_none() && self.begins_with_quote(at) {
+                    (inside, self.opened) = (true, Some(at));
                 }
             }
             base += 64;
         }
         if self.until.last && (self.record < self.bytes.len()) {
             if inside {
-                self.tokens.open = self.opened;
+                self.tokens.found.open = self.opened;
                 return;
             }
             self.end_record(self.bytes.len());
@@ -225,7 +227,7 @@ impl Cutter<'_> {
         if clean {
             return Span::new(opened + 1, self.closed, form);
         }
-        self.tokens.odd += 1;
+        self.tokens.found.odd += 1;
         Span::new(opened, end, Form::Odd)
     }
 
@@ -245,12 +247,12 @@ impl Cutter<'_> {
             // An empty line at the very end is no row.
             self.tokens.spans.truncate(self.first);
         } else {
-            self.tokens.rows += 1;
+            self.tokens.found.rows += 1;
         }
         self.first = self.tokens.spans.len();
         self.record = self.field;
-        self.tokens.consumed = self.field.min(self.bytes.len());
-        self.record >= self.until.byte || self.tokens.rows >= self.until.rows
+        self.tokens.found.consumed = self.field.min(self.bytes.len());
+        self.record >= self.until.byte || self.tokens.found.rows >= self.until.rows
     }
 
     #[cold]
@@ -258,11 +260,11 @@ impl Cutter<'_> {
         let spans = &self.tokens.spans[self.first..];
         let blank = found == 1 && spans[0].form() == Form::Plain && spans[0].start() == spans[0].end();
         if blank {
-            self.tokens.blank += 1;
+            self.tokens.found.blank += 1;
         } else {
             let shown = spans[self.columns.min(found - 1)];
             let field = (shown.start(), shown.end());
-            self.tokens.ragged.push(Ragged { offset: self.record, found, field });
+            self.tokens.found.ragged.push(Ragged { offset: self.record, found, field });
         }
         self.tokens.spans.truncate(self.first);
     }
@@ -270,8 +272,8 @@ impl Cutter<'_> {
 
 /// A bit for each of 64 bytes from `base` that is one of the needles.
 #[inline]
-fn hits(bytes: &[u8], base: usize, needles: [u64; 3]) -> u64 {
-    if let Some(block) = bytes.get(base..base + 64) {
+fn hits(bytes: &[u8], base: usize, needles: [u8; 3]) -> u64 {
+    if let Some(block) = bytes.get(base..).and_then(|rest| rest.first_chunk()) {
         return hits_of(block, needles);
     }
     let rest = &bytes[base..];
@@ -281,44 +283,63 @@ fn hits(bytes: &[u8], base: usize, needles: [u64; 3]) -> u64 {
 }
 
 #[inline(always)]
-fn hits_of(block: &[u8], needles: [u64; 3]) -> u64 {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+fn hits_of(block: &[u8; 64], needles: [u8; 3]) -> u64 {
+    let mut same = [0u8; 64];
+    for (same, &byte) in same.iter_mut().zip(block) {
+        let hit = (byte == needles[0]) | (byte == needles[1]) | (byte == needles[2]);
+        *same = if hit { 255 } else { 0 };
+    }
     let mut hits = 0;
-    for (number, word) in block.chunks_exact(8).enumerate() {
-        let mut bytes = [0u8; 8];
-        bytes.copy_from_slice(word);
-        let word = u64::from_le_bytes(bytes);
-        let mut zero = 0;
-        for needle in needles {
-            let v = word ^ needle;
-            zero |= !(((v & LOW) + LOW) | v | LOW);
-        }
-        // The eight top bits side by side.
-        hits |= ((zero >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number);
+    for (number, &word) in same.as_chunks::<8>().0.iter().enumerate() {
+        // One bit of each byte, a different one, and all of them summed in the highest byte.
+        let bits = u64::from_le_bytes(word) & 0x8040_2010_0804_0201;
+        hits |= (bits.wrapping_mul(0x0101_0101_0101_0101) >> 56) << (8 * number);
     }
     hits
 }
 
-/// The text of a field; `scratch` holds it when quotes must go.
+/// A field in the text that holds it.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// The text of the block, or of the field alone when quotes had to go.
+    pub text: &'a str,
+    pub start: usize,
+    pub end: usize,
+}
+
+impl<'a> Place<'a> {
+    #[inline]
+    pub fn str(self) -> &'a str {
+        // Spans end at ASCII bytes, so that they never cut a character.
+        self.text.get(self.start..self.end).unwrap_or_default()
+    }
+}
+
+/// Where a field's text is; `scratch` holds it when quotes must go.
 #[inline]
-pub(super) fn field<'a>(text: &'a str, span: Span, dialect: &Dialect, scratch: &'a mut String) -> &'a str {
-    // Spans end at ASCII bytes, so that they never cut a character.
-    let raw = text.get(span.start()..span.end()).unwrap_or_default();
+pub(super) fn place<'a>(text: &'a str, span: Span, dialect: &Dialect, scratch: &'a mut String) -> Place<'a> {
+    let (start, end) = (span.start(), span.end());
     match span.form() {
-        Form::Plain if dialect.trim => trimmed(raw),
-        Form::Plain | Form::Quoted => raw,
+        Form::Plain if dialect.trim => trimmed(text, start, end),
+        Form::Plain | Form::Quoted => Place { text, start, end },
         form => {
-            without_quotes(raw, form, scratch);
-            scratch
+            without_quotes(text.get(start..end).unwrap_or_default(), form, scratch);
+            Place { text: scratch, start: 0, end: scratch.len() }
         }
     }
 }
 
 #[inline]
-fn trimmed(raw: &str) -> &str {
-    let bytes = raw.as_bytes();
+fn trimmed(text: &str, mut start: usize, mut end: usize) -> Place<'_> {
+    let bytes = text.as_bytes();
     let spare = |byte: Option<&u8>| byte.is_some_and(|&byte| byte == b' ' || byte == b'\t');
-    if spare(bytes.first()) || spare(bytes.last()) { raw.trim_matches([' ', '\t']) } else { raw }
+    while start < end && spare(bytes.get(start)) {
+        start += 1;
+    }
+    while start < end && spare(bytes.get(end - 1)) {
+        end -= 1;
+    }
+    Place { text, start, end }
 }
 
 #[cold]
@@ -352,8 +373,8 @@ mod tests {
 
     fn cut(text: &str) -> Vec<String> {
         let tokens = tokenise(text.as_bytes(), 0, &COMMA, ALL);
-        assert!(tokens.ragged.is_empty() && tokens.open.is_none());
-        tokens.spans.iter().map(|&span| field(text, span, &COMMA, &mut String::new()).to_owned()).collect()
+        assert!(tokens.found.ragged.is_empty() && tokens.found.open.is_none());
+        tokens.spans.iter().map(|&span| place(text, span, &COMMA, &mut String::new()).str().to_owned()).collect()
     }
 
     #[test]
@@ -370,7 +391,7 @@ mod tests {
         let bytes: Vec<u8> = (0..=255).cycle().take(1000).map(|i: u8| i.wrapping_mul(37)).collect();
         let needles = [b',', b'\n', b'"'];
         for base in [0, 3, 64, 940, 999] {
-            let mask = hits(&bytes, base, needles.map(|byte| 0x0101_0101_0101_0101 * u64::from(byte)));
+            let mask = hits(&bytes, base, needles);
             for i in 0..64 {
                 let expected = bytes.get(base + i).is_some_and(|byte| needles.contains(byte));
                 assert_eq!(mask >> i & 1 == 1, expected, "byte {}", base + i);
@@ -382,13 +403,13 @@ mod tests {
     fn incomplete_records_are_left_and_odd_ones_told() {
         let part = Until { byte: usize::MAX, rows: usize::MAX, last: false };
         let tokens = tokenise(b"1,2\n3,\"4\n", 2, &COMMA, part);
-        assert_eq!((tokens.rows, tokens.consumed), (1, 4));
+        assert_eq!((tokens.found.rows, tokens.found.consumed), (1, 4));
         let whole = tokenise(b"1,2\n3,\"4\n", 2, &COMMA, ALL);
-        assert_eq!(whole.open, Some(6));
+        assert_eq!(whole.found.open, Some(6));
         let ragged = tokenise(b"1,2\n3\n\n4,5,6\n", 2, &COMMA, ALL);
-        assert_eq!((ragged.rows, ragged.ragged.len(), ragged.blank), (1, 2, 1));
+        assert_eq!((ragged.found.rows, ragged.found.ragged.len(), ragged.found.blank), (1, 2, 1));
         assert_eq!(
-            tokenise(b"1\n\n2\n", 1, &COMMA, ALL).rows,
+            tokenise(b"1\n\n2\n", 1, &COMMA, ALL).found.rows,
             3,
             "in a single column an empty line is a missing value"
         );

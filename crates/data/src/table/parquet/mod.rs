@@ -1,9 +1,11 @@
 //! Parquet files to tables and back (feature `parquet`).
 //!
 //! Flat columns of numbers, truth values, strings, dates and timestamps, decimals included; packed by Snappy or gzip
-//! (Zstandard with the feature `parquet-zstd`). Columns are read in parallel. A string column is categorical by the same
+//! (Zstandard with the feature `parquet-zstd`). Columns are read in parallel;
+//! [`ParquetChunks`] reads some rows at a time. A string column is categorical by the same
 //! rule as in CSV files.
 
+mod chunks;
 mod read;
 mod write;
 
@@ -11,6 +13,8 @@ use std::path::Path;
 
 use super::{ReadReport, Table};
 use crate::Result;
+
+pub use chunks::ParquetChunks;
 
 /// Reads a Parquet file.
 ///

@@ -1,5 +1,6 @@
 //! Parquet files to tables.
 
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
@@ -23,7 +24,7 @@ use crate::{DataError, Result};
 /// Rows that are decoded at once.
 const BATCH: usize = 1 << 13;
 /// More different strings than this are text, as in CSV files.
-const MOST_CATEGORIES: usize = 1000;
+pub(super) const MOST_CATEGORIES: usize = 1000;
 
 pub(super) fn file(path: &Path) -> Result<(Table, ReadReport)> {
     let content = std::fs::read(path);
@@ -38,13 +39,13 @@ pub(super) fn bytes(file: &str, content: Vec<u8>) -> Result<(Table, ReadReport)>
 }
 
 #[cold]
-fn damaged(file: &str, problem: &str) -> DataError {
+pub(super) fn damaged(file: &str, problem: &str) -> DataError {
     let problem = format!("is not a sound Parquet file ({problem}); fetch or write it again");
     DataError::TableFile { file: file.to_owned(), problem }
 }
 
 #[cold]
-fn refused(file: &str, error: &ParquetError) -> DataError {
+pub(super) fn refused(file: &str, error: &ParquetError) -> DataError {
     match error {
         ParquetError::NYI(what) => {
             let problem = format!("uses something that is not supported ({what}); write it with Snappy");
@@ -58,18 +59,10 @@ fn read(file: &str, content: Vec<u8>) -> Result<(Table, ReadReport)> {
     let size = content.len();
     let reader = SerializedFileReader::new(Bytes::from(content)).map_err(|error| refused(file, &error))?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
-    let mut rows = 0usize;
-    for group in reader.metadata().row_groups() {
-        let count = usize::try_from(group.num_rows()).map_err(|_| damaged(file, "a number of rows below zero"))?;
-        rows = rows.saturating_add(count);
-    }
-    // Equal values pack well, but not without end: this keeps a small file from filling the memory.
-    if rows > (1 << 24) + 4096 * size {
-        return Err(damaged(file, &format!("{rows} rows in {size} bytes")));
-    }
+    row_count(file, &reader, size)?;
     let slots: Vec<Mutex<Option<Result<Column>>>> = (0..schema.num_columns()).map(|_| Mutex::new(None)).collect();
     parallel_for(slots.len(), &|number| {
-        let column = OneColumn { file, reader: &reader, number, about: &schema.column(number) }.read();
+        let column = OneColumn { file, pages: Pages::Whole(&reader), number, about: &schema.column(number) }.read();
         *slots[number].lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(column);
     });
     let mut columns = Vec::with_capacity(slots.len());
@@ -82,7 +75,21 @@ fn read(file: &str, content: Vec<u8>) -> Result<(Table, ReadReport)> {
     Ok((table.clone(), report(file, size, &table)))
 }
 
-fn report(file: &str, size: usize, table: &Table) -> ReadReport {
+/// The rows that a file says it has, if that can be.
+pub(super) fn row_count(file: &str, reader: &dyn FileReader, size: usize) -> Result<usize> {
+    let mut rows = 0usize;
+    for group in reader.metadata().row_groups() {
+        let count = usize::try_from(group.num_rows()).map_err(|_| damaged(file, "a number of rows below zero"))?;
+        rows = rows.saturating_add(count);
+    }
+    // Equal values pack well, but not without end: this keeps a small file from filling the memory.
+    if rows > (1 << 24) + 4096 * size {
+        return Err(damaged(file, &format!("{rows} rows in {size} bytes")));
+    }
+    Ok(rows)
+}
+
+pub(super) fn report(file: &str, size: usize, table: &Table) -> ReadReport {
     let column = |(name, column): (&str, &Column)| {
         let (name, kind, missing) = (name.to_owned(), column.kind(), column.missing());
         ColumnReport { name, kind, given: false, missing, coerced: 0, first_coerced: None }
@@ -101,15 +108,23 @@ enum Meaning {
     Decimal(f64),
 }
 
-struct OneColumn<'a> {
-    file: &'a str,
-    reader: &'a SerializedFileReader<Bytes>,
-    number: usize,
-    about: &'a ColumnDescriptor,
+pub(super) struct OneColumn<'a> {
+    pub file: &'a str,
+    pub pages: Pages<'a>,
+    pub number: usize,
+    pub about: &'a ColumnDescriptor,
+}
+
+/// Where a column's values come from.
+pub(super) enum Pages<'a> {
+    /// All row groups of a file.
+    Whole(&'a dyn FileReader),
+    /// So many rows more of a reader that goes on where it stopped.
+    Part(&'a RefCell<ColumnReader>, usize),
 }
 
 impl OneColumn<'_> {
-    fn read(&self) -> Result<Column> {
+    pub(super) fn read(&self) -> Result<Column> {
         if self.about.max_rep_level() > 0 || self.about.max_def_level() > 1 || self.about.path().parts().len() > 1 {
             return Err(self.unsupported("is nested"));
         }
@@ -231,14 +246,21 @@ impl OneColumn<'_> {
 
     /// Calls `take` with the column's reader in each row group; `None` means that its type is not the expected one.
     fn each(&self, mut take: impl FnMut(&mut ColumnReader) -> Option<Result<usize>>) -> Result<()> {
-        for group in 0..self.reader.num_row_groups() {
-            let group = self.reader.get_row_group(group).map_err(|error| refused(self.file, &error))?;
-            let mut reader = group.get_column_reader(self.number).map_err(|error| refused(self.file, &error))?;
-            let rows =
-                take(&mut reader).ok_or_else(|| damaged(self.file, "a column of another type than it says"))??;
-            if rows as i64 != group.metadata().num_rows() {
+        let mut one = |reader: &mut ColumnReader, wanted: i64| {
+            let rows = take(reader).ok_or_else(|| damaged(self.file, "a column of another type than it says"))??;
+            if rows as i64 != wanted {
                 return Err(damaged(self.file, &format!("column {:?} is cut off", self.about.name())));
             }
+            Ok(())
+        };
+        let reader = match self.pages {
+            Pages::Part(reader, rows) => return one(&mut reader.borrow_mut(), rows as i64),
+            Pages::Whole(reader) => reader,
+        };
+        for group in 0..reader.num_row_groups() {
+            let group = reader.get_row_group(group).map_err(|error| refused(self.file, &error))?;
+            let mut reader = group.get_column_reader(self.number).map_err(|error| refused(self.file, &error))?;
+            one(&mut reader, group.metadata().num_rows())?;
         }
         Ok(())
     }
@@ -255,10 +277,15 @@ impl OneColumn<'_> {
             let problem = format!("column {:?} has {problem}", self.about.name());
             DataError::TableFile { file: self.file.to_owned(), problem }
         };
+        let most = if let Pages::Part(_, rows) = self.pages { rows } else { usize::MAX };
         loop {
             levels.clear();
             values.clear();
-            let read = reader.read_records(BATCH, optional.then_some(&mut levels), None, &mut values);
+            let count = BATCH.min(most - rows);
+            if count == 0 {
+                return Ok(rows);
+            }
+            let read = reader.read_records(count, optional.then_some(&mut levels), None, &mut values);
             let (records, _, _) = read.map_err(|error| refused(self.file, &error))?;
             if records == 0 {
                 return Ok(rows);

@@ -11,6 +11,7 @@
 //! a name given twice (which two readers may take for two different tensors), and to still read the other
 //! tensors of a file in which one has an exotic type. The tests hold the two readers against each other.
 
+mod checksum;
 mod header;
 mod write;
 
@@ -21,6 +22,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub(in crate::io) use checksum::{CHECKSUM, checksum};
 pub use write::{write, write_to};
 
 /// An open safetensors file: names, shapes and metadata at once, tensors when asked for.

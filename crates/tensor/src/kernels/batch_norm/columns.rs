@@ -1,7 +1,7 @@
 //! Channels that are columns: rows are swept eight at a time, two vectors of columns side by side, and the running sums of a block stay in the first-level cache.
 
 use super::super::lanes::WIDTH;
-use super::super::rows::add_halves;
+use super::super::rows::{Groups, add_halves, in_groups};
 use super::{Along, Backward, ChannelSums, Float, Kernel, Lanes, Layout, Maps, Moments, Shared, Spread, Sums};
 use super::{dispatch, for_runs};
 use std::marker::PhantomData;
@@ -167,18 +167,9 @@ impl<T: Float, S: Sums<T>> Kernel for Sweep<'_, T, S> {
 
     #[inline(always)]
     fn run(mut self) {
-        let (end, mut row) = (self.first + self.count, self.first);
+        let (first, count) = (self.first, self.count);
         // SAFETY: the rows exist.
-        unsafe {
-            while row + 8 <= end {
-                self.rows::<8>(row);
-                row += 8;
-            }
-            while row < end {
-                self.rows::<1>(row);
-                row += 1;
-            }
-        }
+        unsafe { in_groups::<8>(&mut self, first, count) }
     }
 }
 
@@ -212,9 +203,9 @@ impl<T: Float, S: Sums<T>> Sweep<'_, T, S> {
             }
         }
     }
+}
 
-    /// # Safety
-    /// The `N` rows from `first` on exist.
+impl<T: Float, S: Sums<T>> Groups for Sweep<'_, T, S> {
     #[inline(always)]
     unsafe fn rows<const N: usize>(&mut self, first: usize) {
         let n = self.channels;
@@ -269,27 +260,16 @@ impl<T: Float, const SECOND: bool> Kernel for Affine<'_, T, SECOND> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
-        let (end, mut row) = (self.first + self.count, self.first);
+    fn run(mut self) {
+        let (first, count) = (self.first, self.count);
         // SAFETY: the rows exist and belong to this task.
-        unsafe {
-            while row + 4 <= end {
-                self.rows::<4>(row);
-                row += 4;
-            }
-            while row < end {
-                self.rows::<1>(row);
-                row += 1;
-            }
-        }
+        unsafe { in_groups::<4>(&mut self, first, count) }
     }
 }
 
-impl<T: Float, const SECOND: bool> Affine<'_, T, SECOND> {
-    /// # Safety
-    /// The `N` rows from `first` on exist and belong to this task.
+impl<T: Float, const SECOND: bool> Groups for Affine<'_, T, SECOND> {
     #[inline(always)]
-    unsafe fn rows<const N: usize>(&self, first: usize) {
+    unsafe fn rows<const N: usize>(&mut self, first: usize) {
         let Maps { m, a, b, c } = self.maps;
         let n = m.len();
         let mut i = 0;

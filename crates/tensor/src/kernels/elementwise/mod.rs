@@ -20,6 +20,20 @@ pub(crate) trait Map1<A, U>: Copy + Send + Sync {
     /// Rough cost per element, 1 for arithmetic.
     const COST: usize = 1;
     fn call(self, a: A) -> U;
+    /// `out[i] = f(a[i])` for contiguous elements.
+    ///
+    /// # Safety
+    /// `count` elements can be read from `a` and written to `out`, which are the same memory or do not overlap.
+    #[inline(always)]
+    unsafe fn row(self, a: *const A, out: *mut U, count: usize)
+    where
+        A: Copy,
+    {
+        for i in 0..count {
+            // SAFETY: by the caller's promise.
+            unsafe { *out.add(i) = self.call(*a.add(i)) };
+        }
+    }
 }
 
 /// A function of two elements.

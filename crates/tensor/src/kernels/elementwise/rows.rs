@@ -51,15 +51,11 @@ impl<A: Copy, U: Copy, F: Map1<A, U>> Rows1<A, U, F> {
                 while first < self.columns {
                     let count = width.min(self.columns - first);
                     let a = contiguous(a.offset(first as isize * self.a.column), self.a.column, count, &mut stage);
-                    for i in 0..count {
-                        *out.add(first + i) = self.f.call(*a.add(i));
-                    }
+                    self.f.row(a, out.add(first), count);
                     first += count;
                 }
             } else if self.out.column == 1 && self.a.column == 1 {
-                for i in 0..self.columns {
-                    *out.add(i) = self.f.call(*a.add(i));
-                }
+                self.f.row(a, out, self.columns);
             } else {
                 for i in 0..self.columns as isize {
                     *out.offset(i * self.out.column) = self.f.call(*a.offset(i * self.a.column));

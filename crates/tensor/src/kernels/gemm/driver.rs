@@ -4,6 +4,7 @@
 //! such block the operands are packed (where that pays) and then multiplied tile by tile. Tasks are ranges of tiles
 //! and panels; the cut depends on the shape alone, and cannot change a bit anyway (see `micro`).
 
+use super::around::fence;
 use super::micro::Tile;
 use super::pack::{PackB, copy_block, pack_a};
 use super::scratch::{Slot, with_scratch};
@@ -20,9 +21,8 @@ const SPAN: usize = 4096;
 const PARALLEL: usize = 250_000;
 /// Multiply-adds that make a task worth handing out.
 const TASK: usize = 250_000;
-/// Products up to this many multiply-adds take the shortest way.
-const SMALL: usize = 1 << 15;
-const LINE: usize = 64; // Bytes of a cache line.
+/// Bytes of a cache line.
+pub(super) const LINE: usize = 64;
 /// Numbers that make a packing task.
 const PACK_TASK: usize = 1 << 15;
 /// Most tasks of a block.
@@ -58,13 +58,15 @@ pub(super) struct Block {
 }
 
 /// Operands of a block: packed, or where they are.
-pub(super) struct Operands<T> {
+struct Operands<T> {
     /// Packed panels of `a`, or null.
     left: *mut T,
     /// Packed panels of `b`, or null.
     right: *mut T,
     /// Whether tasks pack the panels of `b` they use, one after the other.
     pack_in_task: bool,
+    /// Whether whole panels of the result are written around the caches.
+    around: bool,
 }
 
 // SAFETY: tasks write disjoint parts of the result and of the scratch memory, and only read the operands.
@@ -74,7 +76,7 @@ unsafe impl<T> Sync for Operands<T> {}
 
 /// The `index`-th of `parts` even parts of `0..total`, as `(first, count)`.
 #[inline]
-pub(super) fn part(total: usize, parts: usize, index: usize) -> (usize, usize) {
+fn part(total: usize, parts: usize, index: usize) -> (usize, usize) {
     let (size, extra) = (total / parts, total % parts);
     (index * size + index.min(extra), size + usize::from(index < extra))
 }
@@ -103,52 +105,6 @@ fn run_tasks(parallel: bool, tasks: usize, body: &(dyn Fn(usize) + Sync)) {
 }
 
 impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
-    /// A small product straight from the operands, where their form allows it: no packing, no scratch memory, no
-    /// divisions. Says whether it was done.
-    ///
-    /// # Safety
-    /// As for [`run`](Self::run).
-    pub unsafe fn run_small(&self, k: usize) -> bool {
-        let (m, n) = (self.c.rows, self.c.cols);
-        let Some((b, b_stride)) = self.b.direct() else { return false };
-        let rows_form = self.a.row_stride != 1;
-        if m * n * k > SMALL || self.c.col_stride != 1 || (rows_form && self.a.col_stride != 1) {
-            return false;
-        }
-        let (height, width) = (self.kernels.rows, self.kernels.columns());
-        let mut column = 0;
-        while column < n {
-            let columns = (n - column).min(width);
-            let mut row = 0;
-            while row < m {
-                let rows = (m - row).min(height);
-                // SAFETY: the tile lies inside the result.
-                unsafe {
-                    let mut tile = Tile {
-                        k,
-                        a: self.a.at(row, 0),
-                        a_stride: if rows_form { self.a.row_stride } else { self.a.col_stride },
-                        b: b.add(column),
-                        b_stride,
-                        c: self.c.at(row, column),
-                        c_stride: self.c.row_stride,
-                        last: 0,
-                        ahead: b,
-                        ahead_step: 0,
-                        start: if self.bias.is_null() { self.bias } else { self.bias.add(column) },
-                        alpha: self.alpha,
-                        accumulate: self.accumulate,
-                        relu: self.relu,
-                    };
-                    self.kernels.run(rows, columns, rows_form, &mut tile);
-                }
-                row += rows;
-            }
-            column += columns;
-        }
-        true
-    }
-
     /// Computes the product over the inner range `(first, count)`, which must not be empty.
     ///
     /// # Safety
@@ -156,14 +112,19 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
     pub unsafe fn run(&self, inner: (usize, usize)) {
         let (m, n) = (self.c.rows, self.c.cols);
         let depths = inner.1.div_ceil(DEPTH);
-        let (row_blocks, column_blocks) = (m.div_ceil(SPAN), n.div_ceil(SPAN));
+        let width = self.kernels.columns();
+        // Panels that are packed when they are needed, and used once, take no room: one block for all of them.
+        let once = depths == 1 && self.fits_near(m, inner.1);
+        let (row_blocks, column_blocks) = (m.div_ceil(SPAN), if once { 1 } else { n.div_ceil(SPAN) });
         for column_block in 0..column_blocks {
             for row_block in 0..row_blocks {
                 for depth in 0..depths {
                     let (p, count) = part(inner.1, depths, depth);
+                    // Blocks begin with whole panels, which then lie in memory as the result does.
+                    let (panel, panels) = part(n.div_ceil(width), column_blocks, column_block);
                     let block = Block {
                         rows: part(m, row_blocks, row_block),
-                        columns: part(n, column_blocks, column_block),
+                        columns: (panel * width, (panels * width).min(n - panel * width)),
                         inner: (inner.0 + p, count),
                         first: depth == 0,
                         last: depth + 1 == depths,
@@ -183,27 +144,35 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
         let work = m * n * k;
         let parallel = self.parallel && work >= PARALLEL;
         let wanted = if parallel { (work / TASK).clamp(2, TASKS) } else { 1 };
-        let pack_in_task = pack_right && (!parallel || panels >= 4) && m * k * size_of::<T>() <= 512 << 10;
+        let pack_in_task = pack_right && (!parallel || panels >= 4) && self.fits_near(m, k);
         let (row_parts, column_parts) = if pack_in_task { (1, panels.min(wanted)) } else { cut(tiles, panels, wanted) };
         let left_size = if pack_left { tiles * k * self.kernels.padded_rows() } else { 0 };
         let right_size = if pack_right && !pack_in_task { panels * k * self.kernels.columns() } else { 0 };
         with_scratch(Slot::Left, left_size, |left: *mut T| {
             with_scratch(Slot::Right, right_size, |right: *mut T| {
-                let operands = Operands { left, right, pack_in_task };
+                let operands = Operands { left, right, pack_in_task, around: self.goes_around(block) };
                 // SAFETY: the scratch buffers have the sizes that the packing writes; the rest is the caller's.
                 unsafe { self.pack(&operands, block, parallel) };
                 run_tasks(parallel, row_parts * column_parts, &|task| {
                     let tile_range = part(tiles, row_parts, task / column_parts);
                     let panel_range = part(panels, column_parts, task % column_parts);
                     // SAFETY: the ranges of different tasks are disjoint parts of the result.
-                    unsafe { self.task(&operands, block, tile_range, panel_range) };
+                    unsafe { self.tiles_of_task(&operands, block, tile_range, panel_range) };
+                    if operands.around {
+                        fence();
+                    }
                 });
             });
         });
     }
 
+    /// Whether `m` rows of `a` with `k` numbers each stay near while panels of `b` pass by.
+    fn fits_near(&self, m: usize, k: usize) -> bool {
+        m * k * size_of::<T>() <= 512 << 10
+    }
+
     /// Whether `a` is packed: needless for adjacent rows or columns that are read only a few times.
-    fn packs_left(&self, m: usize, n: usize) -> bool {
+    pub(super) fn packs_left(&self, m: usize, n: usize) -> bool {
         let stride = if self.a.row_stride == 1 {
             self.a.col_stride
         } else if self.a.col_stride == 1 {
@@ -218,7 +187,7 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
     }
 
     /// Whether `b` is packed: needless when its columns are adjacent and it is small or read only a few times.
-    fn packs_right(&self, m: usize, n: usize, k: usize) -> bool {
+    pub(super) fn packs_right(&self, m: usize, n: usize, k: usize) -> bool {
         self.b.direct().is_none() || (k * n * size_of::<T>() > 256 << 10 && m > 2 * self.kernels.rows)
     }
 
@@ -266,7 +235,7 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
     }
 
     /// Multiplies the tiles and panels of a task.
-    pub(super) unsafe fn tiles_of_task(
+    unsafe fn tiles_of_task(
         &self,
         operands: &Operands<T>,
         block: Block,
@@ -311,6 +280,8 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
         let width = kernels.columns();
         let (row0, m) = block.rows;
         let tile_count = m.div_ceil(kernels.rows);
+        // As `part` cuts, without its divisions at every tile.
+        let (size, extra) = (m / tile_count, m % tile_count);
         let first = panel * width;
         let columns = (block.columns.1 - first).min(width);
         let column = block.columns.0 + first;
@@ -324,7 +295,7 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
             self.a.col_stride
         };
         for index in tiles.0..tiles.0 + tiles.1 {
-            let (row, rows) = part(m, tile_count, index);
+            let (row, rows) = (index * size + index.min(extra), size + usize::from(index < extra));
             let (ahead, ahead_step) = self.ahead(block, panel * tile_count + index).unwrap_or((b, 0));
             // SAFETY: the tile lies inside the block.
             unsafe {
@@ -347,6 +318,7 @@ impl<T: GemmScalar, B: PackB<T>> Product<'_, T, B> {
                     alpha: self.alpha,
                     accumulate: self.accumulate || !block.first,
                     relu: self.relu && block.last,
+                    around: operands.around && columns == width,
                 };
                 if self.c.col_stride == 1 {
                     kernels.run(rows, columns, rows_form, &mut tile);

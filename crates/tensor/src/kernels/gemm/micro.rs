@@ -41,6 +41,8 @@ pub(crate) struct Tile<T> {
     pub accumulate: bool,
     /// Whether negative results are stored as zero.
     pub relu: bool,
+    /// Whether whole registers go around the caches; `c` and its rows are then aligned to cache lines.
+    pub around: bool,
 }
 
 /// The micro-kernel; see the module documentation. `ROWS` says that `a` is in row form, `EDGE` that the last register
@@ -112,6 +114,14 @@ pub(super) unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const ROW
                     sums[i][v] = sums[i][v].relu();
                 }
             }
+        }
+        if !EDGE && t.around {
+            for i in 0..MR {
+                for v in 0..NV {
+                    sums[i][v].stream(t.c.offset(i as isize * t.c_stride).add(v * V::LANES));
+                }
+            }
+            return;
         }
         for i in 0..MR {
             for v in 0..NV {

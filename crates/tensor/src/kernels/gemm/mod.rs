@@ -7,6 +7,7 @@
 //! The inner dimension is cut by the shape alone, and each element is summed in one fixed order, so that results are
 //! bit-identical for any number of threads.
 
+mod around;
 mod driver;
 mod matrix;
 pub(in crate::kernels) mod micro;
@@ -14,7 +15,7 @@ mod outer;
 mod pack;
 mod panels;
 pub(in crate::kernels) mod scratch;
-mod strips;
+mod small;
 pub(in crate::kernels) mod table;
 #[cfg(test)]
 mod tests;

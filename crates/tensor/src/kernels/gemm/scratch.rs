@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 const ALIGNMENT: usize = 64;
 /// Slots are as many as can be in use at once on one thread.
-const SLOTS: usize = 13;
+const SLOTS: usize = 12;
 
 struct Buffer {
     start: *mut u8,
@@ -71,8 +71,6 @@ pub(in crate::kernels) enum Slot {
     Products = 10,
     /// A gradient by transformed filters.
     Positions = 11,
-    /// Some columns of a product on their way into the result.
-    Strip = 12,
 }
 
 /// Calls `body` with uninitialised room for `count` numbers, aligned to a cache line.

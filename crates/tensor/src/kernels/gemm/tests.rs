@@ -285,6 +285,32 @@ fn large_results_of_short_sums() {
     }
 }
 
+/// A product into memory that begins `shift` numbers after a cache line, as bits.
+fn product_at<T: Real>(isa: Isa, (m, n, k): (usize, usize, usize), shift: usize) -> Vec<u64> {
+    let (a, b) = (Matrix::<T>::new(Layout::Rows, m, k, 1), Matrix::<T>::new(Layout::Rows, k, n, 2));
+    let bias: Vec<T> = numbers(n, 4).into_iter().map(|value| T::of(value / 3.0)).collect();
+    let mut c = vec![T::of(f64::NAN); m * n + 128];
+    let start = c.as_ptr().align_offset(64) + shift;
+    let view = MatMut::row_major(c[start..].as_mut_ptr(), m, n);
+    let end = Epilogue::BiasRelu(bias.as_ptr());
+    // SAFETY: the operands are as large as their views say, and the instruction set is there.
+    unsafe { gemm_on(isa, true, T::of(1.0), a.view(), b.view(), T::of(0.0), view, end) };
+    let nothing = |value: &T| value.value().is_nan();
+    assert!(c[..start].iter().all(nothing) && c[start + m * n..].iter().all(nothing), "wrote beside the result");
+    c[start..start + m * n].iter().map(|value| value.value().to_bits()).collect()
+}
+
+#[test]
+fn results_around_the_caches_have_the_same_bits() {
+    // Whole lines go around the caches, other places do not; the last columns are not a whole panel.
+    for isa in instruction_sets() {
+        for shape in [(32, 65_616, 9), (15, 140_048, 4)] {
+            assert!(product_at::<f32>(isa, shape, 0) == product_at::<f32>(isa, shape, 1), "{isa:?} {shape:?}");
+            assert!(product_at::<f64>(isa, shape, 0) == product_at::<f64>(isa, shape, 1), "{isa:?} {shape:?}");
+        }
+    }
+}
+
 #[test]
 fn batches_agree_with_single_products() {
     for (batch, (m, n, k)) in

@@ -24,6 +24,12 @@ pub(in crate::kernels) trait Vector: Copy {
     unsafe fn load_masked(from: *const Self::Scalar, mask: Self::Mask) -> Self;
     /// Unaligned store.
     unsafe fn store(self, to: *mut Self::Scalar);
+    /// Store of whole aligned registers around the caches, where there is such a thing; seen by others after a fence.
+    #[inline(always)]
+    unsafe fn stream(self, to: *mut Self::Scalar) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.store(to) }
+    }
     /// Store of the masked lanes.
     unsafe fn store_masked(self, to: *mut Self::Scalar, mask: Self::Mask);
     /// `self * factor + term`.

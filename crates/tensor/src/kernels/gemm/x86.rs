@@ -11,7 +11,7 @@ unsafe fn rows_of<T, const N: usize>(from: *const T, stride: isize, rows: usize)
 }
 
 macro_rules! common {
-    ($scalar:ty, $lanes:literal, $zero:ident, $splat:ident, $load:ident, $store:ident, $fma:ident, $add:ident, $mul:ident, $max:ident) => {
+    ($scalar:ty, $lanes:literal, $zero:ident, $splat:ident, $load:ident, $store:ident, $stream:ident, $fma:ident, $add:ident, $mul:ident, $max:ident) => {
         type Scalar = $scalar;
         const LANES: usize = $lanes;
 
@@ -30,6 +30,10 @@ macro_rules! common {
         #[inline(always)]
         unsafe fn store(self, to: *mut $scalar) {
             unsafe { $store(to, self) }
+        }
+        #[inline(always)]
+        unsafe fn stream(self, to: *mut $scalar) {
+            unsafe { $stream(to.cast(), self) }
         }
         #[inline(always)]
         unsafe fn mul_add(self, factor: Self, term: Self) -> Self {
@@ -64,6 +68,7 @@ impl Vector for __m512 {
         _mm512_set1_ps,
         _mm512_loadu_ps,
         _mm512_storeu_ps,
+        _mm512_stream_ps,
         _mm512_fmadd_ps,
         _mm512_add_ps,
         _mm512_mul_ps,
@@ -123,6 +128,7 @@ impl Vector for __m512d {
         _mm512_set1_pd,
         _mm512_loadu_pd,
         _mm512_storeu_pd,
+        _mm512_stream_pd,
         _mm512_fmadd_pd,
         _mm512_add_pd,
         _mm512_mul_pd,
@@ -178,6 +184,7 @@ impl Vector for __m256 {
         _mm256_set1_ps,
         _mm256_loadu_ps,
         _mm256_storeu_ps,
+        _mm256_stream_ps,
         _mm256_fmadd_ps,
         _mm256_add_ps,
         _mm256_mul_ps,
@@ -237,6 +244,7 @@ impl Vector for __m256d {
         _mm256_set1_pd,
         _mm256_loadu_pd,
         _mm256_storeu_pd,
+        _mm256_stream_pd,
         _mm256_fmadd_pd,
         _mm256_add_pd,
         _mm256_mul_pd,

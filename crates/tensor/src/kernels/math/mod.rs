@@ -186,6 +186,11 @@ pub trait Float:
     fn select(mask: bool, a: Self, b: Self) -> Self {
         pick(mask, a, b)
     }
+    /// x/(1 + e^−x), the sigmoid linear unit.
+    #[inline(always)]
+    fn silu(self) -> Self {
+        self * self.sigmoid()
+    }
     /// 1/√x.
     #[inline(always)]
     fn rsqrt(self) -> Self {

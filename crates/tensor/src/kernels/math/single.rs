@@ -162,6 +162,30 @@ pub(super) fn sigmoid(x: f32) -> f32 {
     pick(x < 0.0, f32::mul_add(-e, s, e), 1.0 - s)
 }
 
+/// x σ(x), with e = e^−|x| = 2^n (1 + p): on the right x/(1 + e), on the left x 2^n (1 + p)/(1 + e), where x 2^n is exact
+/// and is scaled so that results below the normal numbers are rounded once. What 1 + e loses goes into the numerator.
+#[inline(always)]
+pub(super) fn silu(x: f32) -> f32 {
+    const SMALL: f32 = 5.421_010_9e-20; // 2^−64
+    let a = pick(x.abs() > 120.0, 120.0, x.abs());
+    let shifted = f32::mul_add(a, -std::f32::consts::LOG2_E, ROUNDER);
+    let n = shifted - ROUNDER;
+    let high = f32::mul_add(-n, LN2_HIGH, -a);
+    let r = f32::mul_add(-n, LN2_LOW, high);
+    let error = f32::mul_add(-n, LN2_LOW, high - r);
+    let p = r + f32::mul_add(r * r, polynomial(r, &EXP32), error);
+    let large = power(shifted + 64.0);
+    let e = (1.0 + p) * large * SMALL;
+    let below = 1.0 + e;
+    // Relative to 1 + e, with 1 − e/2 for its inverse: one digit of it is enough.
+    let lost = (e - (below - 1.0)) * f32::mul_add(e, -0.5, 1.0);
+    let left = x < 0.0;
+    let base = pick(left, a * large, a);
+    let above = f32::mul_add(base, pick(left, f32::mul_add(-lost, 1.0 + p, p), -lost), base);
+    let value = above / below * pick(left, SMALL, 1.0);
+    pick(x > 100.0, x, value.copysign(x))
+}
+
 #[inline(always)]
 pub(super) fn softplus(x: f32) -> f32 {
     pick(x < 0.0, 0.0, x) + log1p(exp(-x.abs()))

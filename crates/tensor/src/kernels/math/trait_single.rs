@@ -167,6 +167,11 @@ impl Float for f32 {
     }
 
     #[inline(always)]
+    fn silu(self) -> Self {
+        single::silu(self)
+    }
+
+    #[inline(always)]
     fn softplus(self) -> Self {
         single::softplus(self)
     }

@@ -1,7 +1,7 @@
 //! Products of vectors and matrices with names of their own.
 
 use crate::ops::matmul::matmul;
-use crate::ops::reduce::{norm, sum};
+use crate::ops::reduce::{norm, require_float, sum};
 use crate::ops::{axis_from_end, binary, shape, unary};
 use crate::{Error, Result, Shape, Tensor};
 
@@ -86,4 +86,42 @@ pub(crate) fn kron(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let spread_b: Shape = of_b.iter().flat_map(|&size| [1, size]).collect();
     let product = binary::mul(&shape::reshape(a, spread_a)?, &shape::reshape(b, spread_b)?)?;
     shape::reshape(&product, of_a.iter().zip(&of_b).map(|(m, n)| m * n).collect())
+}
+
+/// The vector at right angles to two vectors of length 3 along an axis, (a × b)_i = a_{i+1} b_{i+2} − a_{i+2} b_{i+1},
+/// counted in a ring.
+pub(crate) fn cross(a: &Tensor, b: &Tensor, axis: isize) -> Result<Tensor> {
+    let shape = binary::common_shape("cross", a, b)?;
+    let (left, right) = (shape::broadcast_to(a, shape.clone())?, shape::broadcast_to(b, shape.clone())?);
+    if shape[shape.rank() - axis_from_end("cross", &left, axis)?] != 3 {
+        let problem = format!("axis {axis} must have length 3");
+        return Err(Error::shapes("cross", a.shape(), b.shape(), problem));
+    }
+    let term = |of_left: isize, of_right: isize| {
+        binary::mul(&shape::roll(&left, -of_left, axis)?, &shape::roll(&right, -of_right, axis)?)
+    };
+    binary::sub(&term(1, 2)?, &term(2, 1)?)
+}
+
+/// Sums over pairs of axes, one of each tensor; the other axes of `a` come first, then those of `b`.
+pub(crate) fn tensordot(a: &Tensor, b: &Tensor, axes_a: &[isize], axes_b: &[isize]) -> Result<Tensor> {
+    require_float("tensordot", a)?;
+    let places = |x: &Tensor, axes: &[isize]| -> Result<Vec<usize>> {
+        axes.iter().map(|&axis| Ok(x.rank() - axis_from_end("tensordot", x, axis)?)).collect()
+    };
+    let (summed_a, summed_b) = (places(a, axes_a)?, places(b, axes_b)?);
+    let twice = |summed: &[usize]| summed.iter().enumerate().any(|(i, axis)| summed[..i].contains(axis));
+    let sizes = |x: &Tensor, axes: &[usize]| -> Vec<usize> { axes.iter().map(|&axis| x.dims()[axis]).collect() };
+    if sizes(a, &summed_a) != sizes(b, &summed_b) || twice(&summed_a) || twice(&summed_b) {
+        let problem = format!("axes {axes_a:?} and {axes_b:?} must be pairs of equal sizes, each axis named once");
+        return Err(Error::shapes("tensordot", a.shape(), b.shape(), problem));
+    }
+    let free = |x: &Tensor, summed: &[usize]| -> Vec<usize> { (0..x.rank()).filter(|i| !summed.contains(i)).collect() };
+    let (free_a, free_b) = (free(a, &summed_a), free(b, &summed_b));
+    let matrix = |x: &Tensor, rows: &[usize], columns: &[usize]| {
+        let size = |axes: &[usize]| sizes(x, axes).iter().product::<usize>();
+        shape::reshape(&shape::permute(x, &[rows, columns].concat())?, Shape::from([size(rows), size(columns)]))
+    };
+    let product = matmul(&matrix(a, &free_a, &summed_a)?, &matrix(b, &summed_b, &free_b)?)?;
+    shape::reshape(&product, Shape::new(&sizes(a, &free_a)).joined(&sizes(b, &free_b)))
 }

@@ -141,7 +141,7 @@ impl Fused for Linear {
             grads[1] = Some(product(MatSource::Transposed(&g), MatSource::Plain(&flat), w.shape().clone())?);
         }
         if needs.get(2) == Some(&true) {
-            grads[2] = Some(reduce::sum(&g, &[0], false)?);
+            grads[2] = Some(reduce::sum_rows(&g)?);
         }
         Ok(grads)
     }

@@ -2,13 +2,11 @@
 //!
 //! `gather` is `take_along_axis` in numpy. Its transpose, `scatter_add`, adds elements up at their positions.
 
-use smallvec::smallvec;
-
 use super::checked::checked;
-use crate::autodiff::{Grads, Point, Saves, apply};
 use crate::dtype::match_number;
 use crate::kernels::index as kernel;
-use crate::ops::{Op, align_batched, axis_from_end, binary, shape};
+use crate::ops::indexed::{Indexed, indexed};
+use crate::ops::{axis_from_end, binary, shape};
 use crate::tensor::Fresh;
 use crate::{Error, Result, Shape, Tensor};
 
@@ -30,55 +28,24 @@ fn inner(shape: &Shape, axis: usize) -> usize {
     shape[shape.rank() - axis + 1..].iter().product()
 }
 
-/// Both physical inputs with the batch axis in front, stretched where they do not depend on the batch.
-fn both_batched(inputs: &[&Tensor], batched: &[bool], size: usize) -> Result<Vec<Tensor>> {
-    let aligned = align_batched(inputs, batched)?;
-    let stretch = |(x, &flag): (&Tensor, &bool)| {
-        if flag { Ok(x.clone()) } else { shape::broadcast_to(x, x.shape().inserted(0, size)) }
-    };
-    aligned.iter().zip(batched).map(stretch).collect()
-}
+impl Indexed for Gather {
+    const NAME: &'static str = "gather";
+    type Transpose = ScatterAdd;
 
-impl Op for Gather {
-    fn name(&self) -> &'static str {
-        "gather"
-    }
-
-    fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let (x, index) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
+    fn forward(&self, x: &Tensor, index: &Tensor) -> Result<Tensor> {
         let position = x.rank() - self.axis;
         let (size, n) = (x.dims()[position], index.dims()[position]);
         let mut out = Fresh::new(index.shape().clone(), x.dtype())?;
         let inner = inner(index.shape(), self.axis);
         kernel::match_bits!(x.dtype(), U => {
             let places = index.contiguous_slice::<i64>();
-            kernel::gather::<U>(kernel::bits(&x), places, size, n, inner, kernel::bits_mut(&mut out));
+            kernel::gather::<U>(kernel::bits(x), places, size, n, inner, kernel::bits_mut(&mut out));
         });
         Ok(out.finish())
     }
 
-    fn saves(&self, _needs: &[bool]) -> Saves {
-        Saves::nothing().input(1)
-    }
-
-    fn jvp(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Option<Tensor>> {
-        tangents[0].map(|t| apply(*self, &[t, at.input(1)])).transpose()
-    }
-
-    fn vjp(&self, at: &Point<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
-        let size = at.shape(0)[at.shape(0).rank() - self.axis];
-        let transpose = ScatterAdd { axis: self.axis, size };
-        let grad = if needs[0] { Some(apply(transpose, &[grad, at.input(1)])?) } else { None };
-        Ok(smallvec![grad, None])
-    }
-
-    fn batch(&self, inputs: &[&Tensor], batched: &[bool], size: usize) -> Result<Option<Tensor>> {
-        let both = both_batched(inputs, batched, size)?;
-        apply(*self, &[&both[0], &both[1]]).map(Some)
-    }
-
-    fn flops(&self, _inputs: &[&Tensor], _output: &Tensor) -> u64 {
-        0
+    fn transpose(&self, shape: &Shape) -> ScatterAdd {
+        ScatterAdd { axis: self.axis, size: shape[shape.rank() - self.axis] }
     }
 
     fn attributes(&self) -> String {
@@ -86,13 +53,11 @@ impl Op for Gather {
     }
 }
 
-impl Op for ScatterAdd {
-    fn name(&self) -> &'static str {
-        "scatter_add"
-    }
+impl Indexed for ScatterAdd {
+    const NAME: &'static str = "scatter_add";
+    type Transpose = Gather;
 
-    fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let (source, index) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
+    fn forward(&self, source: &Tensor, index: &Tensor) -> Result<Tensor> {
         let position = source.rank() - self.axis;
         let n = source.dims()[position];
         let inner = inner(source.shape(), self.axis);
@@ -104,27 +69,12 @@ impl Op for ScatterAdd {
         Ok(out.finish())
     }
 
-    fn saves(&self, _needs: &[bool]) -> Saves {
-        Saves::nothing().input(1)
+    fn transpose(&self, _shape: &Shape) -> Gather {
+        Gather { axis: self.axis }
     }
 
-    fn jvp(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Option<Tensor>> {
-        tangents[0].map(|t| apply(*self, &[t, at.input(1)])).transpose()
-    }
-
-    fn vjp(&self, at: &Point<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
-        let transpose = Gather { axis: self.axis };
-        let grad = if needs[0] { Some(apply(transpose, &[grad, at.input(1)])?) } else { None };
-        Ok(smallvec![grad, None])
-    }
-
-    fn batch(&self, inputs: &[&Tensor], batched: &[bool], size: usize) -> Result<Option<Tensor>> {
-        let both = both_batched(inputs, batched, size)?;
-        apply(*self, &[&both[0], &both[1]]).map(Some)
-    }
-
-    fn flops(&self, inputs: &[&Tensor], _output: &Tensor) -> u64 {
-        inputs[0].numel() as u64
+    fn flops(&self, source: &Tensor, _output: &Tensor) -> u64 {
+        source.numel() as u64
     }
 
     fn attributes(&self) -> String {
@@ -152,23 +102,37 @@ pub(crate) fn gather(x: &Tensor, axis: isize, index: &Tensor) -> Result<Tensor> 
     let position = x.rank() - from_end;
     let index = checked("gather", index, x.dims()[position])?;
     let (x, index) = aligned("gather", x, &index, position)?;
-    apply(Gather { axis: from_end }, &[&x, &index])
+    indexed(Gather { axis: from_end }, &x, &index)
+}
+
+/// What is written where: the axis counted from the end, the places made ready for kernels, and the values stretched to
+/// them.
+pub(super) struct Writing {
+    pub(super) axis: usize,
+    pub(super) index: Tensor,
+    pub(super) source: Tensor,
+}
+
+/// The elements of `source`, stretched to the shape of `index`, on their way to places along an axis of `x`.
+pub(super) fn writing(op: &'static str, x: &Tensor, axis: isize, index: &Tensor, source: &Tensor) -> Result<Writing> {
+    let from_end = axis_from_end(op, x, axis)?;
+    let position = x.rank() - from_end;
+    if source.dtype() != x.dtype() {
+        return Err(Error::DTypePair { op, left: x.dtype(), right: source.dtype() });
+    }
+    let index = checked(op, index, x.dims()[position])?;
+    let fits = index.rank() == x.rank() && index.shape().with(position, 1) == x.shape().with(position, 1);
+    if !fits {
+        let problem = format!("all sizes but that of axis {position} must agree");
+        return Err(Error::shapes(op, x.shape(), index.shape(), problem));
+    }
+    let source = shape::broadcast_to(source, index.shape().clone())?;
+    Ok(Writing { axis: from_end, index, source })
 }
 
 /// `x` with the elements of `source` added at `index` along an axis; `source` is stretched to the shape of `index`.
 pub(crate) fn scatter_add(x: &Tensor, axis: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
-    let from_end = axis_from_end("scatter_add", x, axis)?;
-    let position = x.rank() - from_end;
-    let size = x.dims()[position];
-    if source.dtype() != x.dtype() {
-        return Err(Error::DTypePair { op: "scatter_add", left: x.dtype(), right: source.dtype() });
-    }
-    let index = checked("scatter_add", index, size)?;
-    let fits = index.rank() == x.rank() && index.shape().with(position, 1) == x.shape().with(position, 1);
-    if !fits {
-        let problem = format!("all sizes but that of axis {position} must agree");
-        return Err(Error::shapes("scatter_add", x.shape(), index.shape(), problem));
-    }
-    let source = shape::broadcast_to(source, index.shape().clone())?;
-    binary::add(x, &apply(ScatterAdd { axis: from_end, size }, &[&source, &index])?)
+    let Writing { axis, index, source } = writing("scatter_add", x, axis, index, source)?;
+    let size = x.dims()[x.rank() - axis];
+    binary::add(x, &indexed(ScatterAdd { axis, size }, &source, &index)?)
 }

@@ -1,9 +1,10 @@
 //! Elements chosen by truth values.
 
+use super::checked::checked;
 use super::select::select_checked;
 use crate::autodiff::depends_on;
 use crate::dtype::match_any;
-use crate::ops::{binary, shape};
+use crate::ops::{binary, reduce, shape};
 use crate::{DType, Element, Error, Result, Shape, Tensor};
 
 /// `value` where the mask is true, `x` elsewhere.
@@ -23,6 +24,30 @@ pub(crate) fn masked_select(x: &Tensor, mask: &Tensor) -> Result<Tensor> {
     let places = true_places("masked_select", &shape::broadcast_to(mask, common.clone())?)?;
     let flat = shape::reshape(&shape::broadcast_to(x, common.clone())?, Shape::from(common.numel()))?;
     select_checked(&flat, 0, &Tensor::from(places))
+}
+
+/// `x` with the elements of `source`, in row-major order, where the mask is true. The k-th true element takes the k-th of
+/// the source; a zero in front of the source stands for those that are false, so that every place exists.
+pub(crate) fn masked_scatter(x: &Tensor, mask: &Tensor, source: &Tensor) -> Result<Tensor> {
+    const OP: &str = "masked_scatter";
+    if source.dtype() != x.dtype() {
+        return Err(Error::DTypePair { op: OP, left: x.dtype(), right: source.dtype() });
+    }
+    if mask.dtype() != DType::Bool {
+        return Err(Error::DType { op: OP, dtype: mask.dtype(), expected: "the mask must hold truth values" });
+    }
+    if mask.shape().broadcast(x.shape()).as_ref() != Some(x.shape()) {
+        return Err(Error::shapes(OP, x.shape(), mask.shape(), "the mask must broadcast to the tensor"));
+    }
+    let mask = shape::broadcast_to(mask, x.shape().clone())?;
+    let flat = |y: &Tensor| shape::reshape(y, Shape::from(y.numel()));
+    let numbers = binary::select(&flat(&mask)?, &reduce::cumsum(&flat(&mask)?, 0)?, &Tensor::scalar(0i64))?;
+    let padded = shape::concat(&[&Tensor::try_zeros(1, x.dtype())?, &flat(source)?], 0)?;
+    let places = checked(OP, &numbers, padded.numel()).map_err(|_| {
+        Error::shapes(OP, mask.shape(), source.shape(), "the mask has more true elements than the source has elements")
+    })?;
+    let taken = select_checked(&padded, 0, &places)?;
+    binary::select(&mask, &shape::reshape(&taken, x.shape().clone())?, x)
 }
 
 /// Row-major positions of the true elements of a mask.

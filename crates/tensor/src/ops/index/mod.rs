@@ -7,6 +7,7 @@
 mod checked;
 mod gather;
 mod masked;
+mod mode;
 mod one_hot;
 mod put;
 mod resolve;
@@ -17,13 +18,14 @@ mod spec;
 mod unique;
 
 pub(crate) use gather::{gather, scatter_add};
-pub(crate) use masked::{masked_fill, masked_select, nonzero};
+pub(crate) use masked::{masked_fill, masked_scatter, masked_select, nonzero};
+pub(crate) use mode::mode;
 pub(crate) use one_hot::one_hot;
-pub(crate) use put::{index_accumulate, index_set};
+pub(crate) use put::{index_accumulate, index_fill, index_set, scatter};
 pub(crate) use resolve::index;
 pub(crate) use search::{bincount, searchsorted};
 pub(crate) use select::{embedding, index_add, index_select};
-pub(crate) use sort::{argsort, sort, topk};
+pub(crate) use sort::{argsort, kthvalue, sort, topk};
 pub use spec::{Ellipsis, Index, IntoIndices, NewAxis, Steppable, stepped};
 pub use unique::Unique;
-pub(crate) use unique::unique;
+pub(crate) use unique::{unique, unique_axis};

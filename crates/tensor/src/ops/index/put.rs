@@ -4,34 +4,50 @@
 //! every element, which of the values lands there last; the result is a choice between the element and that value, so
 //! that both are differentiable by the rules of `select` and `index_select`.
 
+use super::checked::checked;
+use super::gather::{Writing, gather, writing};
+use super::masked::masked_fill;
 use super::resolve::index;
 use super::select::{add_at, select_checked};
 use super::spec::Index;
 use crate::autodiff::apply;
 use crate::ops::constant::{Constant, constant_op};
-use crate::ops::{binary, shape, unary};
+use crate::ops::{axis_from_end, binary, shape, unary};
 use crate::tensor::Fresh;
 use crate::{DType, Error, Result, Shape, Tensor};
 
-/// For each of `size` places, the number of the last entry of the input that names it; -1 where none does.
+/// Along an axis counted from the end: for each of `size` places the number of the last entry of the input that names it,
+/// -1 where none does.
 #[derive(Clone, Copy)]
 struct LastWriter {
+    axis: usize,
     size: usize,
 }
 
 impl Constant for LastWriter {
     const NAME: &'static str = "last_writer";
-    const LEADING_AXES_FREE: bool = false;
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let places = inputs[0].contiguous_data()?;
-        let mut out = Fresh::new(Shape::from(self.size), DType::I64)?;
+        let position = places.rank() - self.axis;
+        let inner: usize = places.dims()[position + 1..].iter().product();
+        let entries = places.dims()[position] * inner;
+        let mut out = Fresh::new(places.shape().with(position, self.size), DType::I64)?;
         let writers = out.slice::<i64>();
         writers.fill(-1);
-        for (number, &place) in places.contiguous_slice::<i64>().iter().enumerate() {
-            writers[place as usize] = number as i64;
+        if places.numel() > 0 && self.size > 0 {
+            let slabs = places.contiguous_slice::<i64>().chunks_exact(entries);
+            for (slab, writers) in slabs.zip(writers.chunks_exact_mut(self.size * inner)) {
+                for (number, row) in slab.chunks_exact(inner).enumerate() {
+                    row.iter().enumerate().for_each(|(j, &place)| writers[place as usize * inner + j] = number as i64);
+                }
+            }
         }
         Ok(out.finish())
+    }
+
+    fn attributes(&self) -> String {
+        format!("axis=-{}, size={}", self.axis, self.size)
     }
 }
 
@@ -71,11 +87,36 @@ pub(crate) fn index_set(x: &Tensor, entries: Vec<Index>, value: &Tensor) -> Resu
     if places.numel() == 0 {
         return Ok(x.clone());
     }
-    let writers = apply(constant_op(LastWriter { size: x.numel() }), &[&places])?;
+    let writers = apply(constant_op(LastWriter { axis: 1, size: x.numel() }), &[&places])?;
     let written = binary::ge_scalar(&writers, 0.0)?;
     let chosen = select_checked(&values, 0, &unary::maximum_scalar(&writers, 0.0)?)?;
     let reshaped = |y: &Tensor| shape::reshape(y, x.shape().clone());
     binary::select(&reshaped(&written)?, &reshaped(&chosen)?, x)
+}
+
+/// `x` with the elements of `source` at `index` along an axis; of several for one place the last stays.
+pub(crate) fn scatter(x: &Tensor, axis: isize, index: &Tensor, source: &Tensor) -> Result<Tensor> {
+    let Writing { axis: from_end, index, source } = writing("scatter", x, axis, index, source)?;
+    if index.numel() == 0 {
+        return Ok(x.clone());
+    }
+    let size = x.dims()[x.rank() - from_end];
+    let writers = apply(constant_op(LastWriter { axis: from_end, size }), &[&index])?;
+    let chosen = gather(&source, axis, &unary::maximum_scalar(&writers, 0.0)?)?;
+    binary::select(&binary::ge_scalar(&writers, 0.0)?, &chosen, x)
+}
+
+/// `x` with one number at the positions `index` of an axis.
+pub(crate) fn index_fill(x: &Tensor, axis: isize, index: &Tensor, value: f64) -> Result<Tensor> {
+    let from_end = axis_from_end("index_fill", x, axis)?;
+    let size = x.dims()[x.rank() - from_end];
+    if index.rank() != 1 {
+        return Err(Error::shape("index_fill", index.shape(), "the index must have rank 1"));
+    }
+    let index = checked("index_fill", index, size)?;
+    let writers = apply(constant_op(LastWriter { axis: 1, size }), &[&index])?;
+    let mask = Shape::from(size).joined(&vec![1; from_end - 1]);
+    masked_fill(x, &shape::reshape(&binary::ge_scalar(&writers, 0.0)?, mask)?, value)
 }
 
 /// `x` with `value` added at the positions of an index; repeated positions add up.

@@ -9,6 +9,7 @@ use super::checked::checked;
 use crate::autodiff::{Grads, Point, Saves, apply};
 use crate::dtype::match_number;
 use crate::kernels::index as kernel;
+use crate::ops::indexed::{Indexed, indexed, stretched};
 use crate::ops::{Op, axis_from_end, binary, shape, sum_terms};
 use crate::tensor::Fresh;
 use crate::{Error, Result, Shape, Tensor};
@@ -50,56 +51,38 @@ fn offset_batch(index: &Tensor, size: usize) -> Result<Tensor> {
     shape::reshape(&shifted, Shape::from(index.numel()))
 }
 
-impl Op for Rows {
-    fn name(&self) -> &'static str {
-        "index_select"
-    }
+impl Indexed for Rows {
+    const NAME: &'static str = "index_select";
+    type Transpose = AddRows;
 
-    fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let (x, index) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
+    fn forward(&self, x: &Tensor, index: &Tensor) -> Result<Tensor> {
         let position = x.rank() - self.axis;
         let inner = x.dims()[position + 1..].iter().product();
         let mut out = Fresh::new(x.shape().with(position, index.numel()), x.dtype())?;
         kernel::match_bits!(x.dtype(), U => {
             let places = index.contiguous_slice::<i64>();
-            kernel::take_rows::<U>(kernel::bits(&x), places, x.dims()[position], inner, kernel::bits_mut(&mut out));
+            kernel::take_rows::<U>(kernel::bits(x), places, x.dims()[position], inner, kernel::bits_mut(&mut out));
         });
         Ok(out.finish())
     }
 
-    fn saves(&self, _needs: &[bool]) -> Saves {
-        Saves::nothing().input(1)
+    fn transpose(&self, shape: &Shape) -> AddRows {
+        AddRows { axis: self.axis, size: shape[shape.rank() - self.axis] }
     }
 
-    fn jvp(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Option<Tensor>> {
-        tangents[0].map(|t| apply(*self, &[t, at.input(1)])).transpose()
-    }
-
-    fn vjp(&self, at: &Point<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
-        let size = at.shape(0)[at.shape(0).rank() - self.axis];
-        let transpose = AddRows { axis: self.axis, size };
-        let grad = if needs[0] { Some(apply(transpose, &[grad, at.input(1)])?) } else { None };
-        Ok(smallvec![grad, None])
-    }
-
-    fn batch(&self, inputs: &[&Tensor], batched: &[bool], size: usize) -> Result<Option<Tensor>> {
-        let (x, index) = (inputs[0], inputs[1]);
+    fn batch(&self, x: &Tensor, index: &Tensor, batched: &[bool], size: usize) -> Result<Tensor> {
         if !batched[1] {
-            return apply(*self, &[x, index]).map(Some);
+            return indexed(*self, x, index);
         }
         // Position of the axis in a physical result, whose batch axis is in front.
         let position = x.rank() - self.axis + usize::from(!batched[0]);
         let rows = if batched[0] {
             let index = offset_batch(index, x.dims()[position])?;
-            apply(*self, &[&merge_batch(x, position)?, &index])?
+            indexed(*self, &merge_batch(x, position)?, &index)?
         } else {
-            apply(*self, &[x, &shape::reshape(index, Shape::from(index.numel()))?])?
+            indexed(*self, x, &shape::reshape(index, Shape::from(index.numel()))?)?
         };
-        split_batch(&rows, position, size).map(Some)
-    }
-
-    fn flops(&self, _inputs: &[&Tensor], _output: &Tensor) -> u64 {
-        0
+        split_batch(&rows, position, size)
     }
 
     fn attributes(&self) -> String {
@@ -107,13 +90,11 @@ impl Op for Rows {
     }
 }
 
-impl Op for AddRows {
-    fn name(&self) -> &'static str {
-        "index_add"
-    }
+impl Indexed for AddRows {
+    const NAME: &'static str = "index_add";
+    type Transpose = Rows;
 
-    fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let (source, index) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
+    fn forward(&self, source: &Tensor, index: &Tensor) -> Result<Tensor> {
         let position = source.rank() - self.axis;
         let inner = source.dims()[position + 1..].iter().product();
         let mut out = Fresh::new(source.shape().with(position, self.size), source.dtype())?;
@@ -124,37 +105,23 @@ impl Op for AddRows {
         Ok(out.finish())
     }
 
-    fn saves(&self, _needs: &[bool]) -> Saves {
-        Saves::nothing().input(1)
+    fn transpose(&self, _shape: &Shape) -> Rows {
+        Rows { axis: self.axis }
     }
 
-    fn jvp(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Option<Tensor>> {
-        tangents[0].map(|t| apply(*self, &[t, at.input(1)])).transpose()
-    }
-
-    fn vjp(&self, at: &Point<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
-        let transpose = Rows { axis: self.axis };
-        let grad = if needs[0] { Some(apply(transpose, &[grad, at.input(1)])?) } else { None };
-        Ok(smallvec![grad, None])
-    }
-
-    fn batch(&self, inputs: &[&Tensor], batched: &[bool], size: usize) -> Result<Option<Tensor>> {
-        let (source, index) = (inputs[0], inputs[1]);
+    fn batch(&self, source: &Tensor, index: &Tensor, batched: &[bool], size: usize) -> Result<Tensor> {
         if !batched[1] {
-            return apply(*self, &[source, index]).map(Some);
+            return indexed(*self, source, index);
         }
-        let source = match batched[0] {
-            true => source.clone(),
-            false => shape::broadcast_to(source, source.shape().inserted(0, size))?,
-        };
+        let source = stretched(source, batched[0], size)?;
         let position = source.rank() - self.axis;
         let merged = AddRows { axis: self.axis, size: size * self.size };
         let index = offset_batch(index, self.size)?;
-        split_batch(&apply(merged, &[&merge_batch(&source, position)?, &index])?, position, size).map(Some)
+        split_batch(&indexed(merged, &merge_batch(&source, position)?, &index)?, position, size)
     }
 
-    fn flops(&self, inputs: &[&Tensor], _output: &Tensor) -> u64 {
-        inputs[0].numel() as u64
+    fn flops(&self, source: &Tensor, _output: &Tensor) -> u64 {
+        source.numel() as u64
     }
 
     fn attributes(&self) -> String {
@@ -200,22 +167,19 @@ impl Op for AddTo {
 
     fn jvp(&self, at: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Option<Tensor>> {
         let rows = self.rows(at.shape(0));
-        let added = tangents[1].map(|t| apply(rows, &[t, at.input(2)])).transpose();
+        let added = tangents[1].map(|t| indexed(rows, t, at.input(2))).transpose();
         sum_terms([Ok(tangents[0].cloned()), added])
     }
 
     fn vjp(&self, at: &Point<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
         let rows = Rows { axis: self.axis };
-        let by_source = if needs[1] { Some(apply(rows, &[grad, at.input(2)])?) } else { None };
+        let by_source = if needs[1] { Some(indexed(rows, grad, at.input(2))?) } else { None };
         Ok(smallvec![needs[0].then(|| grad.clone()), by_source, None])
     }
 
     fn batch(&self, inputs: &[&Tensor], batched: &[bool], size: usize) -> Result<Option<Tensor>> {
-        let stretched = |i: usize| match batched[i] {
-            true => Ok(inputs[i].clone()),
-            false => shape::broadcast_to(inputs[i], inputs[i].shape().inserted(0, size)),
-        };
-        let (x, source, index) = (stretched(0)?, stretched(1)?, inputs[2]);
+        let whole = |i: usize| stretched(inputs[i], batched[i], size);
+        let (x, source, index) = (whole(0)?, whole(1)?, inputs[2]);
         if !batched[2] {
             return apply(*self, &[&x, &source, index]).map(Some);
         }
@@ -248,10 +212,10 @@ pub(super) fn select_named(op: &'static str, x: &Tensor, axis: isize, index: &Te
 pub(super) fn select_checked(x: &Tensor, position: usize, index: &Tensor) -> Result<Tensor> {
     let rows = Rows { axis: x.rank() - position };
     if index.rank() == 1 {
-        return apply(rows, &[x, index]);
+        return indexed(rows, x, index);
     }
     let flat = shape::reshape(index, Shape::from(index.numel()))?;
-    let rows = apply(rows, &[x, &flat])?;
+    let rows = indexed(rows, x, &flat)?;
     let sizes = x.dims()[..position].iter().chain(index.dims()).chain(&x.dims()[position + 1..]);
     shape::reshape(&rows, sizes.copied().collect())
 }
@@ -286,7 +250,7 @@ pub(super) fn add_at(op: &'static str, x: &Tensor, places: &Tensor, values: &Ten
 
 /// Rows of `source` added up at `index` along an axis of length `size`, counted from the end.
 pub(super) fn sum_rows(op: &'static str, source: &Tensor, axis: usize, index: &Tensor, size: usize) -> Result<Tensor> {
-    apply(AddRows { axis, size }, &[source, &checked(op, index, size)?])
+    indexed(AddRows { axis, size }, source, &checked(op, index, size)?)
 }
 
 /// The rows of a table (count, features) at `index` of any shape.

@@ -15,7 +15,7 @@ use crate::tensor::Fresh;
 use crate::{DType, Error, Result, Tensor};
 
 /// An element type with its order as whole numbers.
-trait SortKey: Copy + Sync {
+pub(super) trait SortKey: Copy + Sync {
     /// Holds the order in its upper and the position in its lower 32 bits.
     type Packed: Ord + Copy;
     fn pack(self, position: usize, descending: bool) -> Self::Packed;
@@ -139,4 +139,23 @@ pub(crate) fn sort(x: &Tensor, axis: isize, descending: bool) -> Result<(Tensor,
 pub(crate) fn topk(x: &Tensor, k: usize, axis: isize, largest: bool) -> Result<(Tensor, Tensor)> {
     let places = order("topk", x, axis, Some(k), largest)?;
     Ok((gather(x, axis, &places)?, places))
+}
+
+/// The elements of an axis at one place each, and those places; with `keep` the axis stays with size 1.
+pub(super) fn at_places(x: &Tensor, axis: isize, places: &Tensor, keep: bool) -> Result<(Tensor, Tensor)> {
+    let values = gather(x, axis, places)?;
+    if keep {
+        Ok((values, places.clone()))
+    } else {
+        Ok((shape::squeeze(&values, axis)?, shape::squeeze(places, axis)?))
+    }
+}
+
+/// The `k`-th smallest element of an axis, counted from 1, and where it was; the earlier among equals is the smaller.
+pub(crate) fn kthvalue(x: &Tensor, k: usize, axis: isize, keep: bool) -> Result<(Tensor, Tensor)> {
+    if k == 0 {
+        return Err(Error::parameter("kthvalue", "k", "is 0; the smallest element has number 1"));
+    }
+    let first = order("kthvalue", x, axis, Some(k), false)?;
+    at_places(x, axis, &shape::narrow(&first, axis, k - 1, 1)?, keep)
 }

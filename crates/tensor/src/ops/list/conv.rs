@@ -2,7 +2,7 @@
 
 use super::{Sealed, methods};
 use crate::Tensor;
-use crate::ops::conv::{self, ConvOptions, PoolOptions};
+use crate::ops::conv::{self, ConvOptions, Interpolation, PoolOptions};
 use crate::ops::reduce;
 
 methods! {
@@ -82,6 +82,17 @@ methods! {
     /// assert_eq!(Tensor::from([[1.0, 2.0, 6.0]]).adaptive_avg_pool2d([1, 2]).to_vec::<f64>(), [1.5, 4.0]);
     /// ```
     adaptive_avg_pool2d try_adaptive_avg_pool2d(size: [usize; 2]) -> Tensor = |x| conv::adaptive_avg_pool2d(x, size);
+    /// Images (…, height, width) at another height and width, by the nearest pixel or between the four around; as PyTorch's
+    /// with `align_corners=False`. Lengths of sequences change in the same way with a height of 1.
+    ///
+    /// ```
+    /// use tove_tensor::{Interpolation, Tensor};
+    /// let x = Tensor::from([[0.0, 4.0]]);
+    /// assert_eq!(x.interpolate([1, 4], Interpolation::Nearest).to_vec::<f64>(), [0.0, 0.0, 4.0, 4.0]);
+    /// assert_eq!(x.interpolate([1, 4], Interpolation::Bilinear).to_vec::<f64>(), [0.0, 1.0, 3.0, 4.0]);
+    /// ```
+    interpolate try_interpolate(size: [usize; 2], method: Interpolation) -> Tensor =
+        |x| conv::interpolate(x, size, method);
     /// Mean over height and width, which stay with size 1.
     ///
     /// ```

@@ -60,6 +60,17 @@ methods! {
     /// ```
     scatter_add try_scatter_add(axis: isize, index: &Tensor, source: &Tensor) -> Tensor =
         |x| index::scatter_add(x, axis, index, source);
+    /// A copy with the elements of `source` at `index` along an axis; `source` broadcasts to the shape of `index`, and the
+    /// last of several for one place stays. Differentiable in both; `put_along_axis` in numpy.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let x = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// let y = x.scatter(1, &Tensor::from([[1i64], [0]]), &Tensor::scalar(0.0));
+    /// assert_eq!(y.to_vec::<f64>(), [1.0, 0.0, 0.0, 4.0]);
+    /// ```
+    scatter try_scatter(axis: isize, index: &Tensor, source: &Tensor) -> Tensor =
+        |x| index::scatter(x, axis, index, source);
     /// The rows of an axis at `index`, whose axes take the place of that one; `take` in numpy.
     ///
     /// ```
@@ -71,6 +82,15 @@ methods! {
     /// A copy with the rows of `source` added at `index` along an axis; the transpose of [`Tensor::index_select`].
     index_add try_index_add(axis: isize, index: &Tensor, source: &Tensor) -> Tensor =
         |x| index::index_add(x, axis, index, source);
+    /// A copy with one number at the positions `index`, a vector, of an axis.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let x = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    /// assert_eq!(x.index_fill(1, &Tensor::from([-1i64]), 0.0).to_vec::<f64>(), [1.0, 0.0, 3.0, 0.0]);
+    /// ```
+    index_fill try_index_fill(axis: isize, index: &Tensor, value: f64) -> Tensor =
+        |x| index::index_fill(x, axis, index, value);
     /// For a table (count, features): its rows at `index` of any shape.
     ///
     /// ```
@@ -103,6 +123,22 @@ methods! {
     /// assert_eq!((values.to_vec::<f64>(), places.to_vec::<i64>()), (vec![3.0, 2.0], vec![0, 2]));
     /// ```
     topk try_topk(k: usize, axis: isize, largest: bool) -> (Tensor, Tensor) = |x| index::topk(x, k, axis, largest);
+    /// The `k`-th smallest element of an axis, counted from 1, with its position; with `keep` the axis stays with size 1. The
+    /// earlier of equal elements is the smaller, and takes the derivative.
+    ///
+    /// ```
+    /// let (value, place) = tove_tensor::Tensor::from([3.0, 1.0, 2.0]).kthvalue(2, 0, false);
+    /// assert_eq!((value.item::<f64>(), place.item::<i64>()), (2.0, 2));
+    /// ```
+    kthvalue try_kthvalue(k: usize, axis: isize, keep: bool) -> (Tensor, Tensor) = |x| index::kthvalue(x, k, axis, keep);
+    /// The most frequent element of an axis, the smallest among equally frequent ones, with the position where it occurs
+    /// last, which takes the derivative; with `keep` the axis stays with size 1.
+    ///
+    /// ```
+    /// let (value, place) = tove_tensor::Tensor::from([2.0, 7.0, 2.0, 7.0, 1.0]).mode(0, false);
+    /// assert_eq!((value.item::<f64>(), place.item::<i64>()), (2.0, 2));
+    /// ```
+    mode try_mode(axis: isize, keep: bool) -> (Tensor, Tensor) = |x| index::mode(x, axis, keep);
     /// The different values of all elements, ascending, with the value's number for every element and how often each
     /// occurs. All NaN are one value; of equal elements the first takes the derivative.
     ///
@@ -112,10 +148,29 @@ methods! {
     /// assert_eq!(u.inverse.to_vec::<i64>(), [1, 0, 1]);
     /// ```
     unique try_unique() -> Unique = |x| index::unique(x);
+    /// The different slices of an axis, ordered by their first entries, then by their second, and so on; as
+    /// [`Tensor::unique`] otherwise.
+    ///
+    /// ```
+    /// let u = tove_tensor::Tensor::from([[3, 1i64], [2, 5], [3, 1]]).unique_axis(0);
+    /// assert_eq!((u.values.to_vec::<i64>(), u.counts.to_vec::<i64>()), (vec![2, 5, 3, 1], vec![1, 2]));
+    /// assert_eq!(u.inverse.to_vec::<i64>(), [1, 0, 1]);
+    /// ```
+    unique_axis try_unique_axis(axis: isize) -> Unique = |x| index::unique_axis(x, axis);
     /// `value` where the mask is true, the tensor's own elements elsewhere.
     masked_fill try_masked_fill(mask: &Tensor, value: f64) -> Tensor = |x| index::masked_fill(x, mask, value);
     /// The elements where the mask is true, as a vector; both are broadcast to each other.
     masked_select try_masked_select(mask: &Tensor) -> Tensor = |x| index::masked_select(x, mask);
+    /// A copy with the elements of `source`, in row-major order, where the mask is true; what the source has beyond them is
+    /// not used. Differentiable in both; the mask broadcasts.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let (x, mask) = (Tensor::from([1.0, 2.0, 3.0]), Tensor::from([true, false, true]));
+    /// assert_eq!(x.masked_scatter(&mask, &Tensor::from([10.0, 20.0])).to_vec::<f64>(), [10.0, 2.0, 20.0]);
+    /// ```
+    masked_scatter try_masked_scatter(mask: &Tensor, source: &Tensor) -> Tensor =
+        |x| index::masked_scatter(x, mask, source);
     /// The positions of the elements that are not zero, one per row (count, rank).
     ///
     /// ```
@@ -124,6 +179,7 @@ methods! {
     /// ```
     nonzero try_nonzero() -> Tensor = |x| index::nonzero(x);
     /// For a sorted vector: where values would go to keep the order, before equal elements, or behind them with `right`.
+    /// For edges of bins this is the bin's number: `bucketize` in PyTorch, `digitize` in numpy.
     ///
     /// ```
     /// use tove_tensor::Tensor;

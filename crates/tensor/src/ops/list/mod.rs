@@ -74,6 +74,22 @@ methods! {
     /// assert_eq!(y.to_vec::<f64>(), [1000.0 + 2f64.ln(), 3.0]);
     /// ```
     logaddexp try_logaddexp(other: &Tensor) -> Tensor = |x| binary::logaddexp(x, other);
+    /// `√(a² + b²)`, without overflow; its slopes are 0 where both are 0.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let y = Tensor::from([3.0, 3e300]).hypot(&Tensor::from([4.0, 4e300]));
+    /// assert!((y / Tensor::from([5.0, 5e300]) - 1.0).abs().max().item::<f64>() < 1e-15);
+    /// ```
+    hypot try_hypot(other: &Tensor) -> Tensor = |x| composed::hypot(x, other);
+    /// From this tensor towards `end` by a weight: `x + w (end − x)`, exactly `end` at weight 1. All three broadcast.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let y = Tensor::from([0.0, 10.0]).lerp(&Tensor::from([4.0, 20.0]), &Tensor::scalar(0.25));
+    /// assert_eq!(y.to_vec::<f64>(), [1.0, 12.5]);
+    /// ```
+    lerp try_lerp(end: &Tensor, weight: &Tensor) -> Tensor = |x| composed::lerp(x, end, weight);
     /// Larger of two values, element by element; a NaN wins, and ties share the derivative by halves.
     maximum try_maximum(other: &Tensor) -> Tensor = |x| binary::maximum(x, other);
     /// Smaller of two values, element by element; a NaN wins, and ties share the derivative by halves.
@@ -128,6 +144,16 @@ methods! {
     is_finite try_is_finite() -> Tensor = |x| binary::is_finite(x);
     /// Whether elements are infinite.
     is_inf try_is_inf() -> Tensor = |x| binary::is_inf(x);
+    /// Whether elements agree, `|a − b| ≤ absolute + relative · |b|`: equal infinities do, NaN never does.
+    /// [`Tensor::allclose`] says whether all do.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let (a, b) = (Tensor::from([1.0, 2.0]), Tensor::from([1.0 + 1e-9, 2.1]));
+    /// assert_eq!(a.isclose(&b, 1e-5, 1e-8).to_vec::<bool>(), [true, false]);
+    /// ```
+    isclose try_isclose(other: &Tensor, relative: f64, absolute: f64) -> Tensor =
+        |x| composed::isclose(x, other, relative, absolute);
     /// `nan` in place of NaN, `high` in place of +∞, `low` in place of −∞.
     ///
     /// ```

@@ -2,6 +2,7 @@
 
 use super::{Sealed, methods};
 use crate::Tensor;
+use crate::ops::composed;
 use crate::ops::fused::{self, BatchStatistics, CrossEntropy};
 use crate::random::Key;
 
@@ -42,6 +43,24 @@ methods! {
     /// ```
     layer_norm try_layer_norm(normalized: &[usize], weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor =
         |x| fused::layer_norm(x, normalized, weight, bias, eps);
+    /// `(x − mean) / √(var + eps)` of (batch, channels, …) over groups of channels of each sample, then `· weight + bias` per
+    /// channel.
+    ///
+    /// ```
+    /// let y = tove_tensor::Tensor::from([[1.0, 3.0, 5.0, 9.0]]).group_norm(2, None, None, 0.0);
+    /// assert_eq!(y.to_vec::<f64>(), [-1.0, 1.0, -1.0, 1.0]);
+    /// ```
+    group_norm try_group_norm(groups: usize, weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor =
+        |x| composed::group_norm(x, groups, weight, bias, eps);
+    /// `(x − mean) / √(var + eps)` of (batch, channels, …) over all places of each channel of each sample, then
+    /// `· weight + bias` per channel.
+    ///
+    /// ```
+    /// let y = tove_tensor::Tensor::from([[[1.0, 3.0], [5.0, 9.0]]]).instance_norm(None, None, 0.0);
+    /// assert_eq!(y.to_vec::<f64>(), [-1.0, 1.0, -1.0, 1.0]);
+    /// ```
+    instance_norm try_instance_norm(weight: Option<&Tensor>, bias: Option<&Tensor>, eps: f64) -> Tensor =
+        |x| composed::instance_norm(x, weight, bias, eps);
     /// `(x − mean) / √(var + eps) · weight + bias` per channel (axis 1), with the batch's own mean and variance, which
     /// are returned too.
     ///

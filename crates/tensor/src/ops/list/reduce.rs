@@ -53,6 +53,32 @@ methods! {
     /// ```
     std_axes try_std_axes(axes: &[isize], correction: usize, keep: bool) -> Tensor =
         |x| reduce::std(x, axes, correction, keep);
+    /// Sum of all elements that are numbers: NaN are left out, and have derivative 0.
+    ///
+    /// ```
+    /// assert_eq!(tove_tensor::Tensor::from([1.0, f64::NAN, 3.0]).nansum().item::<f64>(), 4.0);
+    /// ```
+    nansum try_nansum() -> Tensor = |x| reduce::nansum(x, &reduce::every_axis(x), false);
+    /// Sum over axes of the elements that are numbers, as [`Tensor::nansum`]; 0 where there are none.
+    ///
+    /// ```
+    /// let x = tove_tensor::Tensor::from([[1.0, f64::NAN], [2.0, 3.0]]);
+    /// assert_eq!(x.nansum_axes(&[0], false).to_vec::<f64>(), [3.0, 3.0]);
+    /// ```
+    nansum_axes try_nansum_axes(axes: &[isize], keep: bool) -> Tensor = |x| reduce::nansum(x, axes, keep);
+    /// Mean of all elements that are numbers: NaN are left out, and have derivative 0.
+    ///
+    /// ```
+    /// assert_eq!(tove_tensor::Tensor::from([1.0, f64::NAN, 3.0]).nanmean().item::<f64>(), 2.0);
+    /// ```
+    nanmean try_nanmean() -> Tensor = |x| reduce::nanmean(x, &reduce::every_axis(x), false);
+    /// Mean over axes of the elements that are numbers, as [`Tensor::nanmean`]; NaN where there are none.
+    ///
+    /// ```
+    /// let x = tove_tensor::Tensor::from([[1.0, f64::NAN], [2.0, 3.0]]);
+    /// assert_eq!(x.nanmean_axes(&[0], false).to_vec::<f64>(), [1.5, 3.0]);
+    /// ```
+    nanmean_axes try_nanmean_axes(axes: &[isize], keep: bool) -> Tensor = |x| reduce::nanmean(x, axes, keep);
     /// `ln Σ e^x` over axes, without overflow; its gradient is the softmax. Rows of `-inf` give `-inf`.
     ///
     /// ```
@@ -121,6 +147,28 @@ methods! {
     /// assert_eq!(tove_tensor::Tensor::from([2.0, 3.0, 4.0]).cumprod(0).to_vec::<f64>(), [2.0, 6.0, 24.0]);
     /// ```
     cumprod try_cumprod(axis: isize) -> Tensor = |x| reduce::cumprod(x, axis);
+    /// Largest element up to each one of an axis, with its position. Of equal elements the latest is named, and takes the
+    /// derivative; a NaN wins.
+    ///
+    /// ```
+    /// let (values, places) = tove_tensor::Tensor::from([2.0, 1.0, 3.0, 3.0]).cummax(0);
+    /// assert_eq!((values.to_vec::<f64>(), places.to_vec::<i64>()), (vec![2.0, 2.0, 3.0, 3.0], vec![0, 0, 2, 3]));
+    /// ```
+    cummax try_cummax(axis: isize) -> (Tensor, Tensor) = |x| reduce::cummax(x, axis);
+    /// Smallest element up to each one of an axis, with its position, as [`Tensor::cummax`].
+    ///
+    /// ```
+    /// let (values, places) = tove_tensor::Tensor::from([2.0, 1.0, 3.0]).cummin(0);
+    /// assert_eq!((values.to_vec::<f64>(), places.to_vec::<i64>()), (vec![2.0, 1.0, 1.0], vec![0, 1, 1]));
+    /// ```
+    cummin try_cummin(axis: isize) -> (Tensor, Tensor) = |x| reduce::cummin(x, axis);
+    /// `ln` of the running sum of `e^x` along an axis, without overflow.
+    ///
+    /// ```
+    /// let y = tove_tensor::Tensor::from([1000.0, 1000.0]).logcumsumexp(0);
+    /// assert_eq!(y.to_vec::<f64>(), [1000.0, 1000.0 + 2f64.ln()]);
+    /// ```
+    logcumsumexp try_logcumsumexp(axis: isize) -> Tensor = |x| reduce::logcumsumexp(x, axis);
     /// The q-quantile of all elements, interpolated linearly between neighbours; NaN if any element is.
     ///
     /// ```
@@ -160,6 +208,35 @@ methods! {
     /// assert_eq!(rows.inner(&Tensor::from([3.0, 4.0])).to_vec::<f64>(), [3.0, 7.0]);
     /// ```
     inner try_inner(other: &Tensor) -> Tensor = |x| composed::inner(x, other);
+    /// Sums of products over pairs of axes: axis `axes[i]` of this tensor with axis `others[i]` of the other. The axes left of
+    /// this tensor come first in the result, then those of the other.
+    ///
+    /// ```
+    /// use tove_tensor::{DType, Tensor};
+    /// let (a, b) = (Tensor::ones([2, 3, 4], DType::F64), Tensor::ones([4, 3, 5], DType::F64));
+    /// let y = a.tensordot(&b, &[1, 2], &[1, 0]);
+    /// assert_eq!((y.dims(), y.at::<f64>(&[0, 0])), (&[2, 5][..], 12.0));
+    /// ```
+    tensordot try_tensordot(other: &Tensor, axes: &[isize], others: &[isize]) -> Tensor =
+        |x| composed::tensordot(x, other, axes, others);
+    /// Vector product of vectors of length 3 along an axis: at right angles to both. The other axes broadcast.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let y = Tensor::from([1.0, 0.0, 0.0]).cross(&Tensor::from([0.0, 1.0, 0.0]), -1);
+    /// assert_eq!(y.to_vec::<f64>(), [0.0, 0.0, 1.0]);
+    /// ```
+    cross try_cross(other: &Tensor, axis: isize) -> Tensor = |x| composed::cross(x, other, axis);
+    /// Distances in the p-norm between all rows of (…, m, width) and of `other` (…, n, width), as (…, m, n). The derivative
+    /// of a distance 0 is taken to be 0.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// let (a, b) = (Tensor::from([[0.0, 0.0], [3.0, 4.0]]), Tensor::from([[0.0, 0.0]]));
+    /// assert_eq!(a.cdist(&b, 2.0).to_vec::<f64>(), [0.0, 5.0]);
+    /// assert_eq!(a.cdist(&b, 1.0).to_vec::<f64>(), [0.0, 7.0]);
+    /// ```
+    cdist try_cdist(other: &Tensor, p: f64) -> Tensor = |x| composed::cdist(x, other, p);
     /// Cosine of the angle between vectors along an axis; 0 with a zero vector.
     ///
     /// ```

@@ -1,13 +1,15 @@
-//! Running sums and products along an axis.
+//! Running sums, products and logarithms of sums of exponentials along an axis.
 //!
-//! The running sum is linear; its transpose is the running sum from the other end. It keeps its digits over long axes. The running product has
-//! ∂x_i = (x_0 ⋯ x_{i−1}) · S_i with S_i = g_i + x_{i+1} S_{i+1}: no division, hence right where elements are zero. Its
-//! definition doubles the reach of each element in every step (Hillis and Steele 1986), in products alone.
+//! The running sum is linear; its transpose is the running sum from the other end. It keeps its digits over long axes. The
+//! running product has ∂x_i = (x_0 ⋯ x_{i−1}) · S_i with S_i = g_i + x_{i+1} S_{i+1}: no division, hence right where
+//! elements are zero. Its definition doubles the reach of each element in every step (Hillis and Steele 1986), in products
+//! alone. So does ln Σ e^x, in ln(e^a + e^b), whose derivatives it takes over: nothing overflows, and −∞ counts as an empty
+//! sum.
 
 use smallvec::smallvec;
 
 use super::prod::{Multiply, around};
-use super::widened;
+use super::{require_float, widened};
 use crate::autodiff::{Grads, apply};
 use crate::dtype::{match_float, match_number};
 use crate::kernels::running_sum::running_sum;
@@ -87,18 +89,7 @@ impl Fused for CumProd {
     }
 
     fn definition(&self, inputs: &[&Tensor]) -> Result<Tensor> {
-        let axis = -(self.axis as isize);
-        let mut current = inputs[0].clone();
-        let size = current.dims()[current.rank() - self.axis];
-        let mut reach = 1;
-        while reach < size {
-            let rest = size - reach;
-            let earlier = shape::narrow(&current, axis, 0, rest)?;
-            let longer = binary::mul(&earlier, &shape::narrow(&current, axis, reach, rest)?)?;
-            current = shape::concat(&[&shape::narrow(&current, axis, 0, reach)?, &longer], axis)?;
-            reach *= 2;
-        }
-        Ok(current)
+        doubling(inputs[0], self.axis, binary::mul)
     }
 
     fn batch(&self, inputs: &[&Tensor], _batched: &[bool], _size: usize) -> Result<Option<Tensor>> {
@@ -110,6 +101,23 @@ impl Fused for CumProd {
     }
 }
 
+/// Running folds along an axis counted from the end, by an associative function: in each step every element takes in
+/// the fold of as many before it as it holds already.
+fn doubling(x: &Tensor, from_end: usize, combine: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let axis = -(from_end as isize);
+    let mut current = x.clone();
+    let size = current.dims()[current.rank() - from_end];
+    let mut reach = 1;
+    while reach < size {
+        let rest = size - reach;
+        let earlier = shape::narrow(&current, axis, 0, rest)?;
+        let longer = combine(&earlier, &shape::narrow(&current, axis, reach, rest)?)?;
+        current = shape::concat(&[&shape::narrow(&current, axis, 0, reach)?, &longer], axis)?;
+        reach *= 2;
+    }
+    Ok(current)
+}
+
 /// Running sum along an axis.
 pub(crate) fn cumsum(x: &Tensor, axis: isize) -> Result<Tensor> {
     linear_map(CumSum { axis: axis_from_end("cumsum", x, axis)?, reverse: false }, &widened(x)?)
@@ -118,4 +126,10 @@ pub(crate) fn cumsum(x: &Tensor, axis: isize) -> Result<Tensor> {
 /// Running product along an axis.
 pub(crate) fn cumprod(x: &Tensor, axis: isize) -> Result<Tensor> {
     fused(CumProd { axis: axis_from_end("cumprod", x, axis)? }, &[&widened(x)?])
+}
+
+/// ln of the running sum of exponentials along an axis.
+pub(crate) fn logcumsumexp(x: &Tensor, axis: isize) -> Result<Tensor> {
+    require_float("logcumsumexp", x)?;
+    doubling(x, axis_from_end("logcumsumexp", x, axis)?, binary::logaddexp)
 }

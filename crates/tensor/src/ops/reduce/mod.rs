@@ -7,9 +7,11 @@ mod cumulative;
 mod extreme;
 mod logical;
 mod logsumexp;
+mod nan;
 mod norm;
 mod prod;
 mod quantile;
+mod running;
 mod sum;
 mod variance;
 
@@ -19,15 +21,17 @@ use crate::ops::{axis_from_end, shape};
 use crate::tensor::Fresh;
 use crate::{DType, Error, Result, Shape, Tensor};
 
-pub(crate) use cumulative::{cumprod, cumsum};
+pub(crate) use cumulative::{cumprod, cumsum, logcumsumexp};
 pub(crate) use extreme::{argmax, argmax_all, argmin, argmin_all, max, max_all, min, min_all};
 pub(crate) use logical::{all, any, count_nonzero};
 pub(crate) use logsumexp::logsumexp;
+pub(crate) use nan::{nanmean, nansum};
 pub(crate) use norm::norm;
 pub(crate) use prod::prod;
 pub(crate) use quantile::{quantile, quantile_all};
-pub(crate) use sum::{mean, mean_all, sum, sum_all, sum_to};
-pub(crate) use variance::{std, var};
+pub(crate) use running::{cummax, cummin};
+pub(crate) use sum::{mean, mean_all, sum, sum_all, sum_rows, sum_to};
+pub(crate) use variance::{root, std, var};
 
 /// Axes as distances from the end (1 is the last), largest first.
 pub(crate) type Axes = SmallVec<[usize; 6]>;

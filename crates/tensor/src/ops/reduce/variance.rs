@@ -22,7 +22,7 @@ pub(crate) fn std(x: &Tensor, axes: &[isize], correction: usize, keep: bool) -> 
 }
 
 /// √x with derivative 0 at 0, on every order: the root is taken of 1 there, and its result not used.
-pub(super) fn root(x: &Tensor) -> Result<Tensor> {
+pub(crate) fn root(x: &Tensor) -> Result<Tensor> {
     let zero = binary::eq_scalar(x, 0.0)?;
     let safe = binary::select(&zero, &Tensor::scalar_of(1.0, x.dtype()), x)?;
     binary::select(&zero, &Tensor::scalar_of(0.0, x.dtype()), &unary::sqrt(&safe)?)

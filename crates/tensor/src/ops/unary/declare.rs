@@ -9,6 +9,7 @@ macro_rules! unary {
         |$sx:ident, $sy:ident| $slope:expr
         $(, integers |$ix:ident| $integer:expr)?
         $(, flat $flat:literal)?
+        $(, rows by $row:path)?
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
@@ -32,6 +33,15 @@ macro_rules! unary {
                 $(let $field: $field_type = $self_.0;)?
                 $slope
             }
+
+            $(
+                #[inline(always)]
+                #[allow(unsafe_code)]
+                unsafe fn row<T: $crate::kernels::math::Float>(self, x: *const T, out: *mut T, count: usize) {
+                    // SAFETY: by the caller's promise.
+                    unsafe { $row(x, out, count) }
+                }
+            )?
 
             $crate::ops::unary::unary!(@integers $self_ $($field)?; $(|$ix| $integer)?);
 

@@ -149,6 +149,18 @@ pub(crate) trait Unary: Copy + Send + Sync + 'static {
     const FLAT: bool = false;
 
     fn value<T: Float>(self, x: T) -> T;
+    /// The values of contiguous numbers.
+    ///
+    /// # Safety
+    /// `count` numbers can be read from `x` and written to `out`, which are the same memory or do not overlap.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    unsafe fn row<T: Float>(self, x: *const T, out: *mut T, count: usize) {
+        for i in 0..count {
+            // SAFETY: by the caller's promise.
+            unsafe { *out.add(i) = self.value(*x.add(i)) };
+        }
+    }
     /// The derivative from argument and value, as far as [`Unary::SLOPE_OF`] asks for them.
     fn slope<A: Arith>(self, x: A, y: A) -> A;
     fn integer(self, x: i64) -> i64 {
@@ -174,6 +186,12 @@ macro_rules! value_of_floats {
             #[inline(always)]
             fn call(self, x: $t) -> $t {
                 self.0.value(x)
+            }
+            #[inline(always)]
+            #[allow(unsafe_code)]
+            unsafe fn row(self, x: *const $t, out: *mut $t, count: usize) {
+                // SAFETY: by the caller's promise.
+                unsafe { self.0.row(x, out, count) }
             }
         }
 

@@ -62,6 +62,7 @@ impl Products {
                             alpha: 1.0,
                             accumulate: self.accumulate,
                             relu: false,
+                            around: false,
                         };
                         let columns = (self.columns - column).min(width);
                         self.kernels.run(end - first, columns, self.rows_form, &mut tile);

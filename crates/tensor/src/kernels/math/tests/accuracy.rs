@@ -66,6 +66,7 @@ single! {
     single_acosh: 997, unary!(acosh), f64::acosh, 1.0;
     single_atanh: 997, unary!(atanh), f64::atanh, 1.0;
     single_sigmoid: 97, unary!(sigmoid), sigmoid_reference, 2.0;
+    single_silu: 97, unary!(silu), |x: f64| x * sigmoid_reference(x), 2.0;
     single_softplus: 97, unary!(softplus), softplus_reference, 2.0;
     // The double-precision versions are held against mpmath below.
     single_erf: 97, unary!(erf), <f64 as Float>::erf, 2.0;

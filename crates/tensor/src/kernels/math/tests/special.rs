@@ -168,6 +168,6 @@ macro_rules! copies {
 }
 
 copies! {
-    exp exp2 expm1 ln log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid softplus erf erfc
+    exp exp2 expm1 ln log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid silu softplus erf erfc
     normal_cdf gelu sqrt rsqrt recip square sign floor ceil trunc round_half_even abs
 }

@@ -1,0 +1,42 @@
+//! The running mean of the weights: m ← d m + (1 − d) w after every step, with d = min(decay, (1 + t) / (10 + t)) so that the
+//! first weights, which are random, are soon forgotten (Polyak and Juditsky 1992 for the plain mean).
+
+use tove_data::Dataset;
+use tove_tensor::Tensor;
+use tove_tensor::step_rules::{add_scaled, scale};
+
+use super::run::Training;
+use super::task::Task;
+use crate::{Module, ModuleExt, Result};
+
+impl<M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'_, '_, M, T, D> {
+    /// Takes the present weights into the mean.
+    pub(super) fn update_average(&mut self) -> Result<()> {
+        let Some(decay) = self.trainer.average else { return Ok(()) };
+        let (state, steps) = (self.net.state(), self.place.step as f64);
+        if self.average.is_empty() {
+            self.average = state;
+            return Ok(());
+        }
+        let decay = decay.min((1.0 + steps) / (10.0 + steps));
+        for ((_, mean), (_, value)) in self.average.iter_mut().zip(state) {
+            if !value.dtype().is_float() {
+                *mean = value;
+                continue;
+            }
+            scale(mean, decay)?;
+            add_scaled(mean, &value, 1.0 - decay)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the mean into the net, if there is one, and gives what was there.
+    pub(super) fn put_average(&mut self) -> Result<Option<Vec<(String, Tensor)>>> {
+        if self.trainer.average.is_none() || self.average.is_empty() {
+            return Ok(None);
+        }
+        let present = self.net.state();
+        self.net.load_state(&self.average)?;
+        Ok(Some(present))
+    }
+}

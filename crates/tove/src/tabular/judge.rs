@@ -1,0 +1,209 @@
+//! Judging a model on a table of any length, piece by piece.
+
+use tove_data::table::Table;
+use tove_learn::{About, Model, Predict, Record, Rows, Samples};
+use tove_metrics::ConfusionMatrix;
+use tove_tensor::{DType, Tensor};
+
+use super::fingerprint::{feature_sum, fingerprint};
+use super::{NamedScore, Result, TabularError, TabularModel, scores_of};
+
+/// A model being judged. Of each row the truth and the model's answers are kept, a few numbers whatever the table's width, so that
+/// the scores are those of the whole table, areas under curves among them.
+///
+/// ```
+/// # use tove::tabular::{Candidate, Plan};
+/// # let csv = "a,kind\n1,x\n2,x\n3,y\n4,y\n1.5,x\n3.5,y\n2.5,x\n4.5,y\n1,x\n4,y\n";
+/// # let (table, _) = tove::data::table::CsvOptions::new().read_bytes(csv.as_bytes())?;
+/// # let candidate = Candidate::named("LogisticRegression")?;
+/// # let model = Plan::new("kind").test_size(0.2).folds(0).fit(&table, &[candidate], &mut |_| {})?.model;
+/// let mut judge = model.judge();
+/// for start in (0..table.n_rows()).step_by(4) {
+///     judge.see(&table.slice(start..table.n_rows().min(start + 4)))?;
+/// }
+/// let judged = judge.judged()?;
+/// assert_eq!((judged.rows, judged.scores[0].name), (10, "accuracy"));
+/// assert!(judged.fitted_on);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Judge<'m> {
+    model: &'m TabularModel,
+    truth: Vec<f64>,
+    predicted: Given,
+    probabilities: Option<Given>,
+    decision: Option<Given>,
+    dropped: usize,
+    /// Adds up to the fingerprint of the table.
+    sum: u64,
+}
+
+/// What a model is worth on a table.
+#[derive(Debug)]
+pub struct Judged {
+    /// The scores on all rows together.
+    pub scores: Vec<NamedScore>,
+    /// How often which class was taken for which; `None` for a regression.
+    pub confusion: Option<ConfusionMatrix>,
+    /// Rows that were judged.
+    pub rows: usize,
+    /// Rows that were left out because they have no target.
+    pub dropped: usize,
+    /// Whether this is the table that the model was fitted on, in any order of rows; scores on it are too good. `false` also for
+    /// models fitted in pieces, which do not keep a fingerprint.
+    pub fitted_on: bool,
+}
+
+/// Answers of one kind, row after row.
+struct Given {
+    values: Vec<f64>,
+    dtype: DType,
+    /// Numbers per row, if they are a row of a matrix.
+    width: Option<usize>,
+}
+
+impl Given {
+    fn new() -> Given {
+        Given { values: Vec::new(), dtype: DType::F64, width: None }
+    }
+
+    fn add(&mut self, answers: &Tensor) {
+        self.values.extend(answers.to_f64_vec());
+        (self.dtype, self.width) = (answers.dtype(), answers.dims().get(1).copied());
+    }
+
+    fn tensor(self) -> Result<Tensor> {
+        let rows = self.values.len() / self.width.unwrap_or(1).max(1);
+        let all = match self.width {
+            Some(width) => Tensor::try_from_vec(self.values, [rows, width])?,
+            None => Tensor::try_from_vec(self.values, [rows])?,
+        };
+        Ok(if self.dtype == DType::F64 { all } else { all.to_dtype(self.dtype) })
+    }
+}
+
+/// Adds an answer that a model may not give.
+fn note(given: &mut Option<Given>, answer: tove_learn::Result<Tensor>) {
+    match answer {
+        Ok(answer) => given.iter_mut().for_each(|given| given.add(&answer)),
+        Err(_) => *given = None,
+    }
+}
+
+impl TabularModel {
+    /// Begins to judge the model on rows that have the target.
+    pub fn judge(&self) -> Judge<'_> {
+        Judge {
+            model: self,
+            truth: Vec::new(),
+            predicted: Given::new(),
+            probabilities: Some(Given::new()),
+            decision: Some(Given::new()),
+            dropped: 0,
+            sum: 0,
+        }
+    }
+}
+
+impl Judge<'_> {
+    /// Answers the next rows; those without a target are left out and counted.
+    ///
+    /// # Errors
+    /// If a column lacks or does not fit, or a target was never seen.
+    pub fn see(&mut self, table: &Table) -> Result<()> {
+        let target = self.model.target();
+        let (kept, dropped) = table.drop_missing(&[target])?;
+        self.dropped += dropped;
+        if kept.n_rows() == 0 {
+            return Ok(());
+        }
+        let y = self.model.labels().encode(kept.column(target)?)?;
+        let (kept, _) = self.model.schema().conform(&kept)?;
+        self.sum = self.sum.wrapping_add(feature_sum(&kept, self.model.schema()));
+        let (rows, _, _) = self.model.rows(&kept)?;
+        let model = self.model.model();
+        self.truth.extend(y.to_f64_vec());
+        self.predicted.add(&model.predict(&rows)?);
+        if !model.classes().is_empty() {
+            note(&mut self.probabilities, model.predict_proba(&rows));
+            note(&mut self.decision, model.decision_function(&rows));
+        }
+        Ok(())
+    }
+
+    /// Rows that were judged.
+    pub fn rows(&self) -> usize {
+        self.truth.len()
+    }
+
+    /// Rows that were left out because they have no target.
+    pub fn dropped(&self) -> usize {
+        self.dropped
+    }
+
+    /// The scores on all rows together, and what else there is to say of them.
+    ///
+    /// # Errors
+    /// If there was no row.
+    pub fn judged(self) -> Result<Judged> {
+        let (model, rows) = (self.model.model(), self.truth.len());
+        if rows == 0 {
+            return Err(TabularError::Plan(format!("no row has a value of {}", self.model.target())));
+        }
+        let classifies = !model.classes().is_empty();
+        let truth = Tensor::try_from_vec(self.truth, [rows])?;
+        let truth = if classifies { truth.to_dtype(DType::I64) } else { truth };
+        let about = About::new(model.name(), model.task(), 1, DType::F64, model.settings()).classes(model.classes());
+        let tensor =
+            |given: Option<Given>| given.filter(|given| !given.values.is_empty()).map(Given::tensor).transpose();
+        let answered = Answered {
+            about,
+            predicted: self.predicted.tensor()?,
+            probabilities: tensor(self.probabilities)?,
+            decision: tensor(self.decision)?,
+        };
+        let confusion = if classifies { ConfusionMatrix::new(&truth, &answered.predicted, None).ok() } else { None };
+        let places = Tensor::try_zeros([rows, 1], DType::F64)?;
+        Ok(Judged {
+            scores: scores_of(&answered, &Samples::new(&places, &truth)?),
+            confusion,
+            rows,
+            dropped: self.dropped,
+            fitted_on: self.model.facts()["fingerprint"] == fingerprint(self.sum).as_str(),
+        })
+    }
+}
+
+/// A model that has given its answers.
+struct Answered {
+    about: About,
+    predicted: Tensor,
+    probabilities: Option<Tensor>,
+    decision: Option<Tensor>,
+}
+
+impl Model for Answered {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn predict_rows(&self, _: &Rows) -> tove_learn::Result<Tensor> {
+        Ok(self.predicted.clone())
+    }
+
+    fn decision_rows(&self, _: &Rows) -> tove_learn::Result<Tensor> {
+        self.decision.clone().ok_or_else(|| lacks(self.about.name, "has no decision function"))
+    }
+
+    fn proba_rows(&self, _: &Rows) -> tove_learn::Result<Tensor> {
+        self.probabilities.clone().ok_or_else(|| lacks(self.about.name, "gives no probabilities"))
+    }
+
+    fn record(&self) -> Record {
+        self.about.record()
+    }
+}
+
+#[cold]
+fn lacks(name: &'static str, what: &str) -> tove_learn::LearnError {
+    tove_learn::LearnError::unsupported(name, what, "use `predict`")
+}
