@@ -283,7 +283,7 @@ pub struct Serve {
     /// Rows of requests that are predicted together; 1 predicts each request by itself. Answers do not depend on it
     #[arg(long, default_value_t = 256, value_name = "N")]
     pub batch_rows: usize,
-    /// Milliseconds that a request waits for others to be predicted with; 0 takes only those that are there
+    /// Milliseconds that a request waits for others to be predicted with; 0 takes those that are there
     #[arg(long, default_value_t = 0.0, value_name = "MS")]
     pub batch_wait: f64,
 }

@@ -1,9 +1,10 @@
 //! Requests that wait are answered together.
 //!
-//! The first request that comes calls for a batch, which is taken when all that had arrived by then has been read: under
-//! load that is a request of every client, and without it there is nothing to wait for. A model that is slow runs on
-//! threads of its own, as many as there are cores; what arrives while all are busy makes the next batches. The answer to a
-//! row does not depend on the batch (see `tove::tabular`), so joining shows in the time only.
+//! A request that has company calls for a batch, which is taken when all that had arrived by then has been read: under load
+//! that is a request of every client. Whether there is company shows in the last batch; who had none answers at once, and
+//! one request in [`PROBE`] looks again. A model that is slow runs on threads of its own, as many as there are cores; what
+//! arrives while all are busy makes the next batches. The answer to a row does not depend on the batch (see
+//! `tove::tabular`), so joining shows in the time only.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,6 +20,9 @@ use super::refusal::{Refusal, guarded};
 /// What may run on a thread that reads requests: the time it will probably take.
 const MOMENT: Duration = Duration::from_millis(1);
 
+/// Without company, one request in so many looks for it.
+const PROBE: usize = 16;
+
 /// A request that waits for its answers. Its rows were found good.
 struct Waiting {
     rows: Rows,
@@ -31,11 +35,24 @@ struct Queue {
     rows: usize,
     /// Whether somebody is about to take the next batch.
     called: bool,
+    /// Whether the last batch that was waited for had several requests.
+    crowded: bool,
+    /// Requests since then that were answered at once.
+    lonely: usize,
     /// Rows and time of the last batch.
     last: Option<(usize, Duration)>,
 }
 
 impl Queue {
+    /// Whether others are likely to ask at the same time.
+    fn expects_company(&mut self) -> bool {
+        if self.called || self.crowded {
+            return true;
+        }
+        self.lonely = (self.lonely + 1) % PROBE;
+        self.lonely == 0
+    }
+
     /// Takes requests from the front, up to so many rows but at least one.
     fn take(&mut self, most: usize) -> Vec<Waiting> {
         let (mut batch, mut rows) = (Vec::new(), 0);
@@ -49,6 +66,7 @@ impl Queue {
         }
         self.rows -= rows;
         self.called = !self.waiting.is_empty();
+        self.crowded = batch.len() > 1 || self.called;
         batch
     }
 }
@@ -77,11 +95,12 @@ impl Batches {
         Arc::clone(&self.slots).acquire_owned().await.map_err(|_| ending())
     }
 
-    /// The answers to the rows of a request, in a batch with others if it is small.
+    /// The answers to the rows of a request, in a batch with others if it is small and there are any.
     pub async fn ask(self: &Arc<Batches>, rows: Rows) -> Result<Answers, Refusal> {
         let (reply, answers) = oneshot::channel();
         let request = Waiting { rows, reply };
-        if request.rows.len() >= self.most {
+        let small = request.rows.len() < self.most;
+        if !small || (self.wait.is_zero() && !self.queue().expects_company()) {
             self.run(vec![request]).await;
         } else {
             self.join(request);
@@ -241,7 +260,7 @@ mod tests {
     #[test]
     fn requests_that_wait_are_answered_in_one_batch_and_none_gets_another_s_answer() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let (batches, counters) = batches(64, Duration::ZERO);
+        let (batches, counters) = batches(64, Duration::from_millis(300));
         let alone: Vec<Vec<f64>> =
             (0..10).map(|i| values(&batches.together(&[&rows(1 + i % 3, i as f64)])[0])).collect();
         let found = runtime.block_on(async {
@@ -262,6 +281,31 @@ mod tests {
     }
 
     #[test]
+    fn a_crowd_is_noticed_and_its_end_too() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (batches, counters) = batches(64, Duration::ZERO);
+        let ask = |count: usize| {
+            let asked = (0..count).map(|_| {
+                let batches = Arc::clone(&batches);
+                tokio::spawn(async move { values(&batches.ask(rows(1, 1.0)).await).len() })
+            });
+            asked.collect::<Vec<_>>()
+        };
+        runtime.block_on(async {
+            // The request that looks for company finds all that come after it.
+            for task in ask(PROBE + 20) {
+                assert_eq!(task.await.unwrap(), 1);
+            }
+            assert!(batches.queue().crowded);
+            assert!(counters.text().contains("tove_joined_requests_total 21\n"), "{}", counters.text());
+            for task in ask(1) {
+                assert_eq!(task.await.unwrap(), 1);
+            }
+            assert!(!batches.queue().crowded);
+        });
+    }
+
+    #[test]
     fn a_batch_has_no_more_rows_than_it_may() {
         let (batches, _) = batches(4, Duration::ZERO);
         let mut queue = Queue::default();
@@ -275,7 +319,7 @@ mod tests {
             sizes.push(queue.take(batches.most).iter().map(|request| request.rows.len()).collect::<Vec<_>>());
         }
         assert_eq!(sizes, [vec![3], vec![2, 1, 1], vec![9], vec![1]]);
-        assert_eq!((queue.rows, queue.called), (0, false));
+        assert_eq!((queue.rows, queue.called, queue.crowded), (0, false, false));
     }
 
     #[test]
