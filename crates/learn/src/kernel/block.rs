@@ -60,8 +60,8 @@ impl Features {
     }
 
     /// The rows at these places, one after the other, in single precision: products cost half of those in double precision, and
-    /// rows that lie together need not be gathered again. The centre is taken off before rounding. None for kernels other than
-    /// RBF, and where the kernel is so narrow that digits would be missed.
+    /// rows that lie together need not be gathered again. The centre is taken off before rounding. Kernel values then err by
+    /// 2⁻²¹ in the mean. None for kernels other than RBF, and where the kernel is so narrow that they would err by more.
     pub(crate) fn single(&self, places: &[usize]) -> Result<Option<Features>> {
         let KernelFunction::Rbf { gamma } = self.function else { return Ok(None) };
         let width = self.x.dims()[1];
@@ -76,7 +76,8 @@ impl Features {
             }
         });
         let norms: Vec<f64> = rows.chunks_exact(width.max(1)).map(square_norm).collect();
-        if norms.iter().any(|norm| gamma * norm > SINGLE) {
+        // Also where a number is too large for single precision.
+        if !norms.iter().all(|norm| gamma * norm <= SINGLE) {
             return Ok(None);
         }
         let x = Tensor::try_from_vec(rows, [places.len(), width])?;
@@ -234,4 +235,39 @@ fn column_means(x: &Tensor) -> Result<Vec<f64>> {
     });
     let count = x.dims()[0].max(1) as f64;
     Ok(sums.into_iter().map(|sum| sum / count).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use tove_tensor::Key;
+
+    use super::*;
+
+    #[test]
+    fn products_in_single_precision_err_by_as_little_as_is_said() {
+        // Far from 0, as pixels are: the centre is taken off before rounding.
+        let x = Key::new(3).uniform([120, 784], DType::F64).try_add(&Tensor::scalar(100.0)).unwrap();
+        let places: Vec<usize> = (0..120).rev().collect();
+        let largest = 784.0 / 12.0 * 1.3; // of the squared distances from the centre
+        let features = Features::new(&x, KernelFunction::Rbf { gamma: SINGLE / largest }).unwrap();
+        let single = features.single(&places).unwrap().unwrap();
+        let exact = features.part(places.iter().copied()).unwrap();
+        let rounded = single.part(0..120).unwrap();
+        let (exact, rounded) = (features.block(&exact, &exact).unwrap(), single.block(&rounded, &rounded).unwrap());
+        let errors = exact.to_f64_vec().into_iter().zip(rounded.to_f64_vec()).map(|(a, b)| (a - b).abs());
+        let mean = errors.sum::<f64>() / (120.0 * 120.0);
+        assert!(mean > 0.0 && mean < 2f64.powi(-21), "{mean}");
+    }
+
+    #[test]
+    fn narrow_kernels_and_large_numbers_stay_in_double_precision() {
+        let x = Tensor::from([[0.0, 1.0], [4.0, 1.0]]);
+        let single = |x: &Tensor, gamma| {
+            Features::new(x, KernelFunction::Rbf { gamma }).unwrap().single(&[0, 1]).unwrap().is_some()
+        };
+        assert!(single(&x, 1.0)); // both rows lie at 2 from their centre
+        assert!(!single(&x, 1.01));
+        assert!(!single(&Tensor::from([[1e60], [-1e60]]), 0.0));
+        assert!(Features::new(&x, KernelFunction::Linear).unwrap().single(&[0, 1]).unwrap().is_none());
+    }
 }

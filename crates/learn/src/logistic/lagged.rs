@@ -139,7 +139,11 @@ mod tests {
                     }
                     // A weight that the threshold holds at 0 is 0 exactly.
                     if pace.step * mean.abs() < threshold && w == 0.0 {
-                        assert_eq!(lagged.after(start, pace.step * mean, 300), 0.0, "{keep} {threshold} {start} {mean}");
+                        assert_eq!(
+                            lagged.after(start, pace.step * mean, 300),
+                            0.0,
+                            "{keep} {threshold} {start} {mean}"
+                        );
                     }
                 }
             }

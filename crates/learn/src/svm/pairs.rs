@@ -4,8 +4,8 @@
 //! and shared, so that a pair costs only its rectangle. Pairs are solved on all cores; each is the same computation whichever
 //! core runs it.
 //!
-//! Kernel values are kept in single precision. Where the tolerance is not finer than that allows, the products behind them are
-//! computed in single precision too.
+//! Kernel values are kept in single precision. The products behind them are computed in single precision too where the
+//! tolerance allows: errors of n kernel values, each times C at most, add up to about C √n times one of them.
 
 use std::borrow::Cow;
 
@@ -15,8 +15,8 @@ use super::smo::{Problem, Solution, solve};
 use crate::kernel::{Features, between_f32, symmetric_f32};
 use crate::{LearnError, Result};
 
-/// The finest tolerance for which products in single precision serve.
-const COARSE: f64 = 1e-4;
+/// How much kernel values from products in single precision err in the mean.
+const ERROR: f64 = 1.0 / (1u32 << 21) as f64;
 
 /// What all machines share.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,9 @@ impl Training {
         costs: &[f64],
     ) -> Result<Classes<'a>> {
         let order = groups.concat();
-        let single = if self.tolerance >= COARSE { features.single(&order)? } else { None };
+        let largest = order.iter().map(|&place| costs[place]).fold(0.0, f64::max);
+        let serves = largest * (order.len() as f64).sqrt() * ERROR <= self.tolerance;
+        let single = if serves { features.single(&order)? } else { None };
         let Some(single) = single else {
             return Ok(Classes { features: Cow::Borrowed(features), groups: groups.to_vec(), costs: costs.to_vec() });
         };

@@ -51,16 +51,19 @@
 //! `alias = "lr"` as often as needed, `fix = "sentence"` in place of the sentence made from the range, `doc = "text"` in
 //! place of the doc comment. A default that is written as a number is compared with the range while compiling.
 //!
-//! `flatten` as below. On the struct: `shared` as below, `name = "Adam"` for messages and tables (else the struct's name), `check = function` for conditions
+//! On the struct: `name = "Adam"` for messages and tables (else the struct's name), `check = function` for conditions
 //! between fields, a `fn(&Settings) -> Result<(), SettingError>` that runs after the ranges, and `crate = "tove::optim"`
 //! for crates that reach this one by another path.
 //!
+//! Field types are those that implement [`Setting`]: `f64`, `usize`, `u64`, `bool`, `String`, enums with [`Choice`], and
+//! `Option` of each.
+//!
 //! # Shared hyperparameters
 //!
-//! Hyperparameters that several structs have in common are declared once, in a struct marked `shared`, and taken in by
-//! `flatten`: setters, names, ranges and the description show them as if they were written there, and messages name the struct
-//! that took them in. The setters come from a macro that is named after the shared struct and must be in scope, as must
-//! the types of its fields.
+//! Hyperparameters that several structs of a crate have in common are declared once, in a struct marked `shared`, and taken
+//! in by a field marked `flatten`: setters, names, ranges and the description show them as if they were written there, and
+//! messages name the struct that took them in. The setters come from a macro that is named after the shared struct and must
+//! be in scope, as must the types of its fields.
 //!
 //! ```
 //! use tove_optim::settings::Hyperparameters;
@@ -96,9 +99,6 @@
 //! assert_eq!(names, [("step", "1".into()), ("tol", "1e-4".into()), ("max_iter", "50".into())]);
 //! # Ok::<(), tove_optim::settings::SettingError>(())
 //! ```
-//!
-//! Field types are those that implement [`Setting`]: `f64`, `usize`, `u64`, `bool`, `String`, enums with [`Choice`], and
-//! `Option` of each.
 
 mod error;
 mod range;
