@@ -4,7 +4,7 @@
 //! matrix, tile by tile, each tile held in registers while the rows stream by; only tiles on or above the diagonal are
 //! computed. `project` multiplies a block by a square matrix.
 
-use tove_tensor::kernels::simd::{Isa, Kernel, dispatch, isa, prefetch};
+use tove_tensor::kernels::simd::{Isa, Kernel, dispatch, isa};
 
 /// Numbers in a row of a tile.
 pub(super) const LANES: usize = 8;
@@ -14,13 +14,12 @@ pub(super) fn padded(columns: usize) -> usize {
     columns.next_multiple_of(LANES)
 }
 
-/// Adds the upper triangle (in tiles) of BᵀB to `gram` (stride × stride). Meanwhile the numbers `ahead`, of which the next block
-/// will be made, are fetched from memory: the sums take no notice of that, and the copy need not wait.
-pub(super) fn add_gram<T>(block: &[f64], stride: usize, gram: &mut [f64], ahead: &[T]) {
+/// Adds the upper triangle (in tiles) of BᵀB to `gram` (stride × stride).
+pub(super) fn add_gram(block: &[f64], stride: usize, gram: &mut [f64]) {
     if isa() == Isa::Avx512 {
-        dispatch(Gram::<T, 8> { block, stride, gram, ahead });
+        dispatch(Gram::<8> { block, stride, gram });
     } else {
-        dispatch(Gram::<T, 4> { block, stride, gram, ahead });
+        dispatch(Gram::<4> { block, stride, gram });
     }
 }
 
@@ -33,32 +32,21 @@ pub(super) fn mirror(gram: &mut [f64], stride: usize) {
     }
 }
 
-struct Gram<'a, T, const R: usize> {
+struct Gram<'a, const R: usize> {
     block: &'a [f64],
     stride: usize,
     gram: &'a mut [f64],
-    ahead: &'a [T],
 }
 
-/// Rows between two fetches of what lies ahead.
-const FETCH_ROWS: usize = 4;
-/// Bytes that one fetch brings.
-const LINE: usize = 64;
-
-impl<T, const R: usize> Kernel for Gram<'_, T, R> {
+impl<const R: usize> Kernel for Gram<'_, R> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Gram { block, stride, gram, ahead } = self;
-        let places = |top: usize| (top / LANES * LANES..stride).step_by(LANES);
-        let tiles: usize = (0..stride).step_by(R).map(|top| places(top).len()).sum();
-        // Each tile fetches an equal share.
-        let share = ahead.len().div_ceil(tiles.max(1)).max(1);
-        let mut parts = ahead.chunks(share);
+        let Gram { block, stride, gram } = self;
         for top in (0..stride).step_by(R) {
-            for left in places(top) {
-                let tile = gram_tile::<T, R>(block, stride, top, left, parts.next().unwrap_or_default());
+            for left in (top / LANES * LANES..stride).step_by(LANES) {
+                let tile = gram_tile::<R>(block, stride, top, left);
                 for (row, sums) in tile.iter().enumerate() {
                     let start = (top + row) * stride + left;
                     for (out, sum) in gram[start..start + LANES].iter_mut().zip(sums) {
@@ -78,30 +66,13 @@ fn at<const N: usize>(row: &[f64], start: usize) -> Option<&[f64; N]> {
 
 /// Σ over rows of the outer products of columns top … top + R with columns left … left + LANES.
 #[inline(always)]
-fn gram_tile<T, const R: usize>(
-    block: &[f64],
-    stride: usize,
-    top: usize,
-    left: usize,
-    ahead: &[T],
-) -> [[f64; LANES]; R] {
-    let line = (LINE / size_of::<T>().max(1)).max(1);
-    let groups = block.len().div_ceil(FETCH_ROWS * stride).max(1);
-    let step = ahead.len().div_ceil(groups);
-    let mut next = 0;
+fn gram_tile<const R: usize>(block: &[f64], stride: usize, top: usize, left: usize) -> [[f64; LANES]; R] {
     let mut sums = [[0.0; LANES]; R];
-    for rows in block.chunks(FETCH_ROWS * stride) {
-        let end = next + step;
-        while next < end {
-            prefetch(ahead, next);
-            next += line;
-        }
-        for row in rows.chunks_exact(stride) {
-            let (Some(a), Some(b)) = (at::<R>(row, top), at::<LANES>(row, left)) else { break };
-            for r in 0..R {
-                for lane in 0..LANES {
-                    sums[r][lane] = a[r].mul_add(b[lane], sums[r][lane]);
-                }
+    for row in block.chunks_exact(stride) {
+        let (Some(a), Some(b)) = (at::<R>(row, top), at::<LANES>(row, left)) else { break };
+        for r in 0..R {
+            for lane in 0..LANES {
+                sums[r][lane] = a[r].mul_add(b[lane], sums[r][lane]);
             }
         }
     }
@@ -173,7 +144,7 @@ mod tests {
         let (rows, stride) = (37, 24);
         let (block, basis) = (noise(rows * stride), noise(stride * stride));
         let mut gram = vec![0.0; stride * stride];
-        add_gram(&block, stride, &mut gram, &basis);
+        add_gram(&block, stride, &mut gram);
         mirror(&mut gram, stride);
         let mut out = vec![0.0; rows * stride];
         project(&block, stride, &basis, &mut out);

@@ -289,7 +289,7 @@ impl Pass<'_> {
         stride: usize,
         basis: Option<&[f64]>,
     ) -> Vec<f64> {
-        let (rows, d) = ((BLOCK / stride).max(16), self.data.width());
+        let rows = (BLOCK / stride).max(16);
         let mut sums = vec![0.0; stride * stride];
         let mut block = vec![0.0; rows.min(range.len()) * stride];
         let mut turned = vec![0.0; if basis.is_some() { block.len() } else { 0 }];
@@ -298,15 +298,11 @@ impl Pass<'_> {
             let end = (start + rows).min(range.end);
             let filled = (end - start) * stride;
             dispatch(Fill { pass: self, source, start, block: &mut block[..filled], stride });
-            let ahead = match source {
-                Source::Dense(x) => &x[end * d..(end + rows).min(range.end) * d],
-                Source::Sparse { .. } => &[],
-            };
             match basis {
-                None => add_gram(&block[..filled], stride, &mut sums, ahead),
+                None => add_gram(&block[..filled], stride, &mut sums),
                 Some(basis) => {
                     project(&block[..filled], stride, basis, &mut turned[..filled]);
-                    add_gram(&turned[..filled], stride, &mut sums, ahead);
+                    add_gram(&turned[..filled], stride, &mut sums);
                 }
             }
             start = end;

@@ -77,26 +77,6 @@ pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     run_baseline(kernel)
 }
 
-/// Asks for the memory of `values[place]`, which will be read a little later, into the second-level cache; beyond the end it
-/// does nothing.
-///
-/// ```
-/// let x = [1.0, 2.0];
-/// tove_tensor::kernels::simd::prefetch(&x, 1);
-/// tove_tensor::kernels::simd::prefetch(&x, 2); // nothing is there, and nothing happens
-/// ```
-#[inline(always)]
-pub fn prefetch<T>(values: &[T], place: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(value) = values.get(place) {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        // SAFETY: the instruction is part of every x86-64 processor, reads nothing and never faults.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(value).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (values, place);
-}
-
 /// Out of line, so that the slowest copy is not repeated wherever `dispatch` is inlined.
 #[inline(never)]
 fn run_baseline<K: Kernel>(kernel: K) -> K::Output {
