@@ -1,4 +1,4 @@
-"""scikit-learn: W23 (softmax regression by lbfgs, 100 iterations) and W32 (prediction for one row)."""
+"""scikit-learn: W23 (softmax regression by lbfgs, 100 iterations), saga over sparse rows, W32 (prediction for one row)."""
 
 import gzip
 import os
@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse
 import sklearn
 from sklearn.linear_model import LogisticRegression
 
@@ -53,6 +54,35 @@ class Fitting:
         return loss / n + float((model.coef_.astype(np.float64) ** 2).sum()) / (2 * n)
 
 
+class Saga:
+    """Passes of saga over sparse rows; the data as in bench/tove/src/learn_logistic.rs."""
+
+    def __init__(self, p):
+        rows, columns, each = p["rows"], p["columns"], p["each"]
+        stratum = np.arange(each + 1, dtype=np.int64)
+        starts = stratum + (columns - each) * stratum**3 // each**3
+        picks, sizes = np.abs(fill(1, (rows, each), dtype="f64")), np.abs(fill(2, (rows, each), dtype="f64"))
+        indices = starts[:-1] + (picks * np.diff(starts)).astype(np.int64)
+        rule, noise = fill(3, (columns,), dtype="f64"), fill(4, (rows,), dtype="f64")
+        self.y = ((sizes * rule[indices]).sum(1) + noise > 0).astype(np.int64)
+        pointers = np.arange(0, rows * each + 1, each)
+        self.x = scipy.sparse.csr_matrix((sizes.ravel(), indices.ravel(), pointers), shape=(rows, columns))
+        self.l1, self.passes = p["l1_ratio"], p["passes"]
+
+    def fit(self):
+        return LogisticRegression(solver="saga", l1_ratio=self.l1, tol=0.0, max_iter=self.passes, random_state=0).fit(self.x, self.y)
+
+    def run(self, count):
+        for _ in range(count):
+            self.fit()
+
+    def quality(self):
+        model = self.fit()
+        w, z = model.coef_.ravel(), self.x @ model.coef_.ravel() + model.intercept_[0]
+        loss = np.logaddexp(0.0, np.where(self.y == 1, -z, z)).sum()
+        return float((loss + self.l1 * np.abs(w).sum() + (1 - self.l1) / 2 * (w @ w)) / len(self.y))
+
+
 class Prediction:
     def __init__(self, parameters):
         rows, columns = parameters["rows"], parameters["columns"]
@@ -72,4 +102,4 @@ class Prediction:
 
 
 def make(workload, parameters, threads):
-    return Fitting(parameters) if workload == "W23" else Prediction(parameters)
+    return {"W23": Fitting, "saga": Saga, "W32": Prediction}[workload](parameters)

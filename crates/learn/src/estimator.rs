@@ -48,6 +48,8 @@ pub trait Fit: Hyperparameters + Default + Clone + Send + Sync + 'static {
     const TASK: Task;
     /// What can be taken and given.
     const ABILITIES: Abilities;
+    /// Whether the fit itself notices features that are not finite, so that they need not be looked through beforehand.
+    const FINDS_GAPS: bool = false;
 
     /// Fits to samples that were checked, with hyperparameters that were validated. Users call [`Fit::fit`].
     fn fit_samples(&self, samples: &Samples) -> Result<Self::Fitted>;
@@ -60,12 +62,18 @@ pub trait Fit: Hyperparameters + Default + Clone + Send + Sync + 'static {
 
     /// Fits to features (n, d) and targets (n).
     fn fit(&self, x: impl Into<Rows>, y: &Tensor) -> Result<Self::Fitted> {
-        self.fit_checked(&Samples::new(x, y)?)
+        self.fit_checked(&self.samples(x, y)?)
+    }
+
+    /// The samples of a fit: checked, unless the fit does that on its way.
+    #[doc(hidden)]
+    fn samples(&self, x: impl Into<Rows>, y: &Tensor) -> Result<Samples> {
+        if Self::FINDS_GAPS { Samples::with_missing(x, y) } else { Samples::new(x, y) }
     }
 
     /// Fits to samples of which each counts as often as its weight says.
     fn fit_weighted(&self, x: impl Into<Rows>, y: &Tensor, weights: &Tensor) -> Result<Self::Fitted> {
-        self.fit_checked(&Samples::new(x, y)?.weighted(weights)?)
+        self.fit_checked(&self.samples(x, y)?.weighted(weights)?)
     }
 
     /// Fits to samples: validates the hyperparameters, refuses what the estimator cannot take.
@@ -75,7 +83,7 @@ pub trait Fit: Hyperparameters + Default + Clone + Send + Sync + 'static {
         if samples.weights().is_some() && !Self::ABILITIES.weights {
             return Err(LearnError::unsupported(who, "takes no sample weights", "leave them out, or repeat samples"));
         }
-        if samples.may_miss() {
+        if samples.may_miss() && !Self::FINDS_GAPS {
             samples.x().checked()?;
         }
         if let (Rows::Sparse(_), false) = (samples.x(), Self::ABILITIES.sparse) {

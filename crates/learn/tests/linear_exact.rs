@@ -241,3 +241,42 @@ fn california_housing_like_lapack_and_scikit_learn() {
     let ridge = Ridge::default().alpha(10.0).fit(&x, &y).unwrap();
     assert_close(&scaled(&x, &ridge.coef().to_f64_vec()), &scaled(&x, &numbers(&wanted["ridge"]["coef"])), 1e-9);
 }
+
+/// These fits look for gaps on their way; each of the ways must find them.
+#[test]
+fn features_that_are_not_finite_are_refused_by_every_solver() {
+    for (n, d) in [(40, 3), (3, 8)] {
+        let y = Key::new(2).normal([n], DType::F64);
+        let weights = Tensor::from_vec((0..n).map(|row| if row == 1 { 0.0 } else { 1.0 }).collect(), [n]);
+        for (gap, dtype) in [(f64::NAN, DType::F64), (f64::INFINITY, DType::F64), (f64::NEG_INFINITY, DType::F32)] {
+            let mut values = Key::new(1).normal([n, d], DType::F64).to_f64_vec();
+            values[d + 2] = gap; // in the row of weight 0
+            let x = Tensor::from_vec(values, [n, d]).to_dtype(dtype);
+            let sparse = Csr::from_dense(&x).unwrap();
+            let mut errors = Vec::new();
+            for solver in [RidgeSolver::Auto, RidgeSolver::Cholesky, RidgeSolver::Svd, RidgeSolver::Lsqr] {
+                for intercept in [true, false] {
+                    let ridge = Ridge::default().solver(solver).fit_intercept(intercept);
+                    errors.push(ridge.fit(&x, &y).map(drop));
+                    errors.push(ridge.fit(&sparse, &y).map(drop));
+                    errors.push(ridge.fit_weighted(&x, &y, &weights).map(drop));
+                }
+            }
+            for positive in [false, true] {
+                let plain = LinearRegression::default().positive(positive);
+                errors.push(plain.fit(&x, &y).map(drop));
+                errors.push(plain.fit(&sparse, &y).map(drop));
+                errors.push(plain.fit_weighted(&sparse, &y, &weights).map(drop));
+            }
+            for (place, error) in errors.into_iter().enumerate() {
+                let error = error.expect_err(&format!("{gap} in {n} rows, fit {place}")).to_string();
+                assert!(error.contains("row 1"), "{error}");
+            }
+        }
+    }
+    // Numbers whose squares are too large are no gaps.
+    let x = Tensor::from([[1e200], [2e200], [4e200]]);
+    let y = Tensor::from([1.0, 2.0, 4.0]);
+    let error = Ridge::default().fit(&x, &y).err().map(|error| error.to_string());
+    assert!(!error.clone().unwrap_or_default().contains("row"), "{error:?}");
+}

@@ -34,7 +34,7 @@ fn settings(case: &Value) -> Svc {
     let p = &case["parameters"];
     let mut svc = Svc::default().kernel(kind(&case["kernel"])).tol(case["tol"].as_f64().unwrap());
     svc = svc.c(p["C"].as_f64().unwrap_or(1.0)).gamma(gamma(&p["gamma"])).coef0(p["coef0"].as_f64().unwrap_or(0.0));
-    svc.class_weight = if p["class_weight"] == "balanced" { ClassWeight::Balanced } else { ClassWeight::None };
+    svc.machine.class_weight = if p["class_weight"] == "balanced" { ClassWeight::Balanced } else { ClassWeight::None };
     svc.decision_function_shape(DecisionShape::Ovo)
 }
 
@@ -88,7 +88,7 @@ fn classification_is_that_of_scikit_learn() {
         };
         let model = fit(&svc);
         let what = format!("{} {} {} {}", case["set"], case["kernel"], case["parameters"], case["tol"]);
-        let tight = svc.tol < 1e-6;
+        let tight = svc.machine.tol < 1e-6;
         let decision = model.decision_function(some(&x)).unwrap().to_f64_vec();
         // At the default tolerance both sides stop within tol of the optimum, on different paths.
         let expected = numbers(&case["decision"]);

@@ -1,8 +1,12 @@
 //! `#[derive(Hyperparameters)]`: everything that follows from the declared fields of a settings struct.
 //!
 //! On a field, `#[hyper(default = …, range = "[0, 1)", alias = "…", doc = "…", fix = "…")]`; its doc comment is its
-//! documentation unless `doc` replaces it, and one of the two is required. On the struct,
-//! `#[hyper(name = "Adam", check = path::of::function, crate = "path::of::tove_optim")]`.
+//! documentation unless `doc` replaces it, and one of the two is required. `#[hyper(flatten)]` takes in the hyperparameters of
+//! another struct as if they were written here. On the struct,
+//! `#[hyper(name = "Adam", check = path::of::function, crate = "path::of::tove_optim", shared)]`.
+//!
+//! A derive does not see the fields of another struct. So a `shared` one leaves a macro behind, named after it, that writes its
+//! setters for a place inside another struct; a struct that flattens it calls that macro.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -23,6 +27,8 @@ struct Field<'a> {
     aliases: Vec<String>,
     doc: String,
     fix: Option<String>,
+    /// Whether its type is a struct of hyperparameters that are shown as this struct's own.
+    flatten: bool,
 }
 
 /// What `#[hyper(…)]` on the struct says.
@@ -30,6 +36,8 @@ struct Outer {
     name: String,
     path: TokenStream,
     check: Option<Path>,
+    /// Whether other structs take its hyperparameters in.
+    shared: bool,
 }
 
 pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
@@ -46,9 +54,11 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let fields = named.named.iter().map(Field::read).collect::<Result<Vec<_>>>()?;
     refuse_double_names(&fields)?;
     let ident = &input.ident;
-    let (default, setters) = (default(&fields), fields.iter().map(setter));
+    let (default, setters) = (default(&fields), fields.iter().map(|field| setter(field, &quote!())));
     let implementation = implementation(ident, &outer, &doc(&input.attrs), &fields);
+    let shared = outer.shared.then(|| setters_macro(ident, &fields));
     Ok(quote! {
+        #shared
         #[automatically_derived]
         impl ::core::default::Default for #ident {
             fn default() -> Self {
@@ -65,7 +75,8 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
 
 impl Outer {
     fn read(input: &DeriveInput) -> Result<Outer> {
-        let mut outer = Outer { name: input.ident.to_string(), path: quote!(::tove_optim::settings), check: None };
+        let (name, path) = (input.ident.to_string(), quote!(::tove_optim::settings));
+        let mut outer = Outer { name, path, check: None, shared: false };
         for attribute in hyper(&input.attrs) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("name") {
@@ -75,8 +86,10 @@ impl Outer {
                 } else if meta.path.is_ident("crate") {
                     let root: Path = meta.value()?.parse::<LitStr>()?.parse()?;
                     outer.path = quote!(#root::settings);
+                } else if meta.path.is_ident("shared") {
+                    outer.shared = true;
                 } else {
-                    return Err(meta.error("known on the struct: name, check, crate"));
+                    return Err(meta.error("known on the struct: name, check, crate, shared"));
                 }
                 Ok(())
             })?;
@@ -92,7 +105,8 @@ impl<'a> Field<'a> {
         };
         let (kind, visibility) = (&field.ty, &field.vis);
         let (default, range, aliases, fix) = (None, None, Vec::new(), None);
-        let mut read = Field { ident, kind, visibility, default, range, aliases, doc: doc(&field.attrs), fix };
+        let (doc, flatten) = (doc(&field.attrs), false);
+        let mut read = Field { ident, kind, visibility, default, range, aliases, doc, fix, flatten };
         for attribute in hyper(&field.attrs) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("default") {
@@ -105,13 +119,21 @@ impl<'a> Field<'a> {
                     read.doc = meta.value()?.parse::<LitStr>()?.value();
                 } else if meta.path.is_ident("fix") {
                     read.fix = Some(meta.value()?.parse::<LitStr>()?.value());
+                } else if meta.path.is_ident("flatten") {
+                    read.flatten = true;
                 } else {
-                    return Err(meta.error("known on a field: default, range, alias, doc, fix"));
+                    return Err(meta.error("known on a field: default, range, alias, doc, fix, flatten"));
                 }
                 Ok(())
             })?;
         }
         read.check_default()?;
+        if read.flatten && (read.range.is_some() || !read.aliases.is_empty() || read.fix.is_some()) {
+            return Err(Error::new_spanned(
+                ident,
+                "flattened hyperparameters have their own ranges, aliases and fixes",
+            ));
+        }
         if read.doc.is_empty() {
             return Err(Error::new_spanned(ident, "say in a doc comment what the hyperparameter does"));
         }
@@ -230,8 +252,14 @@ fn default(fields: &[Field<'_>]) -> TokenStream {
     quote!(#(#entries),*)
 }
 
-fn setter(field: &Field<'_>) -> TokenStream {
+/// The setter of a field; `inside` is the way from `self` to the struct that has it, each step with its point. Of a flattened
+/// field, the setters of its hyperparameters.
+fn setter(field: &Field<'_>, inside: &TokenStream) -> TokenStream {
     let Field { ident, kind, visibility, doc, .. } = field;
+    if field.flatten {
+        let setters = setters_name(kind);
+        return quote!(#setters! { #inside .#ident });
+    }
     let doc = format!("Sets `{ident}`: {doc}");
     let (argument, value) = if field.is_text() {
         (quote!(impl ::core::convert::Into<#kind>), quote!(::core::convert::Into::into(#ident)))
@@ -242,9 +270,57 @@ fn setter(field: &Field<'_>) -> TokenStream {
         #[doc = #doc]
         #[must_use]
         #visibility fn #ident(mut self, #ident: #argument) -> Self {
-            self.#ident = #value;
+            self #inside.#ident = #value;
             self
         }
+    }
+}
+
+/// The macro that writes the setters of a shared struct: `kernel_settings_setters` for `KernelSettings`.
+fn setters_name(kind: &Type) -> Ident {
+    let name = match kind {
+        Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
+        _ => None,
+    };
+    let mut snake = String::new();
+    for (place, letter) in name.unwrap_or_default().chars().enumerate() {
+        if letter.is_uppercase() && place > 0 {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    Ident::new(&format!("{snake}_setters"), Span::call_site())
+}
+
+fn setters_macro(ident: &Ident, fields: &[Field<'_>]) -> TokenStream {
+    let name = setters_name(&syn::parse_quote!(#ident));
+    let setters = fields.iter().map(|field| setter(field, &quote!($($inside)*)));
+    quote! {
+        #[doc(hidden)]
+        macro_rules! #name {
+            ($($inside:tt)*) => { #(#setters)* };
+        }
+        #[allow(unused_imports)]
+        pub(crate) use #name;
+    }
+}
+
+/// The entry of a field in the description.
+fn described(field: &Field<'_>, path: &TokenStream, defaults: &Ident) -> TokenStream {
+    let (ident, kind, doc) = (field.ident, field.kind, &field.doc);
+    if field.flatten {
+        return quote!(all.extend(#path::flattened(&#defaults.#ident)););
+    }
+    let (text, aliases, range) = (ident.to_string(), &field.aliases, field.range_tokens(path));
+    quote! {
+        all.push(#path::Hyperparameter {
+            name: #text,
+            aliases: &[#(#aliases),*],
+            kind: <#kind as #path::Setting>::kind(),
+            default: #path::Setting::value(&#defaults.#ident),
+            range: #range,
+            doc: #doc,
+        });
     }
 }
 
@@ -252,31 +328,23 @@ fn implementation(ident: &Ident, outer: &Outer, doc: &str, fields: &[Field<'_>])
     let (path, name) = (&outer.path, &outer.name);
     // Not read when there are no fields.
     let defaults = Ident::new("_defaults", Span::mixed_site());
-    let described = fields.iter().map(|field| {
-        let (ident, kind, doc) = (field.ident, field.kind, &field.doc);
-        let (text, aliases, range) = (ident.to_string(), &field.aliases, field.range_tokens(path));
-        quote! {
-            #path::Hyperparameter {
-                name: #text,
-                aliases: &[#(#aliases),*],
-                kind: <#kind as #path::Setting>::kind(),
-                default: #path::Setting::value(&#defaults.#ident),
-                range: #range,
-                doc: #doc,
-            }
-        }
-    });
-    let set = fields.iter().map(|field| {
+    let described = fields.iter().map(|field| described(field, path, &defaults));
+    let (flat, own): (Vec<_>, Vec<_>) = fields.iter().partition(|field| field.flatten);
+    let inner: Vec<&Ident> = flat.iter().map(|field| field.ident).collect();
+    let set = own.iter().map(|field| {
         let (ident, names, facts) = (field.ident, field.names(), field.facts(outer));
         quote!(#(#names)|* => { self.#ident = #path::read(&#facts, text)?; })
     });
-    let values = fields.iter().map(|field| {
+    let values = own.iter().map(|field| {
         let (ident, names) = (field.ident, field.names());
         quote!(#(#names)|* => ::core::option::Option::Some(#path::Setting::value(&self.#ident)),)
     });
     let checks = fields.iter().map(|field| {
         let (ident, facts) = (field.ident, field.facts(outer));
-        quote!(#path::check(&#facts, &self.#ident)?;)
+        match field.flatten {
+            true => quote!(#path::Hyperparameters::validate(&self.#ident).map_err(|error| error.of(#name))?;),
+            false => quote!(#path::check(&#facts, &self.#ident)?;),
+        }
     });
     let last = outer.check.as_ref().map(|check| quote!(#check(self)?;));
     quote! {
@@ -285,19 +353,25 @@ fn implementation(ident: &Ident, outer: &Outer, doc: &str, fields: &[Field<'_>])
             fn schema(&self) -> &'static #path::Schema {
                 static SCHEMA: ::std::sync::LazyLock<#path::Schema> = ::std::sync::LazyLock::new(|| {
                     let #defaults = <#ident as ::core::default::Default>::default();
-                    #path::Schema { name: #name, doc: #doc, hyperparameters: ::std::vec![#(#described),*] }
+                    #[allow(unused_mut)]
+                    let mut all = ::std::vec::Vec::new();
+                    #(#described)*
+                    #path::Schema { name: #name, doc: #doc, hyperparameters: all }
                 });
                 &SCHEMA
             }
             fn value(&self, name: &str) -> ::core::option::Option<#path::Value> {
                 match &*#path::plain_name(name) {
                     #(#values)*
-                    _ => ::core::option::Option::None,
+                    _ => ::core::option::Option::None #(.or_else(|| #path::Hyperparameters::value(&self.#inner, name)))*,
                 }
             }
             fn set(&mut self, name: &str, text: &str) -> ::core::result::Result<(), #path::SettingError> {
                 match &*#path::plain_name(name) {
                     #(#set)*
+                    #(_ if #path::Hyperparameters::value(&self.#inner, name).is_some() => {
+                        #path::Hyperparameters::set(&mut self.#inner, name, text).map_err(|error| error.of(#name))?;
+                    })*
                     _ => return ::core::result::Result::Err(#path::SettingError::unknown(self.schema(), name)),
                 }
                 ::core::result::Result::Ok(())
@@ -327,6 +401,7 @@ mod tests {
         assert!(field("default = -1.0, range = \"[0, 1)\"").contains("outside the range"));
         assert!(field("range = \"0 to 1\"").contains("write an interval"));
         assert!(field("minimum = 0").contains("known on a field"));
+        assert!(field("flatten, range = \"[0, 1)\"").contains("their own ranges"));
         assert!(problem("struct S { x: f64 }").contains("doc comment"));
         assert!(problem("struct S(f64);").contains("named fields"));
         assert!(problem("enum E { A }").contains("for structs"));

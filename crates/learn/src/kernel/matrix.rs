@@ -96,6 +96,17 @@ pub(crate) fn symmetric_f32(features: &Features, places: &[usize]) -> Result<Vec
     Ok(out)
 }
 
+/// The kernel values (a, b) between the rows at two lists of places, in single precision.
+pub(crate) fn between_f32(features: &Features, a: &[usize], b: &[usize]) -> Result<Vec<f32>> {
+    let right = features.part(b.iter().copied())?;
+    let mut out = Vec::with_capacity(a.len() * b.len());
+    for places in a.chunks(4 * TILE) {
+        let block = features.block(&features.part(places.iter().copied())?, &right)?;
+        with_real!(block.dtype(), T => out.extend(block.as_slice::<T>()?.iter().map(|value| value.f64() as f32)));
+    }
+    Ok(out)
+}
+
 /// Copies what lies above the diagonal to below it, in squares that stay in the cache.
 fn mirror(matrix: &mut [f32], n: usize) {
     const SQUARE: usize = 32;

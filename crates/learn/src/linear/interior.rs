@@ -114,7 +114,7 @@ impl<'a> Programme<'a> {
     fn factor(&self, q: &[f64]) -> Result<Tensor> {
         let (n, d, p) = (self.weights.len(), self.scales.len(), self.parameters());
         let weights = q[..n].iter().zip(&self.weights).map(|(q, weight)| q * weight * weight).collect();
-        let rows = Data { x: self.data.x, y: vec![1.0; n], outputs: 1, weights: Some(weights) };
+        let rows = Data { x: self.data.x, y: vec![1.0; n], outputs: 1, weights: Some(weights), unseen: false };
         let sums = Moments::shifted(&rows, &self.moments.mean_x)?;
         let mut matrix = vec![0.0; p * p];
         for i in 0..d {

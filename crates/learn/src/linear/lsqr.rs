@@ -12,6 +12,7 @@ const TOLERANCE: f64 = 1e-12;
 
 /// The solution for each output, features centred in effect but not in memory.
 pub(super) fn lsqr(data: &Data, alpha: f64, centred: bool) -> Result<Solution> {
+    data.look_through()?;
     let (n, d, m) = (data.len(), data.width(), data.outputs);
     let operator = Operator::weighted(data, centred)?;
     let weights = data.weights_or_ones();

@@ -31,6 +31,8 @@ pub(super) struct Data<'a> {
     pub(super) y: Vec<f64>,
     pub(super) outputs: usize,
     pub(super) weights: Option<Vec<f64>>,
+    /// Whether nobody has looked yet whether the features are finite.
+    pub(super) unseen: bool,
 }
 
 impl<'a> Data<'a> {
@@ -38,13 +40,13 @@ impl<'a> Data<'a> {
     pub(super) fn several(samples: &'a Samples) -> Data<'a> {
         let outputs = samples.y().dims().get(1).copied().unwrap_or(1);
         let weights = samples.weights().map(Tensor::to_f64_vec);
-        Data { x: samples.x(), y: samples.y().to_f64_vec(), outputs, weights }
+        Data { x: samples.x(), y: samples.y().to_f64_vec(), outputs, weights, unseen: samples.may_miss() }
     }
 
     /// The samples of an estimator that learns one output.
     pub(super) fn single(who: &'static str, samples: &'a Samples) -> Result<Data<'a>> {
         let weights = samples.weights().map(Tensor::to_f64_vec);
-        Ok(Data { x: samples.x(), y: samples.targets(who)?, outputs: 1, weights })
+        Ok(Data { x: samples.x(), y: samples.targets(who)?, outputs: 1, weights, unseen: samples.may_miss() })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -53,6 +55,11 @@ impl<'a> Data<'a> {
 
     pub(super) fn width(&self) -> usize {
         self.x.width()
+    }
+
+    /// That the features are finite, for methods that would not notice.
+    pub(super) fn look_through(&self) -> Result<()> {
+        if self.unseen { self.x.checked().map(drop) } else { Ok(()) }
     }
 
     /// Σ w.
@@ -97,11 +104,13 @@ impl Moments {
     pub(super) fn of(data: &Data, centred: bool) -> Result<Moments> {
         let (d, m) = (data.width(), data.outputs);
         if !centred {
-            return Pass { data, shift_x: &vec![0.0; d], shift_y: &vec![0.0; m], basis: None }.run(false);
+            let moments = Pass { data, shift_x: &vec![0.0; d], shift_y: &vec![0.0; m], basis: None }.run(false)?;
+            return moments.finite(data).map(|()| moments);
         }
         let (shift_x, shift_y) = provisional(data)?;
         let pass = Pass { data, shift_x: &shift_x, shift_y: &shift_y, basis: None };
         let first = pass.run(true)?;
+        first.finite(data)?;
         // A centre that is far off would cost digits: then the exact mean serves as the centre of a second pass.
         let far = (0..d).any(|j| {
             let gap = first.mean_x[j] - shift_x[j];
@@ -111,6 +120,13 @@ impl Moments {
             return Ok(first);
         }
         Pass { data, shift_x: &first.mean_x, shift_y: &first.mean_y, basis: None }.run(true)
+    }
+
+    /// That the features are finite: a number that is not makes the square of its column so. Finite features whose squares are too
+    /// large pass.
+    fn finite(&self, data: &Data) -> Result<()> {
+        let d = self.width;
+        if (0..d).all(|j| self.gram[j * d + j].is_finite()) { Ok(()) } else { data.look_through() }
     }
 
     /// The moments in another basis.

@@ -60,6 +60,7 @@ impl Fit for Ridge {
     const NAME: &'static str = "Ridge";
     const TASK: Task = Task::Regression;
     const ABILITIES: Abilities = Abilities { weights: true, sparse: true, several: true, ..Abilities::PLAIN };
+    const FINDS_GAPS: bool = true;
 
     fn pieces(&self, classes: &[i64]) -> Option<Result<Box<dyn crate::AnyLearner>>> {
         crate::partial::boxed(self, classes)

@@ -175,6 +175,7 @@ impl Problem {
 
     /// By singular values of a centred copy: for fewer samples than features, or on request.
     pub(super) fn by_singular_values(&self, data: &Data) -> Result<Solution> {
+        data.look_through()?;
         let centred = Centred::of(data, self.centred)?;
         let parts = svd(&centred.x)?;
         let values = parts.s.to_f64_vec();

@@ -33,6 +33,7 @@
 pub mod formulas;
 mod hessian;
 pub(crate) mod kernels;
+mod lagged;
 pub(crate) mod linear;
 mod links;
 mod model;
@@ -113,6 +114,9 @@ pub struct LogisticRegression {
     /// How the optimum is found.
     #[hyper(default = Solver::Auto)]
     pub solver: Solver,
+    /// Seed of the order in which saga draws samples.
+    #[hyper(default = 0)]
+    pub random_state: u64,
 }
 
 /// [`LogisticRegression`] under the name it has for more than two classes; the estimator is the same.
@@ -198,7 +202,7 @@ impl LogisticRegression {
             Solver::Auto => size <= SMALL,
             Solver::Lbfgs => false,
             Solver::Newton => true,
-            Solver::Saga => return saga::minimise(objective, limits, start),
+            Solver::Saga => return saga::minimise(objective, limits, start, self.random_state),
         };
         match (newton, size <= MATRIX, objective.strength.l1 > 0.0) {
             (true, true, _) => newton::minimise(objective, limits, start),

@@ -5,8 +5,8 @@
 //! direction is the gradient, and its variance falls to 0 with the distance from the optimum, so a constant rate converges at a
 //! geometric pace to the optimum itself. With L the largest curvature of a sample's loss, γ = 1/(2L + min(2nλ₂, L)).
 //!
-//! An epoch is n steps; after each the exact (sub)gradient decides whether to stop. Every step touches all weights, so for
-//! sparse rows of many columns L-BFGS is quicker.
+//! An epoch is n steps; after each the exact (sub)gradient decides whether to stop. With sparse rows a step touches only the
+//! weights of the columns that its row has: see [`lagged`](super::lagged).
 
 use tove_optim::interrupted;
 use tove_tensor::kernels::math::Float;
@@ -14,7 +14,8 @@ use tove_tensor::kernels::simd::{Kernel, dispatch};
 use tove_tensor::{Element, Key};
 
 use super::kernels::Wide;
-use super::objective::{Limits, Objective, Outcome, Strength, largest};
+use super::lagged::{Lagged, soft};
+use super::objective::{Limits, Objective, Outcome, largest};
 use super::problem::{Data, Problem};
 use crate::Result;
 
@@ -32,11 +33,17 @@ pub(super) fn minimise<T: Float + Element>(
     objective: &Objective<'_, '_, T>,
     limits: Limits,
     start: Vec<f64>,
+    seed: u64,
 ) -> Result<Outcome> {
     let problem = objective.problem;
     let mut gradient = vec![0.0; start.len()];
     let mut state = State { mean: vec![0.0; start.len()], slopes: vec![0.0; problem.n * problem.outputs], w: start };
-    let step = rate(problem, objective.strength.l2);
+    let (step, strength) = (rate(problem, objective.strength.l2), objective.strength);
+    let pace = Pace { step, keep: 1.0 - step * strength.l2, threshold: step * strength.l1 };
+    let mut lagged = match problem.data {
+        Data::Dense(_) => None,
+        Data::Sparse(..) => Some(Lagged::new(pace, problem.n, problem.d)),
+    };
     let (mut epochs, mut curve) = (0, Vec::new());
     loop {
         let value = objective.smooth(&state.w, &mut gradient) + objective.rough(&state.w);
@@ -46,9 +53,9 @@ pub(super) fn minimise<T: Float + Element>(
             let converged = residual <= limits.tol;
             return Ok(Outcome { parameters: state.w, value, residual, iterations: epochs, converged, curve });
         }
-        let order =
-            Key::new(0).fold(epochs as u64).try_integers(0, problem.n as i64, [problem.n])?.into_vec::<i64>()?;
-        dispatch(Epoch { problem, state: &mut state, strength: objective.strength, step, order: &order });
+        let key = Key::new(seed).fold(epochs as u64);
+        let order = key.try_integers(0, problem.n as i64, [problem.n])?.into_vec::<i64>()?;
+        dispatch(Epoch { problem, state: &mut state, pace, lagged: lagged.as_mut(), order: &order });
         epochs += 1;
     }
 }
@@ -72,11 +79,22 @@ fn rate<T: Float + Element>(problem: &Problem<'_, T>, l2: f64) -> f64 {
     if most > 0.0 { 1.0 / (2.0 * most + (2.0 * problem.n as f64 * l2).min(most)) } else { 1.0 }
 }
 
+/// What a step does to a weight w with mean gradient ḡ: w ← prox(keep · w − step · ḡ).
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    pub(super) step: f64,
+    /// 1 − γ λ₂.
+    pub(super) keep: f64,
+    /// γ λ₁.
+    pub(super) threshold: f64,
+}
+
 struct Epoch<'a, 'b, T> {
     problem: &'a Problem<'b, T>,
     state: &'a mut State,
-    strength: Strength,
-    step: f64,
+    pace: Pace,
+    /// For sparse rows, how far each weight lags behind.
+    lagged: Option<&'a mut Lagged>,
     order: &'a [i64],
 }
 
@@ -85,11 +103,14 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let Epoch { problem, state, strength, step, order } = self;
+        let Epoch { problem, state, pace, mut lagged, order } = self;
         let (k, d, p) = (problem.outputs, problem.d, problem.width());
         let mut z = vec![0.0; k];
-        for &row in order {
+        for (time, &row) in order.iter().enumerate() {
             let row = row as usize;
+            if let (Some(lagged), Data::Sparse(starts, columns, _)) = (&mut lagged, problem.data) {
+                lagged.catch_up(&columns[starts[row]..starts[row + 1]], time, p, &mut state.w, &state.mean);
+            }
             for (z, w) in z.iter_mut().zip(state.w.chunks_exact(p)) {
                 let bias = if problem.intercept { w[d] } else { 0.0 };
                 *z = bias + dot(problem.data, row, d, w);
@@ -102,12 +123,14 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
                 let (w, mean) = (&mut state.w[output * p..][..p], &mut state.mean[output * p..][..p]);
                 let part = change / problem.n as f64;
                 if problem.intercept {
-                    w[d] -= step * (mean[d] + change);
+                    w[d] -= pace.step * (mean[d] + change);
                     mean[d] += part;
                 }
-                let (w, mean) = (&mut w[..d], &mut mean[..d]);
-                Move { change, part, step, strength }.apply(problem.data, row, w, mean);
+                Move { change, part, pace }.apply(problem.data, row, &mut w[..d], &mut mean[..d]);
             }
+        }
+        if let Some(lagged) = lagged {
+            lagged.catch_up_all(order.len(), p, &mut state.w, &state.mean);
         }
     }
 }
@@ -139,44 +162,36 @@ fn slopes(z: &mut [f64], code: usize, share: f64) {
     z.iter_mut().enumerate().for_each(|(class, z)| *z = share * (*z / sum - f64::from(u8::from(class == code))));
 }
 
-/// One step of the weights of one output.
+/// One step of the weights of one output: all of them, or those of the columns that a sparse row has.
 struct Move {
     change: f64,
     part: f64,
-    step: f64,
-    strength: Strength,
+    pace: Pace,
 }
 
 impl Move {
     #[inline(always)]
     fn apply<T: Float>(&self, data: Data<'_, T>, row: usize, w: &mut [f64], mean: &mut [f64]) {
-        let &Move { change, part, step, strength } = self;
-        let (keep, threshold, d) = (1.0 - step * strength.l2, step * strength.l1, w.len());
+        let d = w.len();
         match data {
             Data::Dense(x) => {
                 for ((w, mean), x) in w.iter_mut().zip(mean).zip(&x[row * d..(row + 1) * d]) {
-                    let x = x.wide();
-                    *w = soft(keep * *w - step * (*mean + change * x), threshold);
-                    *mean += part * x;
+                    self.one(x.wide(), w, mean);
                 }
             }
             Data::Sparse(starts, columns, x) => {
-                w.iter_mut().zip(mean.iter()).for_each(|(w, mean)| *w = keep * *w - step * mean);
                 let range = starts[row]..starts[row + 1];
                 for (&j, x) in columns[range.clone()].iter().zip(&x[range]) {
-                    w[j as usize] -= step * change * x.wide();
-                    mean[j as usize] += part * x.wide();
-                }
-                if threshold > 0.0 {
-                    w.iter_mut().for_each(|w| *w = soft(*w, threshold));
+                    self.one(x.wide(), &mut w[j as usize], &mut mean[j as usize]);
                 }
             }
         }
     }
-}
 
-/// Towards 0 by the threshold, and no further.
-#[inline(always)]
-fn soft(w: f64, threshold: f64) -> f64 {
-    if threshold == 0.0 { w } else { (w.abs() - threshold).max(0.0).copysign(w) }
+    #[inline(always)]
+    fn one(&self, x: f64, w: &mut f64, mean: &mut f64) {
+        let Pace { step, keep, threshold } = self.pace;
+        *w = soft(keep * *w - step * (*mean + self.change * x), threshold);
+        *mean += self.part * x;
+    }
 }

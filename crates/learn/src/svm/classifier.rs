@@ -2,10 +2,11 @@
 
 use tove_tensor::{Key, Tensor};
 
-use super::pairs::{Training, pairs};
+use super::pairs::{Classes, Training, pairs};
 use super::platt::{self, Sigmoid};
+use super::settings::ClassifierSettings;
 use super::smo::Solution;
-use super::svc::{DecisionShape, Svc};
+use super::svc::DecisionShape;
 use super::weights::labelled;
 use crate::kernel::{Expansion, Features, KernelFunction};
 use crate::{About, Fit, Labels, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, Summary, with_real};
@@ -24,8 +25,13 @@ pub struct FittedSupportClassifier<E> {
 
 /// An estimator whose fitted model is a machine for each pair of classes.
 pub trait KernelClassifier: Fit {
-    /// The settings as those of an [`Svc`].
-    fn as_svc(&self) -> Svc;
+    /// What all such estimators have.
+    fn machine(&self) -> &ClassifierSettings;
+
+    /// C, the cost of a violated margin.
+    fn cost(&self) -> f64 {
+        1.0
+    }
 
     /// ν, where it takes the place of C.
     fn nu(&self) -> Option<f64> {
@@ -36,9 +42,7 @@ pub trait KernelClassifier: Fit {
 impl<E: KernelClassifier> FittedSupportClassifier<E> {
     /// Fits with the kernel of the settings.
     pub(super) fn fit(estimator: &E, samples: &Samples) -> Result<FittedSupportClassifier<E>> {
-        let (x, svc) = (samples.x().dense(E::NAME)?, estimator.as_svc());
-        let weights = samples.weights().map(Tensor::to_f64_vec);
-        let function = svc.kernel.function(svc.degree, svc.gamma, svc.coef0, x, weights.as_deref())?;
+        let function = estimator.machine().kernel.function(E::NAME, samples)?;
         FittedSupportClassifier::solve(estimator, function, samples)
     }
 
@@ -49,9 +53,9 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
     }
 
     fn solve(estimator: &E, function: KernelFunction, samples: &Samples) -> Result<FittedSupportClassifier<E>> {
-        let (x, svc) = (samples.x().dense(E::NAME)?, estimator.as_svc());
-        let (labels, weights) = labelled(E::NAME, samples, &svc.class_weight)?;
-        let costs: Vec<f64> = weights.iter().map(|weight| svc.c * weight).collect();
+        let (x, machine) = (samples.x().dense(E::NAME)?, estimator.machine());
+        let (labels, weights) = labelled(E::NAME, samples, &machine.class_weight)?;
+        let costs: Vec<f64> = weights.iter().map(|weight| estimator.cost() * weight).collect();
         let mut groups = vec![Vec::new(); labels.classes().len()];
         for (place, &code) in labels.codes().iter().enumerate().filter(|&(place, _)| costs[place] > 0.0) {
             groups[code].push(place);
@@ -59,17 +63,19 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
         let training = Training {
             who: E::NAME,
             nu: estimator.nu(),
-            tolerance: svc.tol,
-            limit: svc.max_iter,
-            shrinking: svc.shrinking,
-            bytes: (svc.cache_size * 1e6) as usize,
+            tolerance: machine.tol,
+            limit: machine.max_iter,
+            shrinking: machine.shrinking,
+            bytes: (machine.cache_size * 1e6) as usize,
         };
         let features = Features::new(x, function)?;
-        let solutions = training.all(&features, &groups, &costs)?;
-        let sigmoids = match svc.probability {
-            true => sigmoids(&training, svc.random_state, &features, &groups, &costs)?,
+        let classes = training.classes(&features, &groups, &costs)?;
+        let solutions = training.all(&classes)?;
+        let sigmoids = match machine.probability {
+            true => sigmoids(&training, machine.random_state, &classes)?,
             false => Vec::new(),
         };
+        drop(classes);
         let (support, n_support, coefficients) = gather(&groups, &solutions);
         let coefficients = Tensor::try_from_vec(coefficients, [support.len(), solutions.len()])?;
         Ok(FittedSupportClassifier {
@@ -85,13 +91,8 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
 }
 
 /// The sigmoid of each pair, by cross-validation.
-fn sigmoids(
-    training: &Training,
-    seed: u64,
-    features: &Features,
-    groups: &[Vec<usize>],
-    costs: &[f64],
-) -> Result<Vec<Sigmoid>> {
+fn sigmoids(training: &Training, seed: u64, classes: &Classes<'_>) -> Result<Vec<Sigmoid>> {
+    let Classes { features, groups, costs } = classes;
     let pairs = pairs(groups.len());
     super::parallel(pairs.len(), |pair| {
         let (a, b) = pairs[pair];
@@ -237,7 +238,7 @@ impl<E: KernelClassifier> Model for FittedSupportClassifier<E> {
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let values = self.values(x)?;
-        let break_ties = self.settings.as_svc().break_ties;
+        let break_ties = self.settings.machine().break_ties;
         let first_largest = |row: &[f64]| {
             let (votes, scores) = self.scores(row);
             let by_score = break_ties && self.classes().len() > 2;
@@ -252,7 +253,7 @@ impl<E: KernelClassifier> Model for FittedSupportClassifier<E> {
         if k == 2 {
             return self.tensor(values.iter().map(|value| -value).collect(), &[n]);
         }
-        match self.settings.as_svc().decision_function_shape {
+        match self.settings.machine().decision_function_shape {
             DecisionShape::Ovo => self.tensor(values, &[n, self.bias.len()]),
             DecisionShape::Ovr => {
                 let scores = values.chunks_exact(self.bias.len()).flat_map(|row| self.scores(row).1).collect();

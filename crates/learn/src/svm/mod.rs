@@ -37,6 +37,7 @@ mod platt;
 mod regressor;
 mod rows;
 mod scan;
+mod settings;
 mod smo;
 mod svc;
 mod svr;
@@ -47,6 +48,7 @@ pub use linear_svc::{Dual, FittedLinearSvc, HingeLoss, LinearSvc};
 pub use linear_svr::{FittedLinearSvr, LinearSvr, TubeLoss};
 pub use nu::{FittedNuSvc, FittedNuSvr, NuSvc, NuSvr};
 pub use regressor::FittedSupportRegressor;
+pub use settings::{ClassifierSettings, KernelSettings, SolverSettings};
 pub use svc::{DecisionShape, FittedSvc, Svc};
 pub use svr::{FittedSvr, Svr};
 

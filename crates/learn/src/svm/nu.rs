@@ -1,14 +1,18 @@
 //! Machines with ν in place of C or ε.
 //!
 //! ν bounds the share of margin errors from above and that of support vectors from below, which is easier to choose than a cost.
-//! [`NuSvc`] has the solutions of [`Svc`](super::Svc) for some C, [`NuSvr`] those of [`Svr`](super::Svr) for some ε.
+//! [`NuSvc`] has the solutions of [`Svc`](super::Svc) for some C, [`NuSvr`] those of [`Svr`](super::Svr) for some ε. Weights of
+//! classes multiply those of their samples (scikit-learn's NuSVC accepts `class_weight` and lets it have no effect).
 
 use tove_optim::settings::Hyperparameters;
 
 use super::classifier::{FittedSupportClassifier, KernelClassifier};
-use super::regressor::{FittedSupportRegressor, KernelRegressor};
-use super::svc::{DecisionShape, Svc};
-use super::svr::Svr;
+use super::regressor::{Error, FittedSupportRegressor, KernelRegressor, Settings};
+use super::settings::{
+    ClassifierSettings, KernelSettings, SolverSettings, classifier_settings_setters, kernel_settings_setters,
+    solver_settings_setters,
+};
+use super::svc::DecisionShape;
 use crate::kernel::{Gamma, KernelFunction, KernelKind};
 use crate::{Abilities, ClassWeight, Fit, Result, Samples, Task};
 
@@ -28,62 +32,17 @@ pub struct NuSvc {
     /// Bound of the share of margin errors, and least share of support vectors.
     #[hyper(default = 0.5, range = "(0, 1]")]
     pub nu: f64,
-    /// The kernel.
-    #[hyper(default = KernelKind::Rbf)]
-    pub kernel: KernelKind,
-    /// Degree of the polynomial kernel.
-    #[hyper(default = 3, range = "[0, 64]")]
-    pub degree: usize,
-    /// γ of the kernel: scale, auto or a number.
-    #[hyper(default = Gamma::Scale, range = "[0, inf)")]
-    pub gamma: Gamma,
-    /// c₀ of the polynomial and the sigmoid kernel.
-    #[hyper(default = 0.0)]
-    pub coef0: f64,
-    /// Whether probabilities are fitted too, by five more fits per pair.
-    #[hyper(default = false)]
-    pub probability: bool,
-    /// The violation of optimality at which to stop.
-    #[hyper(default = 1e-3, range = "(0, inf)")]
-    pub tol: f64,
-    /// Memory for kernel values in megabytes.
-    #[hyper(default = 200.0, range = "(0, inf)")]
-    pub cache_size: f64,
-    /// Steps at most for a pair; ten million or 100 n without it.
-    #[hyper(default = None, range = "[1, inf)")]
-    pub max_iter: Option<usize>,
-    /// Scores per class or per pair.
-    #[hyper(default = DecisionShape::Ovr)]
-    pub decision_function_shape: DecisionShape,
-    /// Whether equal votes are decided by the decision values; else the first class wins.
-    #[hyper(default = false)]
-    pub break_ties: bool,
-    /// Seed of the cross-validation behind the probabilities.
-    #[hyper(default = 0)]
-    pub random_state: u64,
+    /// What it shares with other machines for classes.
+    #[hyper(flatten)]
+    pub machine: ClassifierSettings,
 }
 
 /// A fitted [`NuSvc`].
 pub type FittedNuSvc = FittedSupportClassifier<NuSvc>;
 
 impl KernelClassifier for NuSvc {
-    fn as_svc(&self) -> Svc {
-        Svc {
-            c: 1.0,
-            kernel: self.kernel,
-            degree: self.degree,
-            gamma: self.gamma,
-            coef0: self.coef0,
-            shrinking: false,
-            probability: self.probability,
-            tol: self.tol,
-            cache_size: self.cache_size,
-            class_weight: ClassWeight::None,
-            max_iter: self.max_iter,
-            decision_function_shape: self.decision_function_shape,
-            break_ties: self.break_ties,
-            random_state: self.random_state,
-        }
+    fn machine(&self) -> &ClassifierSettings {
+        &self.machine
     }
 
     fn nu(&self) -> Option<f64> {
@@ -128,50 +87,24 @@ pub struct NuSvr {
     /// Cost of an error beyond the tube.
     #[hyper(default = 1.0, range = "(0, inf)")]
     pub c: f64,
-    /// The kernel.
-    #[hyper(default = KernelKind::Rbf)]
-    pub kernel: KernelKind,
-    /// Degree of the polynomial kernel.
-    #[hyper(default = 3, range = "[0, 64]")]
-    pub degree: usize,
-    /// γ of the kernel: scale, auto or a number.
-    #[hyper(default = Gamma::Scale, range = "[0, inf)")]
-    pub gamma: Gamma,
-    /// c₀ of the polynomial and the sigmoid kernel.
-    #[hyper(default = 0.0)]
-    pub coef0: f64,
+    /// The kernel and its numbers.
+    #[hyper(flatten)]
+    pub kernel: KernelSettings,
     /// The violation of optimality at which to stop.
     #[hyper(default = 1e-3, range = "(0, inf)")]
     pub tol: f64,
-    /// Memory for kernel values in megabytes.
-    #[hyper(default = 200.0, range = "(0, inf)")]
-    pub cache_size: f64,
-    /// Steps at most; ten million or 100 n without it.
-    #[hyper(default = None, range = "[1, inf)")]
-    pub max_iter: Option<usize>,
+    /// How the machine is solved.
+    #[hyper(flatten)]
+    pub solver: SolverSettings,
 }
 
 /// A fitted [`NuSvr`].
 pub type FittedNuSvr = FittedSupportRegressor<NuSvr>;
 
 impl KernelRegressor for NuSvr {
-    fn as_svr(&self) -> Svr {
-        Svr {
-            kernel: self.kernel,
-            degree: self.degree,
-            gamma: self.gamma,
-            coef0: self.coef0,
-            tol: self.tol,
-            c: self.c,
-            epsilon: 0.0,
-            shrinking: false,
-            cache_size: self.cache_size,
-            max_iter: self.max_iter,
-        }
-    }
-
-    fn nu(&self) -> Option<f64> {
-        Some(self.nu)
+    fn settings(&self) -> Settings<'_> {
+        let (error, tol, cost) = (Error::Share(self.nu), self.tol, self.c);
+        Settings { kernel: &self.kernel, solver: &self.solver, tol, cost, error }
     }
 }
 

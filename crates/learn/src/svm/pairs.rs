@@ -3,14 +3,20 @@
 //! With several classes the kernel of each class with itself is needed in many pairs: where memory allows it is computed once
 //! and shared, so that a pair costs only its rectangle. Pairs are solved on all cores; each is the same computation whichever
 //! core runs it.
+//!
+//! Kernel values are kept in single precision. The products behind them are computed in single precision too where the
+//! tolerance allows: errors of n kernel values, each times C at most, add up to about C √n times one of them.
 
-use std::sync::{Mutex, PoisonError};
+use std::borrow::Cow;
 
-use super::grouped::{Grouped, share_out};
+use super::grouped::{Group, Grouped, share_out};
 use super::rows::KernelRows;
 use super::smo::{Problem, Solution, solve};
-use crate::kernel::{Features, over_tasks, symmetric_f32};
-use crate::{LearnError, Real, Result, with_real};
+use crate::kernel::{Features, between_f32, symmetric_f32};
+use crate::{LearnError, Result};
+
+/// How much kernel values from products in single precision err in the mean.
+const ERROR: f64 = 1.0 / (1u32 << 21) as f64;
 
 /// What all machines share.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +32,35 @@ pub(super) struct Training {
     pub(super) bytes: usize,
 }
 
+/// What the machines are trained on.
+pub(super) struct Classes<'a> {
+    pub(super) features: Cow<'a, Features>,
+    /// Places of the rows of each class.
+    pub(super) groups: Vec<Vec<usize>>,
+    /// C of the row at each place.
+    pub(super) costs: Vec<f64>,
+}
+
 impl Training {
+    /// Rows by class; put into the order of the classes and into single precision where that serves.
+    pub(super) fn classes<'a>(
+        &self,
+        features: &'a Features,
+        groups: &[Vec<usize>],
+        costs: &[f64],
+    ) -> Result<Classes<'a>> {
+        let order = groups.concat();
+        let largest = order.iter().map(|&place| costs[place]).fold(0.0, f64::max);
+        let serves = largest * (order.len() as f64).sqrt() * ERROR <= self.tolerance;
+        let single = if serves { features.single(&order)? } else { None };
+        let Some(single) = single else {
+            return Ok(Classes { features: Cow::Borrowed(features), groups: groups.to_vec(), costs: costs.to_vec() });
+        };
+        let mut next = 0..order.len();
+        let groups = groups.iter().map(|group| next.by_ref().take(group.len()).collect()).collect();
+        Ok(Classes { features: Cow::Owned(single), groups, costs: order.iter().map(|&place| costs[place]).collect() })
+    }
+
     /// The problem of telling `first` samples of one class from the rest of another; `costs` holds C of each sample.
     fn problem(&self, first: usize, costs: &[f64]) -> Problem {
         let side = |i: usize| if i < first { 1.0 } else { -1.0 };
@@ -60,22 +94,22 @@ impl Training {
             let problem = format!("nu is {nu}, but the smaller of two classes allows {:.4} at most", nu * least / half);
             return Err(LearnError::data(self.who, problem, "choose a smaller `nu`, or balance the classes"));
         }
-        let below = share_out(half, negative.iter().copied()).into_iter().map(|alpha| -alpha);
+        let group = |row: std::ops::Range<usize>| {
+            let weights = &weights[row.clone()];
+            let (zeros, start) = (vec![0.0; row.len()], share_out(half, weights));
+            Group { row: row.collect(), target: zeros.clone(), low: zeros, high: weights.to_vec(), start }
+        };
         let problem = Grouped {
-            row: (0..n).collect(),
-            group: (0..n).map(|i| usize::from(i >= first)).collect(),
-            target: vec![0.0; n],
-            low: (0..n).map(|i| if i < first { 0.0 } else { -weights[i] }).collect(),
-            high: (0..n).map(|i| if i < first { weights[i] } else { 0.0 }).collect(),
-            start: share_out(half, positive.iter().copied()).into_iter().chain(below).collect(),
+            groups: [group(0..first), group(first..n).below()],
             tolerance: self.tolerance,
             limit: self.limit(n),
+            shrinking: self.shrinking,
         };
         let end = problem.solve(rows, n)?;
         let (margin, bias) = (0.5 * (end.levels[1] - end.levels[0]), 0.5 * (end.levels[0] + end.levels[1]));
         let scale = if margin > 0.0 { 1.0 / margin } else { 1.0 };
         Ok(Solution {
-            beta: end.beta.iter().map(|beta| beta * scale).collect(),
+            beta: end.beta.iter().flatten().map(|beta| beta * scale).collect(),
             bias: bias * scale,
             objective: end.objective,
             steps: end.steps,
@@ -95,7 +129,8 @@ impl Training {
     }
 
     /// The machines of all pairs (a, b) with a < b, in this order: (0, 1), (0, 2), …, (1, 2), …; variables of class a come first.
-    pub(super) fn all(&self, features: &Features, groups: &[Vec<usize>], costs: &[f64]) -> Result<Vec<Solution>> {
+    pub(super) fn all(&self, classes: &Classes<'_>) -> Result<Vec<Solution>> {
+        let Classes { features, groups, costs } = classes;
         let pairs = pairs(groups.len());
         let one = pairs.len() == 1;
         let training = Training { bytes: if one { self.bytes } else { self.bytes / 2 }, ..*self };
@@ -114,8 +149,8 @@ impl Training {
             if !shared {
                 return training.two(features, &places, groups[a].len(), &costs);
             }
-            let whole = assemble(features, &groups[a], &groups[b], &own[a], &own[b])?;
-            let mut rows = KernelRows::from_whole(features, &places, whole, training.bytes);
+            let between = between_f32(features, &groups[a], &groups[b])?;
+            let mut rows = KernelRows::from_parts(features, &places, [&own[a], &own[b]], between, training.bytes);
             training.run(groups[a].len(), &costs, &mut rows)
         })
     }
@@ -124,54 +159,4 @@ impl Training {
 /// All pairs of classes.
 pub(super) fn pairs(classes: usize) -> Vec<(usize, usize)> {
     (0..classes).flat_map(|a| (a + 1..classes).map(move |b| (a, b))).collect()
-}
-
-/// The kernel matrix of two classes from those of each and the rectangle between them.
-fn assemble(features: &Features, a: &[usize], b: &[usize], own_a: &[f32], own_b: &[f32]) -> Result<Vec<f32>> {
-    const ROWS: usize = 256;
-    const COLUMNS: usize = 512;
-    let (m, k) = (a.len(), b.len());
-    let n = m + k;
-    let mut whole = vec![0.0f32; n * n];
-    let (top, bottom) = whole.split_at_mut(m * n);
-    for (row, own) in top.chunks_exact_mut(n).zip(own_a.chunks_exact(m)) {
-        row[..m].copy_from_slice(own);
-    }
-    for (row, own) in bottom.chunks_exact_mut(n).zip(own_b.chunks_exact(k)) {
-        row[m..].copy_from_slice(own);
-    }
-    let bands: Vec<Mutex<&mut [f32]>> = top.chunks_mut(ROWS * n).map(Mutex::new).collect();
-    over_tasks(k.div_ceil(COLUMNS), |tile| {
-        let (start, end) = (tile * COLUMNS, k.min((tile + 1) * COLUMNS));
-        let right = features.part(b[start..end].iter().copied())?;
-        for (band, out) in bands.iter().enumerate() {
-            let left = features.part(a[band * ROWS..m.min((band + 1) * ROWS)].iter().copied())?;
-            let block = features.block(&left, &right)?;
-            let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-            with_real!(block.dtype(), T => {
-                for (row, values) in out.chunks_exact_mut(n).zip(block.as_slice::<T>()?.chunks_exact(end - start)) {
-                    let row = &mut row[m + start..m + end];
-                    row.iter_mut().zip(values).for_each(|(out, value)| *out = value.f64() as f32);
-                }
-            });
-        }
-        Ok(())
-    })?;
-    drop(bands);
-    transpose(top, bottom, m, n);
-    Ok(whole)
-}
-
-/// Copies the rectangle right of the first m columns of `top` to the left of `bottom`.
-fn transpose(top: &[f32], bottom: &mut [f32], m: usize, n: usize) {
-    const SQUARE: usize = 32;
-    for row in (0..n - m).step_by(SQUARE) {
-        for column in (0..m).step_by(SQUARE) {
-            for i in row..(row + SQUARE).min(n - m) {
-                for j in column..(column + SQUARE).min(m) {
-                    bottom[i * n + j] = top[j * n + m + i];
-                }
-            }
-        }
-    }
 }

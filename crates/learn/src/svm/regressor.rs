@@ -2,21 +2,47 @@
 
 use tove_tensor::Tensor;
 
-use super::grouped::{Grouped, share_out};
+use super::grouped::{Group, Grouped, share_out};
 use super::rows::KernelRows;
+use super::settings::{KernelSettings, SolverSettings};
 use super::smo::{Problem, Solution, solve};
-use super::svr::Svr;
 use crate::kernel::{Expansion, Features, KernelFunction};
 use crate::{About, Fit, Model, Record, Restore, Result, Rows, Samples};
 
 /// An estimator whose fitted model is a regression with a kernel.
 pub trait KernelRegressor: Fit {
-    /// The settings as those of an [`Svr`].
-    fn as_svr(&self) -> Svr;
+    /// What all such estimators have.
+    fn settings(&self) -> Settings<'_>;
+}
 
-    /// ν, where it takes the place of ε.
-    fn nu(&self) -> Option<f64> {
-        None
+/// Settings of a regression with a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    /// The kernel.
+    pub kernel: &'a KernelSettings,
+    /// How it is solved.
+    pub solver: &'a SolverSettings,
+    /// The violation of optimality at which to stop.
+    pub tol: f64,
+    /// C, the cost of an error beyond the tube.
+    pub cost: f64,
+    /// What decides how wide the tube is.
+    pub error: Error,
+}
+
+/// Errors that cost nothing.
+#[derive(Clone, Copy, Debug)]
+pub enum Error {
+    /// Up to ε.
+    Tube(f64),
+    /// All but a share ν of the samples.
+    Share(f64),
+}
+
+impl Settings<'_> {
+    /// Steps allowed for n variables.
+    fn limit(&self, n: usize) -> usize {
+        self.solver.max_iter.unwrap_or(10_000_000.max(100 * n))
     }
 }
 
@@ -33,9 +59,7 @@ pub struct FittedSupportRegressor<E> {
 impl<E: KernelRegressor> FittedSupportRegressor<E> {
     /// Fits with the kernel of the settings.
     pub(super) fn fit(estimator: &E, samples: &Samples) -> Result<FittedSupportRegressor<E>> {
-        let (x, svr) = (samples.x().dense(E::NAME)?, estimator.as_svr());
-        let weights = samples.weights().map(Tensor::to_f64_vec);
-        let function = svr.kernel.function(svr.degree, svr.gamma, svr.coef0, x, weights.as_deref())?;
+        let function = estimator.settings().kernel.function(E::NAME, samples)?;
         FittedSupportRegressor::solve(estimator, function, samples)
     }
 
@@ -46,16 +70,16 @@ impl<E: KernelRegressor> FittedSupportRegressor<E> {
     }
 
     fn solve(estimator: &E, function: KernelFunction, samples: &Samples) -> Result<FittedSupportRegressor<E>> {
-        let (x, y, svr) = (samples.x().dense(E::NAME)?, samples.targets(E::NAME)?, estimator.as_svr());
+        let (x, y, settings) = (samples.x().dense(E::NAME)?, samples.targets(E::NAME)?, estimator.settings());
         let weights = samples.weights().map_or_else(|| vec![1.0; y.len()], Tensor::to_f64_vec);
         let places: Vec<usize> = (0..y.len()).filter(|&place| weights[place] > 0.0).collect();
-        let high: Vec<f64> = places.iter().map(|&place| svr.c * weights[place]).collect();
+        let high: Vec<f64> = places.iter().map(|&place| settings.cost * weights[place]).collect();
         let target: Vec<f64> = places.iter().map(|&place| y[place]).collect();
         let features = Features::new(x, function)?;
-        let mut rows = KernelRows::new(&features, &places, (svr.cache_size * 1e6) as usize)?;
-        let solution = match estimator.nu() {
-            None => by_tube(&svr, target, high, &mut rows)?,
-            Some(nu) => by_share(&svr, nu, &target, &high, &mut rows)?,
+        let mut rows = KernelRows::new(&features, &places, (settings.solver.cache_size * 1e6) as usize)?;
+        let solution = match settings.error {
+            Error::Tube(epsilon) => by_tube(&settings, epsilon, target, high, &mut rows)?,
+            Error::Share(nu) => by_share(&settings, nu, &target, &high, &mut rows)?,
         };
         drop(rows);
         let summary = super::classifier::summary(E::NAME, std::slice::from_ref(&solution));
@@ -110,43 +134,50 @@ impl<E: KernelRegressor> FittedSupportRegressor<E> {
     }
 }
 
-fn limit(svr: &Svr, n: usize) -> usize {
-    svr.max_iter.unwrap_or(10_000_000.max(100 * n))
-}
-
 /// A tube of width ε.
-fn by_tube(svr: &Svr, target: Vec<f64>, high: Vec<f64>, rows: &mut KernelRows<'_>) -> Result<Solution> {
+fn by_tube(
+    settings: &Settings<'_>,
+    epsilon: f64,
+    target: Vec<f64>,
+    high: Vec<f64>,
+    rows: &mut KernelRows<'_>,
+) -> Result<Solution> {
     let problem = Problem {
-        limit: limit(svr, target.len()),
+        limit: settings.limit(target.len()),
         target,
         low: high.iter().map(|high| -high).collect(),
         high,
-        epsilon: svr.epsilon,
-        tolerance: svr.tol,
-        shrinking: svr.shrinking,
+        epsilon,
+        tolerance: settings.tol,
+        shrinking: settings.solver.shrinking,
     };
     solve(&problem, rows)
 }
 
 /// A tube that leaves a share ν outside: errors above and below it are two groups of variables over the same samples.
-fn by_share(svr: &Svr, nu: f64, target: &[f64], costs: &[f64], rows: &mut KernelRows<'_>) -> Result<Solution> {
+fn by_share(
+    settings: &Settings<'_>,
+    nu: f64,
+    target: &[f64],
+    costs: &[f64],
+    rows: &mut KernelRows<'_>,
+) -> Result<Solution> {
     let n = target.len();
-    let half = 0.5 * nu * costs.iter().sum::<f64>();
-    let above = share_out(half, costs.iter().copied());
-    let below: Vec<f64> = above.iter().map(|alpha| -alpha).collect();
-    let zeros = || std::iter::repeat_n(0.0, n);
+    let above = Group {
+        row: (0..n).collect(),
+        target: target.to_vec(),
+        low: vec![0.0; n],
+        high: costs.to_vec(),
+        start: share_out(0.5 * nu * costs.iter().sum::<f64>(), costs),
+    };
     let problem = Grouped {
-        row: (0..n).chain(0..n).collect(),
-        group: std::iter::repeat_n(0, n).chain(std::iter::repeat_n(1, n)).collect(),
-        target: [target, target].concat(),
-        low: zeros().chain(costs.iter().map(|cost| -cost)).collect(),
-        high: costs.iter().copied().chain(zeros()).collect(),
-        start: [above, below].concat(),
-        tolerance: svr.tol,
-        limit: limit(svr, n),
+        groups: [above.clone(), above.below()],
+        tolerance: settings.tol,
+        limit: settings.limit(n),
+        shrinking: settings.solver.shrinking,
     };
     let end = problem.solve(rows, n)?;
-    let beta = (0..n).map(|i| end.beta[i] + end.beta[n + i]).collect();
+    let beta = end.beta[0].iter().zip(&end.beta[1]).map(|(above, below)| above + below).collect();
     let bias = 0.5 * (end.levels[0] + end.levels[1]);
     Ok(Solution { beta, bias, objective: end.objective, steps: end.steps, gap: end.gap, converged: end.converged })
 }

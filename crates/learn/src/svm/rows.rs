@@ -1,5 +1,8 @@
 //! Rows of a kernel matrix for SMO: the whole matrix where it fits the memory allowed, else a cache of rows.
 //!
+//! The matrix of two classes comes in parts, of which a row is put together when it is asked for: only samples near the border
+//! are, and the parts of a class with itself serve many pairs.
+//!
 //! A row that is missing is computed together with others that will probably be asked for soon, because a product of a block
 //! of rows costs little more than that of one row: both have to read all features.
 
@@ -16,8 +19,7 @@ pub(crate) struct KernelRows<'k> {
     features: &'k Features,
     places: &'k [usize],
     diagonal: Vec<f32>,
-    /// All of K, if it fits.
-    whole: Option<Vec<f32>>,
+    source: Source<'k>,
     /// Columns in use; none means all.
     columns: Option<Vec<usize>>,
     /// The slot of each row, or `ABSENT`.
@@ -25,6 +27,16 @@ pub(crate) struct KernelRows<'k> {
     slots: Vec<Slot>,
     limit: usize,
     clock: u64,
+}
+
+/// Where rows come from.
+enum Source<'k> {
+    /// All of K, row-major.
+    Whole(Vec<f32>),
+    /// K of the first rows with themselves, of the others with themselves, and between the two.
+    Parts { own: [&'k [f32]; 2], between: Vec<f32> },
+    /// Products, when a row is asked for.
+    Products,
 }
 
 struct Slot {
@@ -47,27 +59,38 @@ impl<'k> KernelRows<'k> {
             let own = features.part(std::iter::once(*place))?;
             diagonal.push(features.block(&own, &own)?.to_f64_vec()[0] as f32);
         }
-        Ok(KernelRows::bare(features, places, diagonal, None, bytes))
+        Ok(KernelRows::bare(features, places, diagonal, Source::Products, bytes))
     }
 
     /// With a matrix that is known already, row-major.
-    pub(crate) fn from_whole(features: &'k Features, places: &'k [usize], whole: Vec<f32>, bytes: usize) -> Self {
-        let n = places.len();
-        let diagonal = (0..n).map(|i| whole[i * n + i]).collect();
-        KernelRows::bare(features, places, diagonal, Some(whole), bytes)
+    fn from_whole(features: &'k Features, places: &'k [usize], whole: Vec<f32>, bytes: usize) -> Self {
+        let diagonal = diagonal(&whole).collect();
+        KernelRows::bare(features, places, diagonal, Source::Whole(whole), bytes)
+    }
+
+    /// With the matrices of two classes, and the rectangle between them, all row-major.
+    pub(crate) fn from_parts(
+        features: &'k Features,
+        places: &'k [usize],
+        own: [&'k [f32]; 2],
+        between: Vec<f32>,
+        bytes: usize,
+    ) -> Self {
+        let diagonal = diagonal(own[0]).chain(diagonal(own[1])).collect();
+        KernelRows::bare(features, places, diagonal, Source::Parts { own, between }, bytes)
     }
 
     fn bare(
         features: &'k Features,
         places: &'k [usize],
         diagonal: Vec<f32>,
-        whole: Option<Vec<f32>>,
+        source: Source<'k>,
         bytes: usize,
     ) -> KernelRows<'k> {
         let n = places.len();
         let limit = (bytes / (4 * n.max(1))).max(2 * TOGETHER);
         let slot = vec![ABSENT; n];
-        KernelRows { features, places, diagonal, whole, columns: None, slot, slots: Vec::new(), limit, clock: 0 }
+        KernelRows { features, places, diagonal, source, columns: None, slot, slots: Vec::new(), limit, clock: 0 }
     }
 
     /// K of a row with itself.
@@ -75,10 +98,9 @@ impl<'k> KernelRows<'k> {
         self.diagonal[row]
     }
 
-    /// Goes on with these of `n` columns only.
-    pub(crate) fn restrict(&mut self, columns: &[usize], n: usize) {
-        let everything = columns.len() == n;
-        self.columns = if everything { None } else { Some(columns.to_vec()) };
+    /// Goes on with these columns only, or with all.
+    pub(crate) fn restrict(&mut self, columns: Option<Vec<usize>>) {
+        self.columns = columns;
         self.slots.clear();
         self.slot.fill(ABSENT);
     }
@@ -90,15 +112,21 @@ impl<'k> KernelRows<'k> {
             self.slots[self.slot[row]].used = self.clock;
             return Ok(());
         }
-        match (&self.whole, &self.columns) {
-            (Some(_), None) => Ok(()),
-            (Some(whole), Some(columns)) => {
-                let all = &whole[row * self.places.len()..(row + 1) * self.places.len()];
+        let n = self.places.len();
+        match (&self.source, &self.columns) {
+            (Source::Whole(_), None) => Ok(()),
+            (Source::Whole(whole), Some(columns)) => {
+                let all = &whole[row * n..(row + 1) * n];
                 let values = columns.iter().map(|&column| all[column]).collect();
                 self.keep(row, values);
                 Ok(())
             }
-            (None, _) => {
+            (Source::Parts { own, between }, columns) => {
+                let values = joined(own, between, n, row, columns.as_deref());
+                self.keep(row, values);
+                Ok(())
+            }
+            (Source::Products, _) => {
                 let mut rows = vec![row];
                 let absent = wanted().into_iter().filter(|&other| other != row && self.slot[other] == ABSENT);
                 rows.extend(absent.take(TOGETHER - 1));
@@ -114,8 +142,8 @@ impl<'k> KernelRows<'k> {
     /// The row at the columns in use; it must have been fetched.
     pub(crate) fn row(&self, row: usize) -> &[f32] {
         let n = self.places.len();
-        match (self.slot[row], &self.whole) {
-            (ABSENT, Some(whole)) => &whole[row * n..(row + 1) * n],
+        match (self.slot[row], &self.source) {
+            (ABSENT, Source::Whole(whole)) => &whole[row * n..(row + 1) * n],
             (slot, _) => &self.slots[slot].values,
         }
     }
@@ -163,13 +191,20 @@ impl<'k> KernelRows<'k> {
     pub(crate) fn sums(&self, rows: &[usize], beta: &[f64]) -> Result<Vec<f64>> {
         let n = self.places.len();
         let support: Vec<usize> = (0..n).filter(|&i| beta[i] != 0.0).collect();
-        if let Some(whole) = &self.whole {
-            let mut sums = vec![0.0; n];
-            for &i in &support {
-                let row = &whole[i * n..(i + 1) * n];
-                sums.iter_mut().zip(row).for_each(|(sum, &k)| *sum += beta[i] * f64::from(k));
+        let add = |sums: &mut [f64], beta: f64, row: &[f32]| {
+            sums.iter_mut().zip(row).for_each(|(sum, &k)| *sum += beta * f64::from(k));
+        };
+        let mut sums = vec![0.0; n];
+        match &self.source {
+            Source::Whole(whole) => {
+                support.iter().for_each(|&i| add(&mut sums, beta[i], &whole[i * n..(i + 1) * n]));
+                return Ok(rows.iter().map(|&row| sums[row]).collect());
             }
-            return Ok(rows.iter().map(|&row| sums[row]).collect());
+            Source::Parts { own, between } => {
+                support.iter().for_each(|&i| add(&mut sums, beta[i], &joined(own, between, n, i, None)));
+                return Ok(rows.iter().map(|&row| sums[row]).collect());
+            }
+            Source::Products => {}
         }
         if support.is_empty() {
             return Ok(vec![0.0; rows.len()]);
@@ -182,4 +217,43 @@ impl<'k> KernelRows<'k> {
         let expansion = Expansion::of(self.features, &points, &coefficients)?;
         Ok(expansion.at(&asked)?.to_f64_vec())
     }
+}
+
+/// The diagonal of a square matrix.
+fn diagonal(matrix: &[f32]) -> impl Iterator<Item = f32> + '_ {
+    matrix.iter().copied().step_by(matrix.len().isqrt() + 1)
+}
+
+/// A row of the matrix of two classes, at these columns or at all.
+fn joined(own: &[&[f32]; 2], between: &[f32], n: usize, row: usize, columns: Option<&[usize]>) -> Vec<f32> {
+    let m = own[0].len().isqrt();
+    let k = n - m;
+    let mut values = Vec::with_capacity(columns.map_or(n, <[usize]>::len));
+    // The row of the rectangle starts at `start` and goes on by `step`: along it for the first class, down for the second.
+    let (own, start, step) = match row.checked_sub(m) {
+        None => (&own[0][row * m..(row + 1) * m], row * k, 1),
+        Some(below) => (&own[1][below * k..(below + 1) * k], below, k),
+    };
+    let across = |place: usize| between[start + place * step];
+    match (columns, row < m) {
+        (None, true) => {
+            values.extend_from_slice(own);
+            values.extend_from_slice(&between[start..start + k]);
+        }
+        (None, false) => {
+            values.extend((0..m).map(across));
+            values.extend_from_slice(own);
+        }
+        (Some(columns), first) => {
+            let (left, right) = columns.split_at(columns.partition_point(|&column| column < m));
+            if first {
+                values.extend(left.iter().map(|&column| own[column]));
+                values.extend(right.iter().map(|&column| across(column - m)));
+            } else {
+                values.extend(left.iter().map(|&column| across(column)));
+                values.extend(right.iter().map(|&column| own[column - m]));
+            }
+        }
+    }
+    values
 }

@@ -20,9 +20,12 @@ pub(super) struct Best {
 }
 
 impl Best {
+    /// Of no scores.
+    pub(super) const NONE: Best = Best { top: f64::NEG_INFINITY, top_place: 0, bottom: f64::INFINITY };
+
     /// Of these scores.
     pub(super) fn of(residual: &[f64], upper: &[f64], lower: &[f64]) -> Best {
-        let mut best = Best { top: f64::NEG_INFINITY, top_place: 0, bottom: f64::INFINITY };
+        let mut best = Best::NONE;
         for (place, &residual) in residual.iter().enumerate() {
             if residual + upper[place] > best.top {
                 (best.top, best.top_place) = (residual + upper[place], place);

@@ -49,12 +49,44 @@ pub(crate) struct Solution {
 }
 
 /// The part of the state that the scans go over: only variables that are not set aside.
-struct Active {
-    places: Vec<usize>,
-    residual: Vec<f64>,
-    upper: Vec<f64>,
-    lower: Vec<f64>,
-    diagonal: Vec<f32>,
+#[derive(Default)]
+pub(super) struct Active {
+    pub(super) places: Vec<usize>,
+    pub(super) residual: Vec<f64>,
+    pub(super) upper: Vec<f64>,
+    pub(super) lower: Vec<f64>,
+    pub(super) diagonal: Vec<f32>,
+}
+
+impl Active {
+    /// The variables at these places, with u and l of each.
+    pub(super) fn of(
+        places: Vec<usize>,
+        residual: &[f64],
+        diagonal: Vec<f32>,
+        scores: impl Fn(usize) -> (f64, f64),
+    ) -> Active {
+        let (upper, lower) = places.iter().map(|&place| scores(place)).unzip();
+        Active { residual: places.iter().map(|&place| residual[place]).collect(), diagonal, upper, lower, places }
+    }
+
+    pub(super) fn best(&self) -> Best {
+        Best::of(&self.residual, &self.upper, &self.lower)
+    }
+
+    /// The places of the variables that may be chosen yet.
+    pub(super) fn unsettled(&self, best: Best) -> Vec<usize> {
+        let keeps = |t: &usize| {
+            let (upper, lower) = (self.residual[*t] + self.upper[*t], self.residual[*t] + self.lower[*t]);
+            upper >= best.bottom || lower <= best.top
+        };
+        (0..self.places.len()).filter(keeps).map(|t| self.places[t]).collect()
+    }
+
+    /// Writes the residuals back to those of all variables.
+    pub(super) fn store(&self, all: &mut [f64]) {
+        self.places.iter().zip(&self.residual).for_each(|(&place, &residual)| all[place] = residual);
+    }
 }
 
 pub(crate) struct Solver<'a, 'k> {
@@ -74,13 +106,7 @@ pub(crate) fn solve(problem: &Problem, rows: &mut KernelRows<'_>) -> Result<Solu
         problem,
         beta: vec![0.0; n],
         residual: problem.target.clone(),
-        active: Active {
-            places: Vec::new(),
-            residual: Vec::new(),
-            upper: Vec::new(),
-            lower: Vec::new(),
-            diagonal: Vec::new(),
-        },
+        active: Active::default(),
         rows,
         unshrunk: false,
     };
@@ -107,21 +133,15 @@ impl Solver<'_, '_> {
 
     /// Goes on with these variables only.
     fn activate(&mut self, places: Vec<usize>) {
-        let (upper, lower) = places.iter().map(|&place| self.scores(place)).unzip();
-        self.active = Active {
-            residual: places.iter().map(|&place| self.residual[place]).collect(),
-            diagonal: places.iter().map(|&place| self.rows.diagonal(place)).collect(),
-            upper,
-            lower,
-            places,
-        };
+        let diagonal = places.iter().map(|&place| self.rows.diagonal(place)).collect();
+        self.active = Active::of(places, &self.residual, diagonal, |place| self.scores(place));
     }
 
     fn run(mut self) -> Result<Solution> {
         let n = self.beta.len();
         let period = n.clamp(1, 1000);
         let (mut steps, mut until_shrinking) = (0, period);
-        let mut best = Best::of(&self.active.residual, &self.active.upper, &self.active.lower);
+        let mut best = self.active.best();
         let tolerance = self.problem.tolerance;
         loop {
             if until_shrinking == 0 {
@@ -191,34 +211,21 @@ impl Solver<'_, '_> {
                 best = self.unshrink()?;
             }
         }
-        let active = &self.active;
-        let keeps = |t: &usize| {
-            let (upper, lower) = (active.residual[*t] + active.upper[*t], active.residual[*t] + active.lower[*t]);
-            upper >= best.bottom || lower <= best.top
-        };
-        let kept: Vec<usize> = (0..active.places.len()).filter(keeps).collect();
+        let kept = self.active.unsettled(best);
         // Setting aside a few is not worth new rows.
-        if kept.len() < 2 || kept.len() * 10 > active.places.len() * 9 {
+        if kept.len() < 2 || kept.len() * 10 > self.active.places.len() * 9 {
             return Ok(best);
         }
-        self.store();
-        let places: Vec<usize> = kept.iter().map(|&t| self.active.places[t]).collect();
-        self.rows.restrict(&places, n);
-        self.activate(places);
-        Ok(Best::of(&self.active.residual, &self.active.upper, &self.active.lower))
-    }
-
-    /// Writes the residuals of the active variables back.
-    fn store(&mut self) {
-        for (&place, &residual) in self.active.places.iter().zip(&self.active.residual) {
-            self.residual[place] = residual;
-        }
+        self.active.store(&mut self.residual);
+        self.rows.restrict(Some(kept.clone()));
+        self.activate(kept);
+        Ok(self.active.best())
     }
 
     /// Brings all variables back, with residuals computed anew for those that were set aside.
     fn unshrink(&mut self) -> Result<Best> {
         let n = self.beta.len();
-        self.store();
+        self.active.store(&mut self.residual);
         let mut aside = vec![true; n];
         self.active.places.iter().for_each(|&place| aside[place] = false);
         let aside: Vec<usize> = (0..n).filter(|&place| aside[place]).collect();
@@ -226,42 +233,44 @@ impl Solver<'_, '_> {
         for (&place, sum) in aside.iter().zip(sums) {
             self.residual[place] = self.problem.target[place] - sum;
         }
-        let all: Vec<usize> = (0..n).collect();
-        self.rows.restrict(&all, n);
-        self.activate(all);
-        Ok(Best::of(&self.active.residual, &self.active.upper, &self.active.lower))
+        self.rows.restrict(None);
+        self.activate((0..n).collect());
+        Ok(self.active.best())
     }
 
     fn finish(self, steps: usize, best: Best) -> Result<Solution> {
         let (problem, gap) = (self.problem, best.top - best.bottom);
         let all = self.active.places.len() == self.beta.len();
         let converged = all && (gap.is_nan() || gap < problem.tolerance);
-        let (mut sum, mut free, mut objective) = (0.0, 0usize, 0.0);
+        let (mut free, mut objective) = (Vec::new(), 0.0);
         for (t, &place) in self.active.places.iter().enumerate() {
             let (beta, residual) = (self.beta[place], self.active.residual[t]);
             objective -= 0.5 * beta * (residual + problem.target[place]);
             objective += problem.epsilon * beta.abs();
             if beta > problem.low[place] && beta < problem.high[place] && beta != 0.0 {
-                sum += residual - problem.epsilon * beta.signum();
-                free += 1;
+                free.push(residual - problem.epsilon * beta.signum());
             }
         }
-        let bias = match free {
-            0 => match (best.top.is_finite(), best.bottom.is_finite()) {
-                (true, true) => 0.5 * (best.top + best.bottom),
-                (true, false) => best.top,
-                (false, true) => best.bottom,
-                (false, false) => 0.0,
-            },
-            _ => sum / free as f64,
-        };
+        let bias = level(free.into_iter(), best);
         let gap = if gap.is_finite() { gap.max(0.0) } else { 0.0 };
         Ok(Solution { beta: self.beta, bias, objective, steps, gap, converged })
     }
 }
 
+/// The mean residual of the free variables, or the middle of what the bounds allow.
+pub(super) fn level(free: impl Iterator<Item = f64>, best: Best) -> f64 {
+    let (sum, count) = free.fold((0.0, 0usize), |(sum, count), residual| (sum + residual, count + 1));
+    match (count, best.top.is_finite(), best.bottom.is_finite()) {
+        (0, true, true) => 0.5 * (best.top + best.bottom),
+        (0, true, false) => best.top,
+        (0, false, true) => best.bottom,
+        (0, false, false) => 0.0,
+        _ => sum / count as f64,
+    }
+}
+
 /// The places whose rows are likely to be asked for soon: those that violate the optimum most, worst first.
-fn wanted(active: &Active, best: Best) -> Vec<usize> {
+pub(super) fn wanted(active: &Active, best: Best) -> Vec<usize> {
     const COUNT: usize = 64;
     let score = |t: usize| {
         let upper = active.residual[t] + active.upper[t] - best.bottom;

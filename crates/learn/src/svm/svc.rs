@@ -3,6 +3,7 @@
 use tove_optim::settings::{Choice, Hyperparameters};
 
 use super::classifier::{FittedSupportClassifier, KernelClassifier};
+use super::settings::{ClassifierSettings, classifier_settings_setters, kernel_settings_setters};
 use crate::kernel::{Gamma, KernelFunction, KernelKind};
 use crate::{Abilities, ClassWeight, Fit, Result, Samples, Task};
 
@@ -33,53 +34,21 @@ pub struct Svc {
     /// Cost of a violated margin; the larger, the weaker the regularisation.
     #[hyper(default = 1.0, range = "(0, inf)")]
     pub c: f64,
-    /// The kernel.
-    #[hyper(default = KernelKind::Rbf)]
-    pub kernel: KernelKind,
-    /// Degree of the polynomial kernel.
-    #[hyper(default = 3, range = "[0, 64]")]
-    pub degree: usize,
-    /// γ of the kernel: scale, auto or a number.
-    #[hyper(default = Gamma::Scale, range = "[0, inf)")]
-    pub gamma: Gamma,
-    /// c₀ of the polynomial and the sigmoid kernel.
-    #[hyper(default = 0.0)]
-    pub coef0: f64,
-    /// Whether samples that seem settled are set aside during the fit.
-    #[hyper(default = true)]
-    pub shrinking: bool,
-    /// Whether probabilities are fitted too, by five more fits per pair.
-    #[hyper(default = false)]
-    pub probability: bool,
-    /// The violation of optimality at which to stop.
-    #[hyper(default = 1e-3, range = "(0, inf)")]
-    pub tol: f64,
-    /// Memory for kernel values in megabytes.
-    #[hyper(default = 200.0, range = "(0, inf)")]
-    pub cache_size: f64,
-    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
-    #[hyper(default = ClassWeight::None)]
-    pub class_weight: ClassWeight,
-    /// Steps at most for a pair; ten million or 100 n without it.
-    #[hyper(default = None, range = "[1, inf)")]
-    pub max_iter: Option<usize>,
-    /// Scores per class or per pair.
-    #[hyper(default = DecisionShape::Ovr)]
-    pub decision_function_shape: DecisionShape,
-    /// Whether equal votes are decided by the decision values; else the first class wins.
-    #[hyper(default = false)]
-    pub break_ties: bool,
-    /// Seed of the cross-validation behind the probabilities.
-    #[hyper(default = 0)]
-    pub random_state: u64,
+    /// What it shares with other machines for classes.
+    #[hyper(flatten)]
+    pub machine: ClassifierSettings,
 }
 
 /// A fitted [`Svc`].
 pub type FittedSvc = FittedSupportClassifier<Svc>;
 
 impl KernelClassifier for Svc {
-    fn as_svc(&self) -> Svc {
-        self.clone()
+    fn machine(&self) -> &ClassifierSettings {
+        &self.machine
+    }
+
+    fn cost(&self) -> f64 {
+        self.c
     }
 }
 

@@ -2,7 +2,8 @@
 
 use tove_optim::settings::Hyperparameters;
 
-use super::regressor::{FittedSupportRegressor, KernelRegressor};
+use super::regressor::{Error, FittedSupportRegressor, KernelRegressor, Settings};
+use super::settings::{KernelSettings, SolverSettings, kernel_settings_setters, solver_settings_setters};
 use crate::kernel::{Gamma, KernelFunction, KernelKind};
 use crate::{Abilities, Fit, Result, Samples, Task};
 
@@ -20,18 +21,9 @@ use crate::{Abilities, Fit, Result, Samples, Task};
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "SVR")]
 pub struct Svr {
-    /// The kernel.
-    #[hyper(default = KernelKind::Rbf)]
-    pub kernel: KernelKind,
-    /// Degree of the polynomial kernel.
-    #[hyper(default = 3, range = "[0, 64]")]
-    pub degree: usize,
-    /// γ of the kernel: scale, auto or a number.
-    #[hyper(default = Gamma::Scale, range = "[0, inf)")]
-    pub gamma: Gamma,
-    /// c₀ of the polynomial and the sigmoid kernel.
-    #[hyper(default = 0.0)]
-    pub coef0: f64,
+    /// The kernel and its numbers.
+    #[hyper(flatten)]
+    pub kernel: KernelSettings,
     /// The violation of optimality at which to stop.
     #[hyper(default = 1e-3, range = "(0, inf)")]
     pub tol: f64,
@@ -41,23 +33,18 @@ pub struct Svr {
     /// Half the width of the tube.
     #[hyper(default = 0.1, range = "[0, inf)")]
     pub epsilon: f64,
-    /// Whether samples that seem settled are set aside during the fit.
-    #[hyper(default = true)]
-    pub shrinking: bool,
-    /// Memory for kernel values in megabytes.
-    #[hyper(default = 200.0, range = "(0, inf)")]
-    pub cache_size: f64,
-    /// Steps at most; ten million or 100 n without it.
-    #[hyper(default = None, range = "[1, inf)")]
-    pub max_iter: Option<usize>,
+    /// How the machine is solved.
+    #[hyper(flatten)]
+    pub solver: SolverSettings,
 }
 
 /// A fitted [`Svr`].
 pub type FittedSvr = FittedSupportRegressor<Svr>;
 
 impl KernelRegressor for Svr {
-    fn as_svr(&self) -> Svr {
-        self.clone()
+    fn settings(&self) -> Settings<'_> {
+        let (error, tol, cost) = (Error::Tube(self.epsilon), self.tol, self.c);
+        Settings { kernel: &self.kernel, solver: &self.solver, tol, cost, error }
     }
 }
 

@@ -105,17 +105,23 @@ for name, given in [("iris", {0: 1.0, 1: 5.0, 2: 0.5}), ("breast_cancer", {0: 3.
 out["class_weight"] = classes
 
 # Machines with nu.
+# (NuSVC takes class_weight and lets it have no effect; so classes are weighted by their samples.)
 machines = []
-for name, nu, kernel, weighted in [
-    ("iris", 0.3, "rbf", False), ("iris", 0.3, "rbf", True), ("wine", 0.1, "rbf", False),
-    ("breast_cancer", 0.2, "rbf", False), ("breast_cancer", 0.4, "linear", False),
+for name, nu, kernel, weighted, by_class in [
+    ("iris", 0.3, "rbf", False, None), ("iris", 0.3, "rbf", True, None), ("wine", 0.1, "rbf", False, None),
+    ("breast_cancer", 0.2, "rbf", False, None), ("breast_cancer", 0.4, "linear", False, None),
+    ("breast_cancer", 0.2, "rbf", False, {0: 3.0}), ("wine", 0.1, "rbf", False, {0: 0.5, 2: 2.0}),
 ]:  # fmt: skip
     x, y = sets[name]
     model = NuSVC(nu=nu, kernel=kernel, gamma=0.1, tol=1e-10, decision_function_shape="ovo")
-    model.fit(x, y, sample_weight=weights(len(y)) if weighted else None)
+    own = weights(len(y)) if weighted else None
+    if by_class:
+        own = np.array([by_class.get(int(label), 1.0) for label in y])
+    model.fit(x, y, sample_weight=own)
     machines.append(
         {
             "set": name, "nu": nu, "kernel": kernel, "weighted": weighted,
+            "class_weight": ",".join(f"{k}:{v}" for k, v in by_class.items()) if by_class else "none",
             "decision": model.decision_function(x[every]).tolist(), "predict": model.predict(x).tolist(),
             "intercept": model.intercept_.tolist(), "support": len(model.support_),
         }

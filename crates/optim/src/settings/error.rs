@@ -108,6 +108,19 @@ impl SettingError {
         SettingError::Unreadable { settings, field, text: text.into(), fix: fix.into() }
     }
 
+    /// The same error of the settings of this name, which took the hyperparameter in.
+    #[doc(hidden)]
+    #[cold]
+    pub fn of(mut self, name: &'static str) -> SettingError {
+        match &mut self {
+            SettingError::Range { settings, .. }
+            | SettingError::Unreadable { settings, .. }
+            | SettingError::Unknown { settings, .. }
+            | SettingError::Conflict { settings, .. } => *settings = name,
+        }
+        self
+    }
+
     /// The hyperparameter at fault, if it is one.
     pub fn field(&self) -> Option<&'static str> {
         match self {

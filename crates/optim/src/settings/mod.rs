@@ -57,6 +57,48 @@
 //!
 //! Field types are those that implement [`Setting`]: `f64`, `usize`, `u64`, `bool`, `String`, enums with [`Choice`], and
 //! `Option` of each.
+//!
+//! # Shared hyperparameters
+//!
+//! Hyperparameters that several structs of a crate have in common are declared once, in a struct marked `shared`, and taken
+//! in by a field marked `flatten`: setters, names, ranges and the description show them as if they were written there, and
+//! messages name the struct that took them in. The setters come from a macro that is named after the shared struct and must
+//! be in scope, as must the types of its fields.
+//!
+//! ```
+//! use tove_optim::settings::Hyperparameters;
+//! mod common {
+//!     #[derive(Clone, Debug, PartialEq, tove_optim::settings::Hyperparameters)]
+//!     #[hyper(shared)]
+//!     pub struct Stopping {
+//!         /// The gradient at which to stop.
+//!         #[hyper(default = 1e-4, range = "(0, inf)")]
+//!         pub tol: f64,
+//!         /// Iterations at most.
+//!         #[hyper(default = 100)]
+//!         pub max_iter: usize,
+//!     }
+//! }
+//! use common::{Stopping, stopping_setters};
+//!
+//! /// Settings of a search.
+//! #[derive(Clone, Debug, PartialEq, Hyperparameters)]
+//! struct Search {
+//!     /// Length of the first step.
+//!     #[hyper(default = 1.0)]
+//!     step: f64,
+//!     /// When to stop; 50 iterations do.
+//!     #[hyper(flatten, default = Stopping::default().max_iter(50))]
+//!     stopping: Stopping,
+//! }
+//!
+//! let search = Search::default().step(0.5).tol(-1.0);
+//! assert_eq!(search.stopping, Stopping { tol: -1.0, max_iter: 50 });
+//! assert!(search.validate().unwrap_err().to_string().starts_with("Search: tol is -1"));
+//! let names: Vec<_> = Search::describe().iter().map(|entry| (entry.name, entry.default.to_string())).collect();
+//! assert_eq!(names, [("step", "1".into()), ("tol", "1e-4".into()), ("max_iter", "50".into())]);
+//! # Ok::<(), tove_optim::settings::SettingError>(())
+//! ```
 
 mod error;
 mod range;
@@ -154,6 +196,14 @@ pub fn check<T: Setting>(facts: &Facts, value: &T) -> Result<(), SettingError> {
     let Some(number) = value.number() else { return Ok(()) };
     let fits = facts.range.map_or(!number.is_nan(), |range| range.contains(number));
     if fits { Ok(()) } else { Err(SettingError::out_of_range(facts, value.value(), T::kind().is_whole())) }
+}
+
+/// The description of hyperparameters that another struct takes in, with the defaults they have there; used by the derive.
+#[doc(hidden)]
+pub fn flattened(defaults: &impl Hyperparameters) -> Vec<Hyperparameter> {
+    let entries = defaults.schema().hyperparameters.iter();
+    let own = |entry: &Hyperparameter| defaults.value(entry.name).unwrap_or_else(|| entry.default.clone());
+    entries.map(|entry| Hyperparameter { default: own(entry), ..entry.clone() }).collect()
 }
 
 /// A name as fields are written: `weight-decay` is `weight_decay`.
