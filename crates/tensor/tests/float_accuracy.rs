@@ -109,7 +109,8 @@ fn units(got: f32, wanted: f64) -> f64 {
 /// where the functions are neither flat nor infinite.
 #[test]
 fn functions_of_nets_are_within_two_units_in_the_last_place() {
-    let functions: [(&str, fn(&Tensor) -> Tensor); 15] = [
+    type Function = fn(&Tensor) -> Tensor;
+    let functions: [(&str, Function); 15] = [
         ("exp", Tensor::exp),
         ("expm1", Tensor::expm1),
         ("ln", Tensor::ln),

@@ -48,7 +48,7 @@ pub struct GroupNorm {
 impl GroupNorm {
     /// γ = 1, β = 0, ε = 1e-5. An error if the channels cannot be dealt out evenly to the groups.
     pub fn new(groups: usize, channels: usize) -> Result<GroupNorm> {
-        if groups == 0 || channels == 0 || channels % groups != 0 {
+        if groups == 0 || channels == 0 || !channels.is_multiple_of(groups) {
             let problem = format!("is {groups}, which does not divide {channels} channels");
             return Err(Error::setting("GroupNorm", "groups", problem));
         }

@@ -80,7 +80,7 @@ pub fn run(demo: &Demo, output: &Output) -> Result<(), Failure> {
         if let Some(picture) = &shown.picture {
             report = report.picture(&**picture)?;
         }
-        report.preformatted(&wrapped(&shown.text, WIDEST)).save(path, options)?;
+        report.preformatted(wrapped(&shown.text, WIDEST)).save(path, options)?;
     }
     output.result(|| wrapped(&shown.text, width()), || shown.document)
 }

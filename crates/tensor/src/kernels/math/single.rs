@@ -166,7 +166,7 @@ pub(super) fn sigmoid(x: f32) -> f32 {
 /// and is scaled so that results below the normal numbers are rounded once. What 1 + e loses goes into the numerator.
 #[inline(always)]
 pub(super) fn silu(x: f32) -> f32 {
-    const SMALL: f32 = 5.421_010_9e-20; // 2^−64
+    const SMALL: f32 = 5.421_011e-20; // 2^−64
     let a = pick(x.abs() > 120.0, 120.0, x.abs());
     let shifted = f32::mul_add(a, -std::f32::consts::LOG2_E, ROUNDER);
     let n = shifted - ROUNDER;
