@@ -141,7 +141,7 @@ fn an_interrupted_comparison_keeps_the_best_so_far() {
     use std::process::{Command, Stdio};
     let place = Place::new("interrupt");
     let mut text = String::from("a,b,c,y\n");
-    for i in 0..6000u64 {
+    for i in 0..15_000u64 {
         let x = i.wrapping_mul(2_654_435_761) % 1000;
         text.push_str(&format!("{x},{},{},{}\n", i % 37, i % 11, if (x + i % 37) % 3 == 0 { "u" } else { "v" }));
     }
@@ -153,7 +153,7 @@ fn an_interrupted_comparison_keeps_the_best_so_far() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Ten folds of a kernel machine and of a perceptron on 4,500 rows take seconds; the linear models are done at once.
+    // Ten folds of a kernel machine and of a perceptron on 11,250 rows take many seconds; the linear models are done at once.
     std::thread::sleep(std::time::Duration::from_millis(1500));
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let ended = child.wait_with_output().unwrap();
@@ -161,8 +161,8 @@ fn an_interrupted_comparison_keeps_the_best_so_far() {
     assert_eq!(ended.status.code(), Some(130), "{err}");
     let fitted: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(fitted["interrupted"], true);
-    // The model is that of a fold: nine tenths of the 4,500 training rows.
-    assert_eq!(fitted["train_rows"].as_u64(), Some(4050));
+    // The model is that of a fold: nine tenths of the 11,250 training rows.
+    assert_eq!(fitted["train_rows"].as_u64(), Some(10_125));
     assert!(err.contains("interrupted"), "{err}");
     let tried = fitted["tried"].as_array().unwrap();
     assert!(tried.iter().any(|tried| tried["problem"] == "interrupted") && tried[0]["mean"].is_f64(), "{tried:?}");
