@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::{cargo, root, succeeds, succeeds_quietly};
 use crate::test_run::{self, Run};
-use crate::{size, syllabus};
+use crate::{memory, size, skips, syllabus};
 
 struct Stage {
     name: &'static str,
@@ -27,6 +27,8 @@ pub fn run() -> Result<bool, String> {
         tests = test_run::run()?;
         Ok(tests.good)
     });
+    stage(&mut stages, "skipped tests", || skips::check(&tests.tests));
+    stage(&mut stages, "memory", memory::run);
     stage(&mut stages, "documentation", documentation);
     stage(&mut stages, "syllabus", || syllabus::check(&tests.tests));
     Ok(summary(&stages, &tests))
@@ -55,7 +57,9 @@ fn format_check() -> Result<bool, String> {
 
 fn clippy() -> Result<bool, String> {
     component("clippy", "clippy --version");
-    succeeds(cargo("clippy --release --workspace --all-targets --all-features -- -D warnings"))
+    let all = succeeds(cargo("clippy --release --workspace --all-targets --all-features -- -D warnings"))?;
+    // What only a feature uses is dead code without it.
+    Ok(succeeds(cargo("clippy --release --package tove-data --no-default-features -- -D warnings"))? && all)
 }
 
 fn documentation() -> Result<bool, String> {

@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use crate::skips;
+
 /// How a test ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -50,15 +52,15 @@ impl Reader {
             self.tests.push(Test { program: self.program.clone(), name, status });
         } else if let Some(name) = output_heading(line) {
             self.speaker = self.by_name.get(name).copied();
-        } else if let Some(reason) = line.strip_prefix("SKIPPED:") {
-            self.skip(reason.trim());
+        } else if let Some(reason) = skips::reason(line) {
+            self.skip(reason);
         } else if let Some(count) = summary_count(line) {
             self.promised += count;
             self.leave_outputs();
         } else if line == "successes:" || line == "failures:" {
             self.in_successes = line == "successes:";
         }
-        !self.in_successes || line.starts_with("SKIPPED:")
+        !self.in_successes || skips::reason(line).is_some()
     }
 
     fn leave_outputs(&mut self) {

@@ -23,6 +23,7 @@ mod tables;
 mod timing;
 mod vit;
 mod w13;
+mod w46;
 mod workload;
 
 fn main() -> std::io::Result<()> {

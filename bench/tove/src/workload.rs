@@ -37,6 +37,7 @@ pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, S
         "W23" => crate::learn_logistic::make_fit(parameters).map(Some),
         "saga" => crate::learn_logistic::make_saga(parameters).map(Some),
         "W32" => crate::learn_logistic::make_prediction(parameters).map(Some),
+        "W46" => crate::w46::make(parameters).map(Some),
         "W33" => crate::tables::make_pipeline(parameters).map(Some),
         "W34" => crate::tables::make_start(parameters).map(Some),
         "W24" => crate::learn_margins::make_linear(parameters).map(Some),

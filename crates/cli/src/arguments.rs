@@ -1,16 +1,18 @@
 //! The command line.
 
 mod nets;
+mod reading;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
 pub use nets::*;
+pub use reading::*;
 
 /// tove trains, checks and ships models with one native engine.
 #[derive(Parser)]
-#[command(name = "tove", version, about, max_term_width = 110)]
+#[command(name = "tove", version, about, max_term_width = 100)]
 pub struct Arguments {
     #[command(flatten)]
     pub common: Common,
@@ -25,8 +27,11 @@ pub struct Common {
     #[arg(long, global = true, help_heading = "Everywhere")]
     pub json: bool,
     /// Print no progress and no remarks
-    #[arg(long, short, global = true, help_heading = "Everywhere")]
+    #[arg(long, short, global = true, help_heading = "Everywhere", conflicts_with = "verbose")]
     pub quiet: bool,
+    /// Print details: all columns, bounds, and what the intervals mean
+    #[arg(long, short, global = true, help_heading = "Everywhere")]
+    pub verbose: bool,
     /// Number of threads; all cores otherwise. Results do not depend on it
     #[arg(long, global = true, value_name = "N", help_heading = "Everywhere")]
     pub threads: Option<usize>,
@@ -36,58 +41,36 @@ pub struct Common {
 #[derive(Subcommand)]
 #[allow(clippy::large_enum_variant)]
 pub enum Command {
-    /// Fit a model to a table, judge it on rows set aside, save it with a report
+    /// Fit a model to a table, evaluate it on held-out rows, save it with a report
     Fit(Fit),
     /// Predict the rows of a table with a saved model
     Predict(Predict),
-    /// Judge a saved model on a table that has the target
+    /// Evaluate a saved model on a table with the target
     Evaluate(Evaluate),
-    /// Show what a model looks at: coefficients, importance and dependence of columns
+    /// Explain a model: coefficients, permutation importance, partial dependence
     Explain(Explain),
-    /// List the models there are, or describe one with its hyperparameters
+    /// List the available models, or describe one with its hyperparameters
     Models(Models),
-    /// Show what is inside a model file
+    /// Show the contents of a model file
     Inspect(Inspect),
-    /// Answer predictions over HTTP, with a page to try them
+    /// Serve predictions over HTTP, with a page to try them
     Serve(Serve),
+    /// Write a table in another format: CSV, JSON or Parquet
+    Convert(Convert),
+    /// Split a table into a training file and a test file
+    Split(Split),
     /// List past fits, show one, or compare several
     Runs(Runs),
-    /// Train a net on images, use it, or carry it over to other classes
+    /// Train a neural network on images, predict, or fine-tune it for other classes
     Images(Images),
-    /// Train a small language model on a text, and let it write
+    /// Train a small language model on a text and generate from it
     Text(Text),
     /// Differentiate an expression in four ways, side by side
     Diff(Diff),
-    /// Show one of the ideas behind it all at work
+    /// Demonstrate one of the ideas behind machine learning
     Demo(Demo),
     /// Print completions for a shell
     Completions(Completions),
-}
-
-/// How a table is read.
-#[derive(Args, Clone)]
-pub struct Reading {
-    /// The character between fields of a CSV file; found by looking otherwise
-    #[arg(long, value_name = "CHAR", help_heading = "Reading")]
-    pub delimiter: Option<char>,
-    /// What a column holds: float, integer, boolean, categorical, text, date; inferred otherwise
-    #[arg(long = "type", alias = "as", value_name = "COLUMN=KIND", value_parser = pair, help_heading = "Reading")]
-    pub types: Vec<(String, String)>,
-    /// Values that do not fit a column's given kind become missing, and are counted, instead of being errors
-    #[arg(long, help_heading = "Reading")]
-    pub coerce: bool,
-    /// utf-8 or latin-1; found by looking otherwise
-    #[arg(long, value_name = "NAME", help_heading = "Reading")]
-    pub charset: Option<String>,
-    /// The file has no header; columns are called column_1, column_2 ...
-    #[arg(long, help_heading = "Reading")]
-    pub no_header: bool,
-    /// Drop rows with another number of fields than the header, and count them
-    #[arg(long, help_heading = "Reading")]
-    pub drop_ragged: bool,
-    /// Numbers are written 3,14
-    #[arg(long, help_heading = "Reading")]
-    pub decimal_comma: bool,
 }
 
 #[derive(Args)]
@@ -100,12 +83,9 @@ Examples:
   tove fit train.csv --target income --test test.csv --class-weight balanced --encode city=target
   tove fit huge.csv --target price --model Ridge --stream
 
-Columns become numbers by what the training rows show, in every fold anew: numbers are scaled and gaps filled by the
-mean, categories become one number each (those with more than 100 are hashed), dates year, month, weekday and time, texts
-hashed words. --encode COLUMN=target gives a category its mean target, (sum + 10 mean) / (count + 10), which a
-training row gets from the other folds' rows only, so that it never sees its own target.")]
+Columns are encoded from the training rows alone, anew in every fold: numbers are standardized and missing values imputed by the mean, categories are one-hot encoded (feature-hashed above 100 distinct values), dates become year, month, weekday and time, text is feature-hashed. --encode COLUMN=target replaces a category by its target mean, (sum + 10 mean) / (count + 10), computed for each training row from the other folds, so that a row never sees its own target.")]
 pub struct Fit {
-    /// The table: CSV (also packed with gzip), Parquet, or - for standard input
+    /// The table: CSV or JSON (also gzipped), Parquet, a pipe, or - for standard input
     pub file: PathBuf,
     /// The column to predict; without it the columns are listed
     #[arg(long, short, value_name = "COLUMN", default_value = "", hide_default_value = true)]
@@ -116,58 +96,63 @@ pub struct Fit {
     /// A hyperparameter of the model, as `tove models NAME` lists them
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
     pub settings: Vec<(String, String)>,
-    /// Folds of the cross-validation; 0 for none, where there is nothing to choose
+    /// Metric that decides between models and comes first: an id such as roc_auc, log_loss or mean_absolute_error; accuracy or
+    /// r2 by default
+    #[arg(long, value_name = "ID")]
+    pub metric: Option<String>,
+    /// Folds of the cross-validation; 0 skips it for a single model
     #[arg(long, default_value_t = 5, value_name = "K")]
     pub cv: usize,
-    /// Share of the rows set aside to judge the model
-    #[arg(long, default_value_t = 0.25, value_name = "SHARE")]
+    /// Fraction of the rows held out for the final scores
+    #[arg(long, default_value_t = 0.25, value_name = "FRACTION")]
     pub test_size: f64,
-    /// Another table with the target to judge the model on; no rows are set aside then
+    /// A table with the target to evaluate on, instead of held-out rows
     #[arg(long, value_name = "FILE", conflicts_with = "test_size")]
     pub test: Option<PathBuf>,
-    /// Judge by the last rows instead of rows drawn at random, and in every fold by later ones: for tables in the order of time
+    /// Hold out the last rows instead of random ones, and later rows in every fold: for time series
     #[arg(long, conflicts_with_all = ["group", "stream"])]
     pub in_order: bool,
-    /// Keep rows with the same value of this column together when rows are divided: visits of one patient, say
+    /// Group column: rows with the same value stay together in every split, such as the visits of a patient
     #[arg(long, value_name = "COLUMN", conflicts_with = "stream")]
     pub group: Option<String>,
-    /// regression or classification, when the target's values propose the wrong one
+    /// regression or classification, if the wrong one is inferred from the target
     #[arg(long, value_name = "KIND")]
     pub task: Option<String>,
-    /// A column that says how much a row counts
+    /// Sample-weight column
     #[arg(long, value_name = "COLUMN")]
     pub weights: Option<String>,
-    /// A column that the model must not see
+    /// Columns to leave out of the model
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub drop: Vec<String>,
-    /// A column that names the rows; it goes through to the predictions
+    /// Columns that identify rows: not used by the model, copied to the predictions
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub id: Vec<String>,
-    /// How much the classes count at fitting: balanced for all alike, or CLASS=WEIGHT,CLASS=WEIGHT
+    /// Class weights: balanced, or CLASS=WEIGHT,CLASS=WEIGHT
     #[arg(long, value_name = "HOW")]
     pub class_weight: Option<String>,
-    /// How a column becomes numbers: onehot, target (its mean target), ordinal, hash; tfidf or hash for texts
-    #[arg(long, value_name = "COLUMN=HOW", value_parser = pair)]
-    pub encode: Vec<(String, String)>,
-    /// How texts become numbers: hash, tfidf or drop
+    /// Encoding of a column: onehot, target (target mean), ordinal or hash; tfidf or hash for text
+    #[arg(long, value_name = "COLUMN=HOW,...", value_parser = reading::pairs)]
+    pub encode: Vec<Pairs>,
+    /// Encoding of text columns: hash, tfidf or drop
     #[arg(long, value_name = "HOW")]
     pub text: Option<String>,
-    /// Read the file in pieces, several times, in memory that does not grow with it; for models that can
+    /// Read the file in chunks, in constant memory; for models with partial fit
     #[arg(long)]
     pub stream: bool,
-    /// Megabytes of memory to count on, instead of what is free: a file that would need more is read in pieces
+    /// Memory limit in megabytes, instead of the free memory: a file that needs more is read in chunks
     #[arg(long, env = "TOVE_MEMORY", value_name = "MB")]
     pub memory: Option<u64>,
-    /// Seconds for the comparison of models; those that would begin later are left out
-    #[arg(long, default_value_t = 60.0, value_name = "SECONDS")]
-    pub budget: f64,
+    /// Time budget in seconds for comparing models and fitting the best, after the file is read; 60 for auto, none for a named
+    /// model. Large tables are compared on growing samples, and fits end when their time is up
+    #[arg(long, value_name = "SECONDS", conflicts_with = "stream")]
+    pub budget: Option<f64>,
     /// Seed of the split, the folds and the models' random numbers
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
-    /// Where the model goes; into the folder of the run otherwise
+    /// Model file to write; in the folder of the run by default
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Where the report goes; into the folder of the run otherwise
+    /// HTML report to write; in the folder of the run by default
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Replace files that exist
@@ -191,13 +176,13 @@ pub struct Predict {
     pub model: PathBuf,
     /// The table; the target is not needed
     pub file: PathBuf,
-    /// Where the predictions go, as CSV or Parquet by the name's ending; to standard output otherwise
+    /// File for the predictions: .csv, .parquet, .json or .jsonl; standard output by default
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Add a column with the probability of each class
     #[arg(long)]
     pub proba: bool,
-    /// A column of the table that goes through to the predictions; those named with --id at fitting always do
+    /// Columns to copy to the predictions; those given as --id when fitting are always copied
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub keep: Vec<String>,
     /// Replace the file if it exists
@@ -208,11 +193,24 @@ pub struct Predict {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tove evaluate credit.tove new-customers.csv
+  tove evaluate credit.tove new-customers.csv --metric roc_auc --report new-customers.html")]
 pub struct Evaluate {
     /// The model file
     pub model: PathBuf,
     /// A table with the target
     pub file: PathBuf,
+    /// Metric to show first: an id such as roc_auc, log_loss or mean_absolute_error; accuracy or r2 by default
+    #[arg(long, value_name = "ID")]
+    pub metric: Option<String>,
+    /// Write an HTML report with charts
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Replace the report if it exists
+    #[arg(long)]
+    pub overwrite: bool,
     #[command(flatten)]
     pub reading: Reading,
 }
@@ -225,18 +223,21 @@ Examples:
 pub struct Explain {
     /// The model file
     pub model: PathBuf,
-    /// A table with the target, for importance and dependence
+    /// A table with the target, for permutation importance and partial dependence
     pub file: Option<PathBuf>,
     /// How many columns to show
     #[arg(long, default_value_t = 15, value_name = "N")]
     pub top: usize,
+    /// Rows of the table to use, sampled at random; 0 for all
+    #[arg(long, default_value_t = 10_000, value_name = "N")]
+    pub sample: usize,
     /// How often each column is shuffled
     #[arg(long, default_value_t = 5, value_name = "N")]
     pub repeats: usize,
     /// Seed of the shuffling
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
-    /// Write the pictures into this HTML file
+    /// Write an HTML report with charts
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Replace the report if it exists
@@ -262,28 +263,32 @@ Examples:
 pub struct Serve {
     /// The model file
     pub model: PathBuf,
-    /// The port; 0 takes a free one and tells it
+    /// The port; 0 picks a free one and prints it
     #[arg(long, default_value_t = 8080, value_name = "N")]
     pub port: u16,
-    /// The address to listen on; this machine only by default
+    /// The address to listen on; only this machine by default
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     pub host: String,
-    /// Megabytes that a request may have
+    /// Host names to accept besides those of this machine (the Host header); * for any. By default a server on a loopback
+    /// address accepts loopback names only
+    #[arg(long, value_name = "NAME")]
+    pub allow_host: Vec<String>,
+    /// Largest request body in megabytes
     #[arg(long, default_value_t = 10, value_name = "MB")]
     pub max_body: usize,
-    /// Rows that a request may have
+    /// Most rows in a request
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     pub max_rows: usize,
-    /// Seconds that a request may take, that its head may take to arrive, and that a connection may be idle
+    /// Time limit in seconds for a request, for its headers to arrive, and for an idle connection
     #[arg(long, default_value_t = 30.0, value_name = "SECONDS")]
     pub timeout: f64,
-    /// Connections at a time; beyond, the one that has been idle longest is closed for a new one
+    /// Most connections at a time; above it the one idle longest is closed
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub max_connections: usize,
-    /// Rows of requests that are predicted together; 1 predicts each request by itself. Answers do not depend on it
+    /// Most rows of concurrent requests predicted in one batch; 1 turns batching off. Predictions do not depend on it
     #[arg(long, default_value_t = 256, value_name = "N")]
     pub batch_rows: usize,
-    /// Milliseconds that a request waits for others to be predicted with; 0 takes those that are there
+    /// Milliseconds a request waits to be batched with others; 0 does not wait
     #[arg(long, default_value_t = 0.0, value_name = "MS")]
     pub batch_wait: f64,
 }
@@ -309,7 +314,7 @@ pub struct Runs {
 pub enum RunsAction {
     /// All runs, the newest last
     List,
-    /// What is known of one run: settings, scores, curves
+    /// One run: hyperparameters, scores, curves
     Show {
         /// Its number
         number: u64,
@@ -329,7 +334,7 @@ pub enum RunsAction {
 /// Where the pictures of runs go.
 #[derive(Args)]
 pub struct Page {
-    /// Write the same as pictures into this HTML file
+    /// Write an HTML report with charts
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Replace the file if it exists
@@ -346,16 +351,16 @@ Examples:
 pub struct Diff {
     /// The expression: + - * / ^, sin, cos, tan, exp, ln, sqrt, sigmoid, tanh, abs ...
     pub expression: String,
-    /// A variable to differentiate by; all without it
+    /// Variables to differentiate with respect to; all by default
     #[arg(long, value_name = "VARIABLE")]
     pub wrt: Vec<String>,
     /// The value of a variable
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub at: Vec<(String, f64)>,
-    /// Compare the automatic gradient with differences and say what differences cost
+    /// Compare the automatic gradient with finite differences; a mismatch is an error
     #[arg(long)]
     pub check: bool,
-    /// Print the recorded program
+    /// Print the recorded program and its reverse
     #[arg(long)]
     pub trace: bool,
 }
@@ -367,6 +372,7 @@ pub struct Completions {
     pub shell: clap_complete::Shell,
 }
 
+/// A name and its value.
 fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))

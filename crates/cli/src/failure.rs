@@ -1,6 +1,8 @@
 //! Failures of the program: one or two lines that say what, where and what to do, and an exit code.
 
+use std::borrow::Cow;
 use std::fmt::Display;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Why a command did not do its work.
@@ -8,19 +10,27 @@ use std::process::ExitCode;
 pub struct Failure {
     text: String,
     code: u8,
+    /// Whether whoever reads the results has closed the pipe, having seen enough.
+    closed: bool,
 }
 
 impl Failure {
     /// The work failed.
     #[cold]
     pub fn work(text: impl Display) -> Failure {
-        Failure { text: advised(text.to_string()), code: 1 }
+        Failure { text: advised(text.to_string()), code: 1, closed: false }
+    }
+
+    /// Writing failed. A pipe that its reader has closed is not a failure: the program ends without a word.
+    #[cold]
+    pub fn stopped(text: impl Display, kind: std::io::ErrorKind) -> Failure {
+        Failure { closed: kind == std::io::ErrorKind::BrokenPipe, ..Failure::work(text) }
     }
 
     /// The call was wrong.
     #[cold]
     pub fn usage(text: impl Display) -> Failure {
-        Failure { text: text.to_string(), code: 2 }
+        Failure { text: text.to_string(), code: 2, closed: false }
     }
 
     /// The failure with what is left all the same.
@@ -31,14 +41,36 @@ impl Failure {
     /// The user asked to stop, by Ctrl-C.
     #[cold]
     pub fn interrupted(text: impl Display) -> Failure {
-        Failure { text: text.to_string(), code: 130 }
+        Failure { text: text.to_string(), code: 130, closed: false }
     }
 
     /// Writes the failure to standard error and gives the exit code.
     pub fn report(self) -> ExitCode {
-        eprintln!("tove: {}", self.text);
+        if self.closed {
+            return ExitCode::SUCCESS;
+        }
+        tell(&format!("tove: {}", self.text));
         ExitCode::from(self.code)
     }
+}
+
+/// Writes a line to standard error. Where that cannot be written there is nobody to tell.
+pub fn tell(text: &str) {
+    let line = format!("{}\n", printable(text));
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+/// The text with control characters escaped, which names and values out of files may have: a terminal would obey them.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let harmful = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if harmful(character) { shown.extend(character.escape_default()) } else { shown.push(character) }
+    }
+    Cow::Owned(shown)
 }
 
 /// What the system says is wrong, with what to do about it where that is plain.

@@ -4,16 +4,18 @@
 //! 1 when the work failed, 2 when the call was wrong, 130 when Ctrl-C ended a fit before its time.
 
 mod arguments;
+mod chunks;
 mod commands;
 mod failure;
+mod files;
 #[cfg(test)]
 #[path = "../../tensor/tests/io/meter.rs"]
 mod meter;
+mod metrics;
 #[cfg(test)]
 #[path = "../../tove/tests/common/mutate.rs"]
 mod mutate;
 mod output;
-mod pieces;
 mod report;
 mod runs;
 mod serve;
@@ -25,13 +27,26 @@ use clap::Parser;
 
 use arguments::{Arguments, Command};
 use failure::Failure;
-use output::Output;
+use output::{Output, Volume};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refused(&error),
+    };
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+/// Prints what is wrong with the call, or the help that was asked for.
+fn refused(error: &clap::Error) -> ExitCode {
+    match error.print() {
+        Err(problem) if problem.kind() != std::io::ErrorKind::BrokenPipe && !error.use_stderr() => {
+            Failure::work(format!("standard output: {problem}")).report()
+        }
+        _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2)),
     }
 }
 
@@ -43,7 +58,13 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         }
         tove::tensor::set_num_threads(threads);
     }
-    let output = Output::new(common.json, common.quiet);
+    let volume = match (common.quiet, common.verbose) {
+        (true, _) => Volume::Quiet,
+        (_, true) => Volume::Verbose,
+        _ => Volume::Normal,
+    };
+    let output = Output::new(common.json, volume);
+    tove::learn::on_warning(|text| failure::tell(&format!("warning: {text}")));
     tove::estimators::register();
     match arguments.command {
         Command::Fit(fit) => commands::fit::run(&fit, &output),
@@ -51,6 +72,8 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Evaluate(evaluate) => commands::evaluate::run(&evaluate, &output),
         Command::Explain(explain) => commands::explain::run(&explain, &output),
         Command::Serve(serve) => serve::run(&serve, &output),
+        Command::Convert(convert) => commands::convert::run(&convert, &output),
+        Command::Split(split) => commands::split::run(&split, &output),
         Command::Runs(runs) => commands::runs::run(&runs, &output),
         Command::Models(models) => commands::models::run(&models, &output),
         Command::Inspect(inspect) => commands::inspect::run(&inspect, &output),
@@ -58,6 +81,6 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Text(text) => commands::text::run(&text, &output),
         Command::Demo(demo) => commands::demo::run(&demo, &output),
         Command::Diff(diff) => commands::diff::run(&diff, &output),
-        Command::Completions(completions) => commands::completions::run(&completions),
+        Command::Completions(completions) => commands::completions::run(&completions, &output),
     }
 }

@@ -1,20 +1,15 @@
-//! Tables in and out of files.
+//! Tables out of files.
 
-use std::io::{BufRead, Read};
 use std::path::Path;
 
 use tove::data::DataError;
 use tove::data::table::csv::{Charset, Ragged};
-use tove::data::table::parquet::{read_parquet, read_parquet_bytes};
-use tove::data::table::{CsvOptions, Kind, ReadReport, Table};
+use tove::data::table::{CsvOptions, Kind, ReadReport, Table, TableFile, Wanted};
 use tove::tabular::TabularModel;
 
 use crate::arguments::Reading;
 use crate::failure::Failure;
 use crate::output::Output;
-
-/// The first bytes of every Parquet file.
-const PARQUET: &[u8] = b"PAR1";
 
 /// Reads a model of tables; what is wrong with it is told with the name of the file.
 pub fn model(path: &Path) -> Result<TabularModel, Failure> {
@@ -35,20 +30,53 @@ pub fn hint(names: &[String]) -> &'static str {
     if joined { "; all fields are in one column: look at --delimiter" } else { "" }
 }
 
-/// Reads a table and tells what was changed on the way.
-pub fn read(path: &Path, reading: &Reading, output: &Output) -> Result<Table, Failure> {
-    let (table, report) = read_with_report(path, reading)?;
-    for note in report.notes() {
-        output.remark(format!("{}: {note}", path.display()));
+/// Opens the file of a table, once.
+pub fn open(path: &Path) -> Result<TableFile, Failure> {
+    if path.is_dir() {
+        return Err(Failure::work(format!("{} is a folder; give a CSV, JSON or Parquet file", path.display())));
     }
+    Ok(TableFile::open(path)?)
+}
+
+/// Reads a table and tells what was changed on the way.
+pub fn read(path: &Path, reading: &Reading, wanted: &Wanted, output: &Output) -> Result<Table, Failure> {
+    let (table, report) = read_opened(open(path)?, reading, wanted)?;
+    remark(path, &report, output);
     Ok(table)
 }
 
-/// Reads a table, with what was changed on the way.
-pub fn read_with_report(path: &Path, reading: &Reading) -> Result<(Table, ReadReport), Failure> {
-    let (table, report) = load(path, reading)?;
+/// Tells what was changed on the way.
+pub fn remark(path: &Path, report: &ReadReport, output: &Output) {
+    for note in notes(report) {
+        output.remark(format!("{}: {note}", path.display()));
+    }
+}
+
+/// What was changed on the way, with the options that change it.
+pub fn notes(report: &ReadReport) -> Vec<String> {
+    let mut notes: Vec<String> = report.notes().iter().map(|note| with_options(note)).collect();
+    for column in report.columns.iter().filter(|column| column.not_numbers.is_some()) {
+        let name = crate::commands::fit::quoted(&column.name);
+        let (plain, about) = ("with other values missing", format!("column {:?} ", column.name));
+        let note = notes.iter_mut().find(|note| note.starts_with(&about) && note.ends_with(plain));
+        if let Some(note) = note {
+            note.push_str(&format!(" (--type {name}=float --coerce)"));
+        }
+    }
+    notes
+}
+
+/// Reads a table that has been opened, with what was changed on the way.
+pub fn read_opened(file: TableFile, reading: &Reading, wanted: &Wanted) -> Result<(Table, ReadReport), Failure> {
+    let name = file.name().to_owned();
+    // A column that only the command line knows is a mistake of the call.
+    let wrong = |error| match error {
+        DataError::NoColumn { .. } => Failure::usage(format!("--type: {error}")),
+        other => Failure::work(with_options(&other.to_string())),
+    };
+    let (table, report) = file.read(&options(reading)?, wanted).map_err(wrong)?;
     if table.n_rows() == 0 {
-        return Err(no_rows(path));
+        return Err(no_rows(Path::new(&name)));
     }
     Ok((table, report))
 }
@@ -58,38 +86,14 @@ pub fn no_rows(path: &Path) -> Failure {
     Failure::work(format!("{}: the table has no rows; give one with data", path.display()))
 }
 
-/// Whether a file, or what waits on the standard input, is Parquet. Nothing is taken from the standard input.
-pub fn is_parquet(path: &Path) -> bool {
-    if path == Path::new("-") {
-        return std::io::stdin().lock().fill_buf().is_ok_and(|start| start.starts_with(PARQUET));
-    }
-    let mut start = [0; 4];
-    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == PARQUET
-}
-
-fn load(path: &Path, reading: &Reading) -> Result<(Table, ReadReport), Failure> {
-    let options = options(reading)?;
-    if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes)?;
-        return Ok(if bytes.starts_with(PARQUET) { read_parquet_bytes(bytes)? } else { options.read_bytes(&bytes)? });
-    }
-    if path.is_dir() {
-        return Err(Failure::work(format!("{} is a folder; give a CSV or Parquet file", path.display())));
-    }
-    // A column that only the command line knows is a mistake of the call.
-    let wrong = |error| match error {
-        DataError::NoColumn { .. } => Failure::usage(format!("--type: {error}")),
-        other => Failure::work(with_options(&other.to_string())),
-    };
-    if is_parquet(path) { Ok(read_parquet(path)?) } else { options.read(path).map_err(wrong) }
-}
-
-/// What is wrong with a file, with the options of the command line that mend it.
-fn with_options(text: &str) -> String {
+/// What is wrong with a file, with the options of the command line that fix it.
+pub fn with_options(text: &str) -> String {
     let named = [
         ("say that there is no header", "say that there is no header (--no-header)"),
         ("let ragged rows be dropped", "let ragged rows be dropped (--drop-ragged)"),
+        ("leave the column out", "leave the column out (--drop)"),
+        ("let such values become missing", "let such values become missing (--coerce)"),
+        ("say that the file is latin-1", "say that the file is latin-1 (--charset latin-1)"),
     ];
     named.iter().fold(text.to_owned(), |text, (plain, option)| text.replace(plain, option))
 }
@@ -102,7 +106,7 @@ pub fn options(reading: &Reading) -> Result<CsvOptions, Failure> {
         let byte = byte.ok_or_else(|| Failure::usage(format!("--delimiter {delimiter}: give one ASCII character")))?;
         options = options.delimiter(byte);
     }
-    for (column, kind) in &reading.types {
+    for (column, kind) in reading.types.iter().flatten() {
         let kind: Kind = kind.parse().map_err(|error| Failure::usage(format!("--type {column}: {error}")))?;
         options = options.kind(column.as_str(), kind);
     }

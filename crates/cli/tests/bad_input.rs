@@ -29,7 +29,7 @@ fn tables_that_cannot_be_fitted() {
         ("empty.csv", String::new(), 1, vec!["empty.csv", "is empty", "header"]),
         ("blank.csv", "\n \n\n".to_owned(), 1, vec!["blank.csv", "is empty"]),
         ("header.csv", "a,b,y\n".to_owned(), 1, vec!["header.csv", "no rows"]),
-        ("ragged.csv", "a,y\n1,2\n1,2,3\n".to_owned(), 1, vec!["ragged.csv", "line 3", "3 fields", "mend"]),
+        ("ragged.csv", "a,y\n1,2\n1,2,3\n".to_owned(), 1, vec!["ragged.csv", "line 3", "3 fields", "fix"]),
         ("twice.csv", "a,a,y\n1,2,3\n".to_owned(), 1, vec!["twice.csv", "\"a\"", "more than once", "rename"]),
         ("quote.csv", "a,y\n\"1,2\n3,4\n".to_owned(), 1, vec!["quote.csv", "quote"]),
         (
@@ -54,7 +54,7 @@ fn tables_that_cannot_be_fitted() {
     let wrong = place.run(&["fit", "semicolons.csv", "--target", "y", "--delimiter", ",", "-q"]);
     refused(&wrong, 2, &["\"y\"", "one column", "--delimiter"]);
     refused(&place.run(&["fit", "nothing.csv", "--target", "y"]), 1, &["nothing.csv", "look at the name"]);
-    refused(&place.run(&["fit", ".", "--target", "y"]), 1, &["folder", "CSV or Parquet"]);
+    refused(&place.run(&["fit", ".", "--target", "y"]), 1, &["folder", "CSV, JSON or Parquet"]);
     refused(&place.run(&["fit", "-", "--target", "y"]), 1, &["is empty"]);
     place.write("false.parquet", "PAR1 and nothing more");
     refused(&place.run(&["fit", "false.parquet", "--target", "y"]), 1, &["false.parquet"]);
@@ -100,10 +100,11 @@ fn outputs_that_cannot_be_written() {
     refused(&with(&["--runs", "m.tove"]), 1, &["m.tove", "--runs"]);
     let predict = ["predict", "m.tove", &table, "-q", "-o"];
     let to = |name: &str| place.run(&[&predict[..], &[name]].concat());
-    refused(&to("m.tove"), 2, &["m.tove exists already", "--overwrite"]);
+    refused(&to("m.tove"), 2, &["m.tove", ".csv, .parquet, .json or .jsonl"]);
+    refused(&to(&table), 2, &["german-credit.csv"]);
     refused(&to("none/p.csv"), 1, &["none/p.csv", "folder"]);
     refused(&to("none/p.parquet"), 1, &["none/p.parquet"]);
-    refused(&place.run(&["explain", "m.tove", &table, "-q", "--report", "m.tove"]), 2, &["m.tove exists already"]);
+    refused(&place.run(&["explain", "m.tove", &table, "-q", "--report", "m.tove"]), 2, &["same file"]);
     assert_eq!(place.files(), before, "something was left");
     // A place that nobody may write to, root included.
     if std::path::Path::new("/proc/version").exists() {

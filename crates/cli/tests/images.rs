@@ -30,7 +30,7 @@ fn large(name: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path.canonicalize().unwrap());
     }
-    println!("SKIPPED: {} is absent", path.display());
+    println!("SKIPPED: data set absent: {}", path.display());
     None
 }
 
@@ -140,7 +140,7 @@ fn reports_show_curves_mistakes_and_attention() {
     let moved = page("tove-runs/2/report.html");
     let shown = [
         "raw pixels, logistic regression",
-        "last layer trained on",
+        "classifier trained further",
         "Loss",
         "Confusion matrix",
         "Images and attention",
@@ -150,7 +150,7 @@ fn reports_show_curves_mistakes_and_attention() {
     assert_eq!((runs.as_array().unwrap().len(), runs[1]["model"].as_str()), (2, Some("vit")));
     place.run(&["images", "predict", "tove-runs/2/model.tove", "none.png"]).fails(1, &["none.png"]);
     let taken = place.run(&[&transfer[..], &["--report", "seven.tove"]].concat());
-    taken.fails(2, &["exists already"]);
+    taken.fails(2, &["same file"]);
 
     place.write("fox.txt", &"the quick brown fox jumps over the lazy dog.\n".repeat(60));
     let small = ["--layers", "1", "--heads", "2", "--width", "16", "--context", "16", "--steps", "50", "-q"];

@@ -128,34 +128,46 @@ fn i10_a_small_cnn_beats_an_mlp_of_equal_size_on_shifted_digits() {
 #[test]
 fn h32_frozen_layers_serve_for_other_classes() {
     let place = Place::new("h32");
-    let pretrain = ["images", "fit", "digits", "--model", "cnn", "--shift", "2", "--classes", "0,1,2,3,4,5,6"];
-    place.run(&[&pretrain[..], &["--epochs", "30", "-o", "seven.tove", "-q"]].concat()).ok();
-    let mut wins = Vec::new();
-    for seed in ["0", "1", "2", "3", "4"] {
-        let arguments = ["images", "transfer", "seven.tove", "digits", "--classes", "7,8,9", "--labels", "10"];
-        let ran = place.run(&[&arguments[..], &["--seed", seed, "-o", "three.tove", "--overwrite", "--json"]].concat());
-        let result = ran.ok().json();
-        wins.push(number(&result["features"]["value"]) - number(&result["raw_pixels"]["value"]));
-        assert!(number(&result["trained_on"]["value"]) > number(&result["raw_pixels"]["value"]), "{result}");
+    // Two nets, each with the same fifteen draws of ten labelled images per class. Images are as they are: nothing is
+    // shifted, neither for the net nor for the pixels it is compared with. Digits of 8 x 8 pixels leave little to win: of six
+    // settings tried on the draws 0 to 4, those with two layers of convolutions were level with pixels (64,64 filters:
+    // -0.001 ± 0.004 over ten runs) and this one was ahead; the nets and draws below had no part in that choice.
+    let mut wins = vec![0.0; 15];
+    for net in ["10", "11"] {
+        let pretrain = ["images", "fit", "digits", "--model", "cnn", "--augment", "--classes", "0,1,2,3,4,5,6"];
+        let file = format!("seven-{net}.tove");
+        let settings = ["--filters", "64", "--epochs", "20", "--seed", net, "-o", &file, "-q"];
+        place.run(&[&pretrain[..], &settings].concat()).ok();
+        for (draw, win) in wins.iter_mut().enumerate() {
+            let seed = &(100 + draw).to_string();
+            let arguments = ["images", "transfer", &file, "digits", "--classes", "7,8,9", "--labels", "10"];
+            let ran =
+                place.run(&[&arguments[..], &["--seed", seed, "-o", "three.tove", "--overwrite", "--json"]].concat());
+            let result = ran.ok().json();
+            assert_eq!((number(&result["train_rows"]), number(&result["labels"])), (30.0, 10.0));
+            let of = |name: &str| number(&result[name]["value"]);
+            println!("net {net}, seed {seed}: {:.3} pixels, {:.3} features", of("raw_pixels"), of("features"));
+            *win += (of("features") - of("raw_pixels")) / 2.0;
+            assert!(of("trained_on") > of("features") - 0.02, "{result}");
+        }
     }
-    // Each seed draws other labelled images; five wins of five come about by chance once in 32 times.
-    assert!(wins.iter().all(|&win| win > 0.0), "{wins:?}");
-    let mean = wins.iter().sum::<f64>() / 5.0;
-    let error = (wins.iter().map(|win| (win - mean).powi(2)).sum::<f64>() / 4.0 / 5.0).sqrt();
+    // Both nets see the same draws, so that a draw counts once.
+    let mean = wins.iter().sum::<f64>() / 15.0;
+    let error = (wins.iter().map(|win| (win - mean).powi(2)).sum::<f64>() / 14.0 / 15.0).sqrt();
     println!("features beat pixels by {mean:.3} ± {error:.3}: {wins:?}");
-    // 2.13 standard errors is the one-sided 5% point of Student's t with four degrees of freedom.
-    assert!(mean > 2.13 * error, "{wins:?}");
+    // 2.63 standard errors is the one-sided 1% point of Student's t with fourteen degrees of freedom.
+    assert!(mean > 2.63 * error, "{wins:?}");
 
-    // Frozen layers are the same bits in the new file; the last layer is another one.
+    // Frozen layers are the same bits in the new file; those behind them are others.
     let load = |name: &str| Container::load(place.path(name)).unwrap();
-    let (old, new) = (load("seven.tove"), load("three.tove"));
+    let (old, new) = (load("seven-11.tove"), load("three.tove"));
     let bits = |x: &Tensor| x.to_vec::<f32>().into_iter().map(f32::to_bits).collect::<Vec<_>>();
-    let frozen: Vec<&String> = old.tensors.keys().filter(|name| !name.starts_with("fc2.")).collect();
-    assert_eq!(frozen.len(), 6);
+    let frozen: Vec<&String> = old.tensors.keys().filter(|name| name.starts_with("convs.")).collect();
+    assert_eq!(frozen.len(), 2);
     for name in frozen {
         assert_eq!(bits(&old.tensors[name]), bits(&new.tensors[name]), "{name}");
     }
-    assert_eq!(new.tensors["fc2.weight"].dims(), [3, 64]);
+    assert_eq!((new.tensors["fc1.weight"].dims(), new.tensors["fc2.weight"].dims()), (&[6, 1024][..], &[3, 6][..]));
     let seven = write_digits(&place, "some", &[7], 3);
     let told = place.run(&["images", "predict", "three.tove", &seven[0].0, &seven[1].0]).ok();
     assert!(told.out.contains("class") && told.out.lines().count() == 4, "{}", told.out);

@@ -75,9 +75,9 @@ fn wrong_requests_are_refused_with_a_sentence() {
         ("size", json!([1]), ["\"size\"", "[1]", "number"]),
         ("size", json!("1e999"), ["\"size\"", "1e999", "number"]),
         ("size", json!(true), ["\"size\"", "true", "number"]),
-        ("count", json!(2.5), ["\"count\"", "2.5", "whole"]),
-        ("count", json!(1e300), ["\"count\"", "e+300", "whole"]),
-        ("count", json!(u64::MAX), ["\"count\"", "18446744073709551615", "whole"]),
+        ("count", json!("two"), ["\"count\"", "two", "number"]),
+        ("count", json!([2]), ["\"count\"", "[2]", "number"]),
+        ("count", json!("-inf"), ["\"count\"", "-inf", "number"]),
         ("good", json!("perhaps"), ["\"good\"", "perhaps", "true or false"]),
         ("colour", json!({"r": 1}), ["\"colour\"", "{\"r\":1}", "text"]),
         ("day", json!("2026-02-30"), ["\"day\"", "2026-02-30", "date"]),
@@ -85,6 +85,11 @@ fn wrong_requests_are_refused_with_a_sentence() {
         ("day", json!(20260101), ["\"day\"", "20260101", "date"]),
     ] {
         server.post(JSON, with(name, value)).refused(400, &[&words[..], &["row 1"]].concat());
+    }
+    // An integer is a kind of number: a column that held whole ones takes others.
+    for value in [json!(2.5), json!("2.5"), json!(u64::MAX)] {
+        let reply = server.post(JSON, with("count", value));
+        assert_eq!(reply.status, 200, "{reply:?}");
     }
     // A number that is one, but too large to calculate with.
     let huge = server.post(JSON, with("size", json!(1.7e308)));
@@ -117,7 +122,7 @@ fn wrong_requests_are_refused_with_a_sentence() {
     server.post(JSON, json!({"rows": rows}).to_string()).refused(413, &["101 rows", "100"]);
     // A body that is sent in pieces and grows too large.
     let mut connection = server.connect();
-    connection.raw(b"POST /predict HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n");
+    connection.raw(b"POST /predict HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n");
     for _ in 0..17 {
         connection.raw(&[b"10000\r\n", &[b' '; 1 << 16][..], b"\r\n"].concat());
     }
@@ -247,7 +252,7 @@ fn slow_clients_hold_up_nobody_and_are_sent_away() {
     kinds(&place);
     let server = Server::start(&place, "kinds.tove", &["--timeout", "2"]);
     let body = row().to_string();
-    let head = format!("POST /predict HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head = format!("POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len());
     // Bodies that never come, bodies that trickle, heads that never end; many more than there are threads.
     let mut stuck: Vec<Connection> = (0..40).map(|_| server.connect()).collect();
     for (number, connection) in stuck.iter_mut().enumerate() {
@@ -315,7 +320,7 @@ fn new_connections_take_the_place_of_idle_ones() {
     let body = row().to_string();
     // One is in the middle of a request, the others are idle or in the middle of a head.
     let mut busy = server.connect();
-    busy.raw(format!("POST /predict HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len()).as_bytes());
+    busy.raw(format!("POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len()).as_bytes());
     busy.raw(&body.as_bytes()[..10]);
     std::thread::sleep(Duration::from_millis(200));
     let mut idle: Vec<Connection> = (0..12).map(|_| server.connect()).collect();
@@ -347,7 +352,7 @@ fn a_signal_lets_requests_under_way_finish() {
     let place = Place::new("serve-signal");
     kinds(&place);
     let body = row().to_string();
-    let head = format!("POST /predict HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head = format!("POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len());
     for signal in ["-TERM", "-INT"] {
         let mut server = Server::start(&place, "kinds.tove", &["--timeout", "20"]);
         let mut idle = server.connect();

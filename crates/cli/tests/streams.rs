@@ -70,7 +70,7 @@ fn exact_models_give_the_same_in_pieces() {
             // The sums are the same up to their order; one-hot columns are dependent, which costs a few digits.
             assert!(name == other && (a - b).abs() < 1e-8 * a.abs().max(1.0), "{model} {name}: {a} {b}");
         }
-        let score = |fitted: &Value| fitted["test"]["R²"]["value"].as_f64().unwrap();
+        let score = |fitted: &Value| fitted["test"]["r2"]["value"].as_f64().unwrap();
         assert!((score(&whole) - score(&pieces)).abs() < 1e-10);
     }
 }
@@ -93,9 +93,15 @@ fn stochastic_gradients_learn_in_pieces() {
     let again = place.run(&[&call[..], &["--overwrite", "--threads", "1"]].concat()).ok().json();
     assert_eq!(again["test"], fitted["test"]);
     place.run(&["fit", "t.csv", "--target", "sold", "--model", "SVC", "--stream"]).fails(2, &["SVC", "SGDClassifier"]);
-    let models = place.run(&["models"]).ok().out;
-    let streams =
-        |name: &str| models.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap().contains("--stream");
+    let other = ["fit", "t.csv", "-t", "sold", "--drop", "id,price", "--stream", "--json", "-m", "Perceptron"];
+    let other = place.run(&other).ok().json();
+    assert_eq!((other["model"].as_str(), other["streamed"].is_object()), (Some("Perceptron"), true), "{other}");
+    assert!(other["test"]["accuracy"]["value"].as_f64().unwrap() > 0.8, "{other}");
+    let models = place.run(&["models", "--json"]).ok().json();
+    let streams = |name: &str| {
+        let model = models.as_array().unwrap().iter().find(|model| model["name"] == name).unwrap();
+        model["capabilities"].as_array().unwrap().iter().any(|words| words.as_str().unwrap().contains("--stream"))
+    };
     assert!(streams("Ridge") && streams("SGDRegressor") && !streams("SVC") && !streams("Lasso"));
 }
 
@@ -163,7 +169,7 @@ fn parquet_files_are_learnt_from_in_pieces() {
     let [csv, parquet] =
         ["t.csv", "t.parquet"].map(|file| place.run(&[&["fit", file][..], &call].concat()).ok().json());
     assert_eq!([&csv["train_rows"], &csv["test_rows"]], [&parquet["train_rows"], &parquet["test_rows"]]);
-    let score = |fitted: &Value| fitted["test"]["R²"]["value"].as_f64().unwrap();
+    let score = |fitted: &Value| fitted["test"]["r2"]["value"].as_f64().unwrap();
     // The same rows in pieces of the same size; the columns' means are merged in another order at most.
     assert!((score(&csv) - score(&parquet)).abs() < 1e-10);
     let call = ["fit", "t.parquet", "--target", "sold", "--drop", "id,price", "--stream", "--json"];
@@ -177,13 +183,13 @@ fn files_that_need_more_memory_than_there_is_are_read_in_pieces() {
     write_table(&place.path("t.csv"), 20_000, 9);
     let call = ["fit", "t.csv", "--target", "sold", "--drop", "id,price", "--cv", "0", "--json", "--memory"];
     let little = place.run(&[&call[..], &["2"]].concat()).ok();
-    assert!(little.err.contains("read in pieces"), "{}", little.err);
+    assert!(little.err.contains("reading in chunks"), "{}", little.err);
     assert_eq!((little.json()["streamed"].is_object(), little.json()["model"].as_str()), (true, Some("SGDClassifier")));
     let able = [&call[..], &["2", "--model", "LogisticRegression"]].concat();
     let unable = place.run(&able).ok();
-    assert!(unable.err.contains("learn in pieces need less") && unable.json()["streamed"].is_null(), "{}", unable.err);
+    assert!(unable.err.contains("chunks") && unable.json()["streamed"].is_null(), "{}", unable.err);
     let plenty = place.run(&[&call[..], &["100000", "--model", "SGDClassifier"]].concat()).ok();
-    assert!(plenty.json()["streamed"].is_null() && !plenty.err.contains("pieces"), "{}", plenty.err);
+    assert!(plenty.json()["streamed"].is_null() && !plenty.err.contains("chunks"), "{}", plenty.err);
 }
 
 /// All rows of one class before those of the other, but for the first, since the beginning of a file tells the task: in the order of the file, the last piece would have the last word.

@@ -137,6 +137,16 @@ pub enum DataError {
         /// What is wrong and what to do.
         problem: String,
     },
+    /// A table with more rows or columns than it may have.
+    #[error("{file}: more than {most} {what}; send or read it in parts")]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// `rows` or `columns`.
+        what: &'static str,
+        /// How many there may be.
+        most: usize,
+    },
     /// A file that is no table.
     #[error("{file}: {problem}")]
     TableFile {
@@ -153,10 +163,10 @@ pub enum DataError {
         /// What is wrong and what to do.
         problem: String,
     },
-    /// A loss, metric or model that does not suit the kind of task.
+    /// Something asked for that does not suit the kind of task.
     #[error("{what} needs {needs}, but the target is for {task}; choose another, or say which kind of task is meant")]
     TaskMismatch {
-        /// The loss, metric or model.
+        /// What was asked for.
         what: String,
         /// The kinds it works for.
         needs: &'static str,

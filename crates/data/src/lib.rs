@@ -5,7 +5,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`table`] | typed columns from CSV and Parquet files; schemas; encoders to tensors |
+//! | [`table`] | typed columns from CSV, JSON and Parquet files; schemas; encoders to tensors |
 //! | [`dataset`] | the trait; tensors in memory, subsets, splits, maps |
 //! | [`images`] | IDX and CIFAR-10 files, read whole or record by record |
 //! | [`text`] | characters and BPE tokens; windows of a long text |
@@ -27,6 +27,7 @@ pub mod augment;
 pub mod dataset;
 mod error;
 pub mod images;
+mod memory;
 pub mod sets;
 mod source;
 pub mod table;
@@ -35,6 +36,7 @@ pub mod text;
 pub use augment::{Augment, Augmented};
 pub use dataset::{Batch, Dataset, Mapped, Part, Subset, TensorDataset};
 pub use error::{DataError, Result};
+pub use memory::available_memory;
 pub use table::Table;
 pub use text::{CharVocabulary, TextWindows};
 pub use tove_tensor::Key;

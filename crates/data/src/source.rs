@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use flate2::bufread::MultiGzDecoder;
 use tove_tensor::io::{Fault, FaultKind, FileError, Place};
 
+use crate::memory::most_of_a_stream;
 use crate::{DataError, Result};
 
 /// The most that one packed file may unpack to. Deflate packs up to a thousandfold; this keeps a small hostile file from
@@ -25,6 +26,7 @@ pub(crate) struct Source<'a> {
     at: u64,
     /// Bytes in all, when that is known before reading them.
     len: Option<u64>,
+    packed: bool,
 }
 
 impl Source<'static> {
@@ -32,7 +34,9 @@ impl Source<'static> {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let failed = |doing| move |source| DataError::from(FileError::Io { path: path.to_owned(), doing, source });
         let mut file = File::open(path).map_err(failed("open"))?;
-        let len = file.metadata().map_err(failed("read"))?.len();
+        let about = file.metadata().map_err(failed("read"))?;
+        // A pipe or a device says nothing of its length.
+        let len = about.is_file().then_some(about.len());
         let mut magic = Vec::new();
         file.by_ref().take(2).read_to_end(&mut magic).map_err(failed("read"))?;
         let packed = is_packed(&magic);
@@ -44,20 +48,25 @@ impl Source<'static> {
 impl<'a> Source<'a> {
     /// Reads from memory; `path` is the name that errors show.
     pub(crate) fn from_bytes(path: &Path, bytes: &'a [u8]) -> Self {
-        Self::new(path, bytes, is_packed(bytes), bytes.len() as u64)
+        Self::new(path, bytes, is_packed(bytes), Some(bytes.len() as u64))
     }
 
-    fn new(path: &Path, reader: impl io::BufRead + 'a, packed: bool, len: u64) -> Self {
+    fn new(path: &Path, reader: impl io::BufRead + 'a, packed: bool, len: Option<u64>) -> Self {
         let path = path.to_owned();
         if packed {
-            return Self { path, reader: Box::new(MultiGzDecoder::new(reader)), at: 0, len: None };
+            return Self { path, reader: Box::new(MultiGzDecoder::new(reader)), at: 0, len: None, packed };
         }
-        Self { path, reader: Box::new(reader), at: 0, len: Some(len) }
+        Self { path, reader: Box::new(reader), at: 0, len, packed }
     }
 
-    /// Whether the length is not known because the content is unpacked on the way.
+    /// Whether the content is unpacked on the way.
     pub(crate) fn is_packed(&self) -> bool {
-        self.len.is_none()
+        self.packed
+    }
+
+    /// The most that is read where the length is not known.
+    fn most(&self) -> u64 {
+        if self.packed { MOST_UNPACKED } else { most_of_a_stream() }
     }
 
     /// Bytes in all, if known.
@@ -88,8 +97,8 @@ impl<'a> Source<'a> {
                 let room = usize::try_from(count).ok().filter(|&count| bytes.try_reserve_exact(count).is_ok());
                 room.ok_or_else(|| self.too_large(format!("{what} has {count} bytes")))?;
             }
-            None if count > MOST_UNPACKED => {
-                return Err(self.too_large(format!("{what} would unpack to {count} bytes")));
+            None if count > self.most() => {
+                return Err(self.too_large(format!("{what} would have {count} bytes")));
             }
             None => {}
         }
@@ -101,15 +110,24 @@ impl<'a> Source<'a> {
         Ok(bytes)
     }
 
+    /// The next bytes, `count` of them unless the file ends.
+    pub(crate) fn up_to(&mut self, count: u64) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.fill(count, &mut bytes)?;
+        self.at += bytes.len() as u64;
+        Ok(bytes)
+    }
+
     /// Everything that is left.
     pub(crate) fn rest(&mut self) -> Result<Vec<u8>> {
         if let Some(len) = self.len {
             return self.take(len - self.at.min(len), "the file");
         }
         let mut bytes = Vec::new();
-        self.fill(MOST_UNPACKED + 1, &mut bytes)?;
-        if bytes.len() as u64 > MOST_UNPACKED {
-            return Err(self.too_large(format!("the file unpacks to more than {MOST_UNPACKED} bytes")));
+        let most = self.most();
+        self.fill(most.saturating_add(1), &mut bytes)?;
+        if bytes.len() as u64 > most {
+            return Err(self.too_large(format!("the file has more than {most} bytes")));
         }
         self.at += bytes.len() as u64;
         Ok(bytes)

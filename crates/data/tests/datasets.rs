@@ -208,7 +208,7 @@ fn digits_are_those_of_scikit_learn() {
 #[test]
 fn sets_of_the_data_folder_are_as_described() {
     let Some(folder) = sets::data_dir() else {
-        println!("SKIPPED: no data folder; set TOVE_DATA");
+        println!("SKIPPED: data set absent: no data folder; set TOVE_DATA");
         return;
     };
     let fashion = sets::fashion_mnist(Some(&folder)).unwrap();

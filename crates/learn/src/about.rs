@@ -1,6 +1,6 @@
 //! What every fitted model knows of itself, written down once.
 //!
-//! A fitted model holds an [`About`] beside its numbers; [`Model`](crate::Model) answers name, task, width, precision, settings,
+//! A fitted model holds an [`About`] beside its numbers; [`Model`](crate::Model) answers name, capabilities, width, precision, settings,
 //! classes and summary from it, and it writes and reads the part of a [`Record`] that all models have in common.
 //!
 //! ```
@@ -13,7 +13,7 @@
 
 use tove_tensor::{DType, Tensor};
 
-use crate::{Fit, Record, Result, Samples, Summary, Task};
+use crate::{Algorithm, Capabilities, Estimator, Record, Result, Samples, Summary};
 
 /// What is known of a fitted model whatever its kind.
 #[derive(Clone, Debug)]
@@ -21,10 +21,12 @@ use crate::{Fit, Record, Result, Samples, Summary, Task};
 pub struct About {
     /// The name of its estimator.
     pub name: &'static str,
-    /// What it predicts.
-    pub task: Task,
+    /// What it takes and gives.
+    pub capabilities: Capabilities,
     /// Number of features.
     pub width: usize,
+    /// Number of features that it gives when it transforms.
+    pub outputs: usize,
     /// Precision it computes in.
     pub dtype: DType,
     /// The hyperparameters it was fitted with, as a JSON object.
@@ -37,13 +39,44 @@ pub struct About {
 
 impl About {
     /// A model of this estimator for these samples, found in closed form; a classifier adds its classes.
-    pub fn of<E: Fit>(estimator: &E, samples: &Samples) -> About {
-        About::new(E::NAME, E::TASK, samples.width(), samples.x().dtype(), estimator.to_json())
+    pub fn of<A: Algorithm>(estimator: &A, samples: &Samples) -> About {
+        About::new(estimator, samples.width(), samples.x().dtype())
     }
 
-    /// A model with settings of any kind, found in closed form.
-    pub fn new(name: &'static str, task: Task, width: usize, dtype: DType, settings: serde_json::Value) -> About {
-        About { name, task, width, dtype, settings, classes: Vec::new(), summary: Summary::exact() }
+    /// A model of this estimator, found in closed form.
+    pub fn new(estimator: &dyn Estimator, width: usize, dtype: DType) -> About {
+        About::with(estimator.name(), estimator.capabilities(), width, dtype, estimator.to_json())
+    }
+
+    /// A model whose estimator is not at hand, found in closed form.
+    pub fn with(
+        name: &'static str,
+        capabilities: Capabilities,
+        width: usize,
+        dtype: DType,
+        settings: serde_json::Value,
+    ) -> About {
+        let (classes, summary) = (Vec::new(), Summary::exact());
+        About { name, capabilities, width, outputs: width, dtype, settings, classes, summary }
+    }
+
+    /// Giving so many features when it transforms.
+    #[must_use]
+    pub fn outputs(mut self, outputs: usize) -> About {
+        self.outputs = outputs;
+        self
+    }
+
+    /// What every model has learned: its classes, and how many iterations that took.
+    pub fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        let mut all = Vec::new();
+        if self.capabilities.classifies() {
+            all.push(("classes", Tensor::from_slice(&self.classes)));
+        }
+        if self.summary.iterations > 0 {
+            all.push(("n_iter", Tensor::scalar(self.summary.iterations as i64)));
+        }
+        all
     }
 
     /// With these classes, in ascending order.
@@ -71,7 +104,7 @@ impl About {
     /// tensors add [`About::write_shape`].
     pub fn write(&self, record: &mut Record) {
         record.put("settings", self.settings.clone());
-        if self.task == Task::Classification {
+        if self.capabilities.classifies() {
             record.put_tensor("classes", &Tensor::from_slice(&self.classes));
         }
         self.summary.write(record);
@@ -85,13 +118,13 @@ impl About {
 
     /// Reads what [`About::write`] wrote, for the settings that [`Record::settings`] gave and the width and precision of the
     /// model's tensors.
-    pub fn read<E: Fit>(settings: &E, record: &Record, width: usize, dtype: DType) -> Result<About> {
-        About::new(E::NAME, E::TASK, width, dtype, settings.to_json()).read_rest(record)
+    pub fn read<A: Algorithm>(settings: &A, record: &Record, width: usize, dtype: DType) -> Result<About> {
+        About::new(settings, width, dtype).read_rest(record)
     }
 
     /// Adds classes and summary from a record.
     pub fn read_rest(mut self, record: &Record) -> Result<About> {
-        if self.task == Task::Classification {
+        if self.capabilities.classifies() {
             self.classes = record.integers("classes")?;
             if self.classes.is_empty() || !self.classes.is_sorted_by(|a, b| a < b) {
                 return Err(record.wrong("classes", "a list of classes in ascending order"));

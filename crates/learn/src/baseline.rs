@@ -14,11 +14,11 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Choice, Hyperparameters};
+use tove_optim::settings::{Choice, Hyperparameters, Named};
 use tove_tensor::{Tensor, TryOps};
 
 use crate::logistic::linear::first_largest;
-use crate::{Abilities, About, Fit, Labels, Model, Record, Restore, Result, Rows, Samples, Task};
+use crate::{About, Algorithm, Capabilities, Labels, Model, Record, Restore, Result, Rows, Samples};
 
 /// Which constant a baseline of regression answers with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -32,7 +32,6 @@ pub enum Centre {
 
 /// Predicts the mean or median of the targets, whatever the features.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "DummyRegressor")]
 pub struct DummyRegressor {
     /// The constant: mean or median.
     #[hyper(default = Centre::Mean)]
@@ -53,14 +52,13 @@ impl FittedDummyRegressor {
     }
 }
 
-impl Fit for DummyRegressor {
+impl Algorithm for DummyRegressor {
     type Fitted = FittedDummyRegressor;
-    const NAME: &'static str = "DummyRegressor";
-    const TASK: Task = Task::Regression;
-    const ABILITIES: Abilities = Abilities { weights: true, sparse: true, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities =
+        Capabilities { weights: true, sparse: true, missing: true, ..Capabilities::REGRESSOR };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedDummyRegressor> {
-        let y = samples.targets(Self::NAME)?;
+    fn train(&self, samples: &Samples) -> Result<FittedDummyRegressor> {
+        let y = samples.single_target(Self::NAME)?;
         let weights = samples.weights().map_or(vec![1.0; y.len()], Tensor::to_f64_vec);
         let constant = match self.strategy {
             Centre::Mean => {
@@ -129,7 +127,6 @@ pub enum Constant {
 
 /// Predicts the most frequent class, whatever the features; probabilities are the shares of the classes.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "DummyClassifier")]
 pub struct DummyClassifier {
     /// The probabilities: shares of the classes, or all on the most frequent one.
     #[hyper(default = Constant::Prior)]
@@ -143,15 +140,13 @@ pub struct FittedDummyClassifier {
     shares: Tensor, // (m)
 }
 
-impl Fit for DummyClassifier {
+impl Algorithm for DummyClassifier {
     type Fitted = FittedDummyClassifier;
-    const NAME: &'static str = "DummyClassifier";
-    const TASK: Task = Task::Classification;
-    const ABILITIES: Abilities =
-        Abilities { weights: true, sparse: true, several: true, probabilities: true, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities =
+        Capabilities { weights: true, sparse: true, missing: true, probabilities: true, ..Capabilities::CLASSIFIER };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedDummyClassifier> {
-        let labels = Labels::of(Self::NAME, samples.y())?; // a single class is what a constant fits best
+    fn train(&self, samples: &Samples) -> Result<FittedDummyClassifier> {
+        let labels = Labels::of(Self::NAME, samples.y()?)?; // a single class is what a constant fits best
         let weights = samples.weights().map_or(vec![1.0; samples.len()], Tensor::to_f64_vec);
         let mut shares = vec![0.0; labels.classes().len()];
         for (&code, weight) in labels.codes().iter().zip(&weights) {
@@ -195,8 +190,11 @@ impl Restore for FittedDummyClassifier {
         let settings: DummyClassifier = record.settings(DummyClassifier::NAME, 1)?;
         let shares = record.tensor("shares")?.clone();
         let about = About::read(&settings, record, record.count("width")?, shares.dtype())?;
-        if shares.dims() != [about.classes.len()] || !shares.dtype().is_float() {
-            return Err(record.wrong("shares", "a number per class"));
+        let sum: f64 = shares.to_f64_vec().iter().sum();
+        let shaped = shares.dims() == [about.classes.len()] && shares.dtype().is_float();
+        if !shaped || (sum - 1.0).abs() > 1e-3 || shares.to_f64_vec().iter().any(|share| share.is_nan() || *share < 0.0)
+        {
+            return Err(record.wrong("shares", "a share per class, which sum to 1"));
         }
         Ok(FittedDummyClassifier { about, shares })
     }

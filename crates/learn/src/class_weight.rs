@@ -5,11 +5,12 @@
 //! tell each of several classes from the rest weigh that class alone, as scikit-learn's do.
 //!
 //! ```
-//! use tove_learn::{ClassWeight, Fit, LogisticRegression, Tunable};
+//! use tove_learn::{ClassWeight, LogisticRegression};
+//! use tove_optim::settings::Hyperparameters;
 //! let mut estimator = LogisticRegression::default();
-//! estimator.set_any("class_weight", "0:1, 1:5")?;
+//! estimator.parse("class_weight", "0:1, 1:5")?;
 //! assert_eq!(estimator.class_weight, ClassWeight::Given(vec![(0, 1.0), (1, 5.0)]));
-//! assert!(estimator.set_any("class_weight", "balancd").is_err());
+//! assert!(estimator.parse("class_weight", "balancd").is_err());
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
@@ -42,6 +43,18 @@ impl Setting for ClassWeight {
                 pairs.iter().map(|(class, weight)| format!("{class}:{weight}")).collect::<Vec<_>>().join(",")
             }
         })
+    }
+
+    fn expected() -> Option<&'static str> {
+        Some("none, balanced, or weights of classes such as 0:1,1:5")
+    }
+
+    fn from_value(value: &Value) -> Option<ClassWeight> {
+        match value {
+            Value::None => Some(ClassWeight::None),
+            Value::Text(text) => ClassWeight::parse(text),
+            _ => None,
+        }
     }
 
     fn parse(text: &str) -> Option<ClassWeight> {

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Error, Tensor};
 
-use crate::{LearnError, Real, Result, with_real};
+use crate::{LearnError, Real, Result, memory, with_real};
 
 /// Rows handled by one task.
 const ROWS: usize = 1024;
@@ -125,6 +125,9 @@ impl Csr {
 
     /// All numbers, zeros too.
     pub fn to_dense(&self) -> Result<Tensor> {
+        let what = format!("a dense matrix of {} x {} numbers", self.rows(), self.columns);
+        let bytes = memory::matrix(self.rows(), self.columns, self.dtype().size());
+        memory::require("Csr::to_dense", what, bytes, "keep the rows sparse, or take fewer rows or columns")?;
         with_real!(self.dtype(), T => {
             let values = self.values.as_slice::<T>()?;
             let mut dense = vec![<T as Real>::ZERO; self.rows() * self.columns];

@@ -127,6 +127,23 @@ pub enum LearnError {
         /// What would help.
         fix: String,
     },
+    /// A result that would not fit into memory.
+    #[error(
+        "{who}: {what} needs {} of memory, and {} are available; {fix}",
+        crate::memory::readable(*bytes), crate::memory::readable(*limit)
+    )]
+    Memory {
+        /// The estimator or function.
+        who: &'static str,
+        /// What would be made.
+        what: String,
+        /// Its estimated size in bytes.
+        bytes: u64,
+        /// The bytes that may be used.
+        limit: u64,
+        /// What to do.
+        fix: &'static str,
+    },
     /// A model file that is whole but not what was asked for.
     #[error("{problem}; {fix}")]
     Model {
@@ -174,6 +191,19 @@ impl LearnError {
     #[cold]
     pub fn data(who: &'static str, problem: impl Into<String>, fix: impl Into<String>) -> LearnError {
         LearnError::Data { who, problem: problem.into(), fix: fix.into() }
+    }
+
+    /// The same error; of a decomposition that the samples of a fit do not allow, with the estimator's name and what to do.
+    #[cold]
+    pub(crate) fn of_fit(self, who: &'static str) -> LearnError {
+        match self {
+            LearnError::Tensor(error) if error.is_data() => {
+                let fix =
+                    "scale the features and targets, for instance with `StandardScaler`, or choose a stronger penalty";
+                LearnError::data(who, format!("the equations could not be solved ({error})"), fix)
+            }
+            other => other,
+        }
     }
 
     /// Something an estimator cannot do.

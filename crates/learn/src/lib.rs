@@ -14,6 +14,9 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`baseline`] | constant predictions |
+//! | [`cluster`] | groups of samples without targets |
+//! | [`decomposition`] | principal components |
+//! | [`naive_bayes`] | naive Bayes classifiers |
 //! | [`logistic`] | logistic and softmax regression, and the formulae behind them |
 //! | [`sgd`] | linear models by stochastic gradient descent, the perceptron |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
@@ -24,15 +27,24 @@
 //! | [`pipeline`] | steps joined into one estimator, transformers side by side |
 //! | [`linear`] | linear regression, plain and penalised, robust and Bayesian |
 //! | [`kernel`] | kernels, kernel ridge regression |
+//! | [`memory`] | sizes estimated before large allocations |
 //! | [`registry`] | all estimators by name |
 //! | [`selection`] | splits, folds, scores, searches, curves, bounds |
 //! | [`svm`] | support vector machines |
 
+// The derives name this crate by its path, here too.
+extern crate self as tove_learn;
+
 mod about;
+mod attribute;
 pub mod baseline;
+mod capabilities;
 mod class_weight;
+pub mod cluster;
+mod component;
 pub mod contract;
 mod csr;
+pub mod decomposition;
 pub mod diagnostics;
 pub mod ensemble;
 mod error;
@@ -42,7 +54,9 @@ pub mod kernel;
 mod labels;
 pub mod linear;
 pub mod logistic;
+pub mod memory;
 mod model;
+pub mod naive_bayes;
 mod partial;
 pub mod pipeline;
 pub mod probability;
@@ -54,15 +68,19 @@ mod samples;
 pub mod selection;
 pub mod sgd;
 pub mod svm;
-mod transform;
 mod warning;
 
 pub use about::About;
+pub use attribute::{Attribute, Shapes};
 pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDummyClassifier, FittedDummyRegressor};
+pub use capabilities::{Capabilities, Predictions, Targets};
 pub use class_weight::ClassWeight;
+pub use cluster::{FittedKMeans, KMeans};
+pub use component::Steps;
 pub use csr::Csr;
+pub use decomposition::{Components, FittedPca, Pca};
 pub use error::{LearnError, Result};
-pub use estimator::{Abilities, Estimator, Fit, Tunable};
+pub use estimator::{Algorithm, Estimator, Fit};
 pub use features::{
     Imputer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, PolynomialFeatures, RobustScaler, SelectKBest, StandardScaler,
 };
@@ -75,9 +93,10 @@ pub use linear::{
 pub use logistic::{
     FittedLogisticRegression, FittedOneVsRest, LogisticRegression, OneVsRest, Penalty, SoftmaxRegression, Solver,
 };
-pub use model::{Model, Predict, Restore, Summary, Task, load, restore};
+pub use model::{Model, Predict, Restore, Summary, Transform, load, restore};
+pub use naive_bayes::{FittedGaussianNb, GaussianNb};
 pub use partial::{AnyLearner, Learner, PartialFit};
-pub use pipeline::{Chain, ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
+pub use pipeline::{ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
 pub use real::Real;
 pub use record::Record;
 pub use rows::Rows;
@@ -87,5 +106,5 @@ pub use svm::{
     FittedLinearSvc, FittedLinearSvr, FittedNuSvc, FittedNuSvr, FittedSvc, FittedSvr, LinearSvc, LinearSvr, NuSvc,
     NuSvr, Svc, Svr,
 };
-pub use transform::{Apply, FitTransform, RestoreTransform, Transform, Transformer};
+pub use tove_macros::Fitted;
 pub use warning::{on_warning, quietly, warn};

@@ -6,16 +6,8 @@ use tove_metrics::{Score, accuracy, r2_score};
 use tove_tensor::io::WriteOptions;
 use tove_tensor::{DType, Tensor};
 
-use crate::{About, LearnError, Record, Result, Rows, registry};
-
-/// What a model predicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
-    /// Real numbers.
-    Regression,
-    /// One of several classes.
-    Classification,
-}
+use crate::rows::first_not_finite;
+use crate::{About, Capabilities, LearnError, Record, Result, Rows, registry, with_real};
 
 /// How a fit went.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -90,7 +82,8 @@ impl Summary {
     }
 }
 
-/// A fitted model of any kind. The methods here take rows that were checked; users call those of [`Predict`], which check.
+/// A fitted model of any kind. The methods here take rows that were checked; users call those of [`Predict`] and [`Transform`],
+/// which check. A model implements what its capabilities declare; the rest answers with an error that says so.
 pub trait Model: Send + Sync + 'static {
     /// What is known of it whatever its kind; the methods up to [`Model::classes`] answer from it.
     fn about(&self) -> &About;
@@ -98,9 +91,9 @@ pub trait Model: Send + Sync + 'static {
     fn name(&self) -> &'static str {
         self.about().name
     }
-    /// What it predicts.
-    fn task(&self) -> Task {
-        self.about().task
+    /// What it takes and gives.
+    fn capabilities(&self) -> Capabilities {
+        self.about().capabilities
     }
     /// Number of features.
     fn width(&self) -> usize {
@@ -118,37 +111,65 @@ pub trait Model: Send + Sync + 'static {
     fn settings(&self) -> serde_json::Value {
         self.about().settings.clone()
     }
-    /// The classes in ascending order; empty for a regression.
+    /// The classes in ascending order; empty unless it classifies.
     fn classes(&self) -> &[i64] {
         &self.about().classes
-    }
-    /// Whether NaN is understood as a missing value.
-    fn takes_missing(&self) -> bool {
-        false
     }
     /// The most terms that a matrix product of a prediction adds up. Very long sums are cut by the size of the result, so
     /// that their last bit depends on the number of rows.
     fn longest_sum(&self) -> usize {
         self.width()
     }
-    /// Numbers (n) or (n, m) of a regression, labels (n) of a classifier.
-    fn predict_rows(&self, x: &Rows) -> Result<Tensor>;
+    /// Numbers (n) or (n, m) of a regression, labels (n) of a classifier or of clusters.
+    fn predict_rows(&self, _x: &Rows) -> Result<Tensor> {
+        Err(lacks(self.name(), "does not predict", "use `transform`"))
+    }
     /// Scores whose largest (or whose sign, for two classes) decides: (n, m), or (n) for two classes.
     fn decision_rows(&self, _x: &Rows) -> Result<Tensor> {
-        let fix = "use `predict`";
-        Err(LearnError::unsupported(self.name(), "has no decision function", fix))
+        Err(lacks(self.name(), "has no decision function", "use `predict`"))
     }
-    /// Probabilities (n, m) of the classes.
+    /// Probabilities (n, m) of the classes or clusters.
     fn proba_rows(&self, _x: &Rows) -> Result<Tensor> {
         let fix = "use `predict`, or a classifier that gives probabilities";
-        Err(LearnError::unsupported(self.name(), "gives no probabilities", fix))
+        Err(lacks(self.name(), "gives no probabilities", fix))
+    }
+    /// The log-likelihood (n) of each row.
+    fn score_rows(&self, _x: &Rows) -> Result<Tensor> {
+        Err(lacks(self.name(), "has no likelihood of single samples", "use a density, such as a mixture"))
+    }
+    /// The changed rows.
+    fn transform_rows(&self, _x: &Rows) -> Result<Rows> {
+        Err(lacks(self.name(), "does not transform", "use `predict`, or a transformer in its place"))
+    }
+    /// The rows before the change.
+    fn inverse_rows(&self, _x: &Rows) -> Result<Rows> {
+        Err(lacks(self.name(), "cannot be undone", "keep the rows from before the change"))
+    }
+    /// Number of features that a transformation gives.
+    fn outputs(&self) -> usize {
+        self.about().outputs
+    }
+    /// Names of the features that a transformation gives, from names of those it takes: `pca0`, `pca1`, … unless it keeps
+    /// columns.
+    fn output_names(&self, _inputs: &[String]) -> Vec<String> {
+        let stem = self.name().to_ascii_lowercase();
+        (0..self.outputs()).map(|column| format!("{stem}{column}")).collect()
+    }
+    /// What was learned, by scikit-learn's names without the trailing underscore: `coef`, `intercept`, `classes`, `n_iter`.
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        self.about().attributes()
     }
     /// Coefficients (d) or (m, d) of a linear model, for reports.
     fn coefficients(&self) -> Option<&Tensor> {
         None
     }
-    /// Everything needed to predict the same bits again.
+    /// Everything needed to answer with the same bits again.
     fn record(&self) -> Record;
+}
+
+#[cold]
+fn lacks(who: &'static str, what: &str, fix: &str) -> LearnError {
+    LearnError::unsupported(who, what, fix)
 }
 
 /// A model that can be read back from its record.
@@ -162,14 +183,24 @@ pub trait Restore: Model + Sized {
     }
 }
 
-/// What users ask of a model; for every [`Model`], also behind a `Box`.
+/// What users ask of a model that predicts; for every [`Model`], also behind a `Box`.
 pub trait Predict {
-    /// Predictions: numbers of a regression, labels of a classifier.
+    /// Predictions: numbers of a regression, labels of a classifier, numbers of clusters.
+    ///
+    /// A classifier answers with the class of the largest score and the largest probability; of equal ones with the first, that
+    /// is the smallest label. For two classes, that is the second class exactly if [`Predict::decision_function`] is positive and
+    /// exactly if its probability is the larger one. (Exceptions by their definition: SVC and NuSVC decide by votes of the pairs
+    /// unless `break_ties` is set, and probabilities that were fitted on top of them can disagree with the votes.)
+    ///
+    /// # Errors
+    /// Rows of another width, NaN, and rows so large that the answer is not finite; a model that does not predict.
     fn predict(&self, x: impl Into<Rows>) -> Result<Tensor>;
-    /// Probabilities (n, m) of the classes in the order of [`Model::classes`].
+    /// Probabilities (n, m) of the classes in the order of [`Model::classes`], or of the clusters.
     fn predict_proba(&self, x: impl Into<Rows>) -> Result<Tensor>;
     /// Scores behind the decision: (n) for two classes, else (n, m).
     fn decision_function(&self, x: impl Into<Rows>) -> Result<Tensor>;
+    /// The log-likelihood (n) of each row under the model.
+    fn score_samples(&self, x: impl Into<Rows>) -> Result<Tensor>;
     /// R² of a regression, accuracy of a classifier with its interval.
     fn score(&self, x: impl Into<Rows>, y: &Tensor) -> Result<Score>;
     /// Writes the model to a file; complete or not at all, and never over an existing one unless asked.
@@ -178,23 +209,36 @@ pub trait Predict {
 
 impl<M: Model + ?Sized> Predict for M {
     fn predict(&self, x: impl Into<Rows>) -> Result<Tensor> {
-        self.predict_rows(&admit(self, x.into())?)
+        finite(self, "prediction", self.predict_rows(&admit(self, x.into())?)?)
     }
 
     fn predict_proba(&self, x: impl Into<Rows>) -> Result<Tensor> {
-        self.proba_rows(&admit(self, x.into())?)
+        finite(self, "probability", self.proba_rows(&admit(self, x.into())?)?)
     }
 
     fn decision_function(&self, x: impl Into<Rows>) -> Result<Tensor> {
-        self.decision_rows(&admit(self, x.into())?)
+        finite(self, "score", self.decision_rows(&admit(self, x.into())?)?)
+    }
+
+    fn score_samples(&self, x: impl Into<Rows>) -> Result<Tensor> {
+        finite(self, "log-likelihood", self.score_rows(&admit(self, x.into())?)?)
     }
 
     fn score(&self, x: impl Into<Rows>, y: &Tensor) -> Result<Score> {
+        let capabilities = self.capabilities();
         let predicted = self.predict(x)?;
-        Ok(match self.task() {
-            Task::Regression => r2_score(&y.to_dtype(predicted.dtype()), &predicted, None)?,
-            Task::Classification => accuracy(&y.to_dtype(DType::I64), &predicted, None)?,
-        })
+        if capabilities.classifies() {
+            return Ok(accuracy(&y.to_dtype(DType::I64), &predicted, None)?);
+        }
+        if !capabilities.regresses() {
+            let fix = "use a score that needs no targets";
+            return Err(LearnError::unsupported(
+                self.name(),
+                "predicts nothing that targets could be compared with",
+                fix,
+            ));
+        }
+        Ok(r2_score(&y.to_dtype(predicted.dtype()), &predicted, None)?)
     }
 
     fn save(&self, path: impl AsRef<Path>, options: WriteOptions) -> Result<()> {
@@ -202,9 +246,65 @@ impl<M: Model + ?Sized> Predict for M {
     }
 }
 
+/// What users ask of a model that transforms; for every [`Model`], also behind a `Box`.
+pub trait Transform {
+    /// The changed rows as a dense matrix.
+    ///
+    /// # Errors
+    /// Rows of another width, NaN where it is not a missing value; a model that does not transform.
+    fn transform(&self, x: impl Into<Rows>) -> Result<Tensor> {
+        self.apply(x)?.to_dense()
+    }
+
+    /// The changed rows; sparse ones stay sparse where the transformation allows it.
+    fn apply(&self, x: impl Into<Rows>) -> Result<Rows>;
+
+    /// The rows before the change, as a dense matrix.
+    fn inverse_transform(&self, x: impl Into<Rows>) -> Result<Tensor>;
+}
+
+impl<M: Model + ?Sized> Transform for M {
+    fn apply(&self, x: impl Into<Rows>) -> Result<Rows> {
+        let x = x.into();
+        let x = if self.capabilities().missing { x.tabular()? } else { x.checked()? };
+        x.check_width(self.name(), self.width())?;
+        self.transform_rows(&x)
+    }
+
+    fn inverse_transform(&self, x: impl Into<Rows>) -> Result<Tensor> {
+        let x = x.into().tabular()?;
+        if self.capabilities().inverse_transform {
+            x.check_width(self.name(), self.outputs())?;
+        }
+        self.inverse_rows(&x)?.to_dense()
+    }
+}
+
+/// An answer, after checking that its numbers are finite: rows far larger than those of the fit can overflow.
+fn finite<M: Model + ?Sized>(model: &M, what: &str, answer: Tensor) -> Result<Tensor> {
+    if !answer.dtype().is_float() {
+        return Ok(answer);
+    }
+    let values = answer.try_contiguous()?;
+    match with_real!(values.dtype(), T => first_not_finite(values.as_slice::<T>()?)) {
+        None => Ok(answer),
+        Some((place, value)) => {
+            let row = place / answer.dims().get(1).copied().unwrap_or(1).max(1);
+            Err(overflow(model.name(), &format!("the {what} of row {row} is {value}")))
+        }
+    }
+}
+
+/// Rows that overflow in a model.
+#[cold]
+pub(crate) fn overflow(who: &'static str, problem: &str) -> LearnError {
+    let fix = "the features of that row are too large for this model; scale them as those it was fitted on";
+    LearnError::data(who, problem, fix)
+}
+
 /// Rows of the model's width and precision, all finite.
 fn admit<M: Model + ?Sized>(model: &M, x: Rows) -> Result<Rows> {
-    let x = if model.takes_missing() { x.tabular()? } else { x.checked()? };
+    let x = if model.capabilities().missing { x.tabular()? } else { x.checked()? };
     x.check_width(model.name(), model.width())?;
     Ok(x.to_dtype(model.dtype()))
 }
@@ -228,5 +328,5 @@ pub fn load(path: impl AsRef<Path>) -> Result<Box<dyn Model>> {
 
 /// The model of a record of any registered kind.
 pub fn restore(record: &Record) -> Result<Box<dyn Model>> {
-    registry::restorer(record.kind())?(record)
+    registry::restore(record)
 }

@@ -12,10 +12,10 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use crate::{Fit, Model, Result, Samples};
+use crate::{Algorithm, Model, Result, Samples};
 
 /// An estimator that can learn from one piece of the data after another.
-pub trait PartialFit: Fit {
+pub trait PartialFit: Algorithm {
     /// What remembers the state between pieces.
     type Learner: Learner<Fitted = Self::Fitted>;
 
@@ -67,10 +67,10 @@ impl<L: Learner<Fitted: Model> + Send> AnyLearner for L {
     }
 }
 
-/// A learner of any kind, for [`Fit::pieces`].
+/// A learner of any kind, for [`Algorithm::boxed_learner`].
 pub(crate) fn boxed<E: PartialFit<Learner: Send + 'static>>(
     estimator: &E,
     classes: &[i64],
-) -> Option<Result<Box<dyn AnyLearner>>> {
-    Some(estimator.learner(classes).map(|learner| Box::new(learner) as Box<dyn AnyLearner>))
+) -> Result<Box<dyn AnyLearner>> {
+    Ok(Box::new(estimator.learner(classes)?))
 }

@@ -33,6 +33,8 @@ pub trait Real:
     const ONE: Self;
     /// Distance from 1 to the next number.
     const EPSILON: f64;
+    /// The largest finite number.
+    const MAX: f64;
     /// Rounds a double.
     fn of(x: f64) -> Self;
     /// The same number as a double.
@@ -61,6 +63,7 @@ macro_rules! real {
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
             const EPSILON: f64 = <$t>::EPSILON as f64;
+            const MAX: f64 = <$t>::MAX as f64;
             #[inline(always)]
             fn of(x: f64) -> $t {
                 x as $t

@@ -99,8 +99,10 @@ impl Record {
 
     /// A number written with [`Record::put_real`].
     pub fn real(&self, name: &str) -> Result<f64> {
-        let values = self.vector(name)?;
-        values.first().copied().ok_or_else(|| self.wrong(name, "a number"))
+        match self.vector(name)?[..] {
+            [value] => Ok(value),
+            _ => Err(self.wrong(name, "a number")),
+        }
     }
 
     /// A tensor.
@@ -120,9 +122,11 @@ impl Record {
         if tensor.dtype().is_float() { Ok(tensor.to_f64_vec()) } else { Err(self.wrong(name, "of type f32 or f64")) }
     }
 
-    /// The numbers of an integer tensor.
+    /// The numbers of a vector of integers.
     pub fn integers(&self, name: &str) -> Result<Vec<i64>> {
-        Ok(self.tensor(name)?.try_to_vec::<i64>()?)
+        let tensor = self.tensor(name)?;
+        let fits = tensor.rank() == 1 && tensor.dtype() == DType::I64;
+        if fits { Ok(tensor.try_to_vec::<i64>()?) } else { Err(self.wrong(name, "a vector of type i64")) }
     }
 
     /// The state of a part.

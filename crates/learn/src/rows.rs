@@ -3,7 +3,7 @@
 //! Everything that takes features takes `impl Into<Rows>`, so `&Tensor` and `&Csr` both do. Cloning is cheap.
 
 use std::fmt::Display;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tove_tensor::kernels::simd::{Kernel, dispatch};
 use tove_tensor::pool::parallel_for;
@@ -119,12 +119,26 @@ impl Rows {
     /// A row-major matrix of finite floating-point numbers, or an error that names what is wrong: the shape, the type, or the
     /// row and column of the first number that is not finite. Integers become doubles.
     pub fn checked(&self) -> Result<Rows> {
+        Ok(self.measured()?.0)
+    }
+
+    /// As [`Rows::checked`], with the largest magnitude among the numbers.
+    pub(crate) fn measured(&self) -> Result<(Rows, f64)> {
         let rows = self.tabular()?;
-        if let Some((row, column, value)) = rows.first_not_finite()? {
+        let values = match &rows {
+            Rows::Dense(x) => x,
+            Rows::Sparse(x) => x.values(),
+        };
+        let survey = with_real!(values.dtype(), T => survey(values.as_slice::<T>()?));
+        if let Some((place, value)) = survey.first_not_finite {
+            let (row, column) = match &rows {
+                Rows::Dense(_) => (place / rows.width().max(1), place % rows.width().max(1)),
+                Rows::Sparse(x) => x.place(place),
+            };
             let fix = "remove the row or fill the gap, for instance with `Imputer`";
             return Err(LearnError::NotFinite { what: "the feature", row, column: Some(column), value, fix });
         }
-        Ok(rows)
+        Ok((rows, survey.largest))
     }
 
     /// As [`Rows::checked`], for what may hold NaN.
@@ -135,22 +149,6 @@ impl Rows {
             Rows::Dense(x) => Ok(Rows::Dense(x.to_dtype(DType::F64).try_contiguous()?)),
             Rows::Sparse(x) => Ok(Rows::Sparse(x.clone())),
         }
-    }
-
-    /// Row, column and value of the first number that is NaN or infinite.
-    fn first_not_finite(&self) -> Result<Option<(usize, usize, f64)>> {
-        let values = match self {
-            Rows::Dense(x) => x,
-            Rows::Sparse(x) => x.values(),
-        };
-        let found = with_real!(values.dtype(), T => first_not_finite(values.as_slice::<T>()?));
-        Ok(found.map(|(place, value)| match self {
-            Rows::Dense(_) => (place / self.width().max(1), place % self.width().max(1), value),
-            Rows::Sparse(x) => {
-                let (row, column) = x.place(place);
-                (row, column, value)
-            }
-        }))
     }
 
     /// That a model fitted on `expected` features can take these rows.
@@ -166,46 +164,72 @@ pub(crate) fn take(x: &Tensor, rows: &[usize]) -> Result<Tensor> {
     Ok(x.try_index_select(0, &Tensor::try_from_vec(index, [rows.len()])?)?)
 }
 
-/// Place and value of the first number that is not finite. Large slices are looked at in parallel.
-pub(crate) fn first_not_finite<T: crate::Real>(values: &[T]) -> Option<(usize, f64)> {
+/// What one pass over numbers finds.
+pub(crate) struct Survey {
+    /// Place and value of the first number that is NaN or infinite.
+    pub(crate) first_not_finite: Option<(usize, f64)>,
+    /// The largest magnitude; of no use where a number is not finite.
+    pub(crate) largest: f64,
+}
+
+/// One pass over numbers. Large slices are looked at in parallel.
+pub(crate) fn survey<T: crate::Real>(values: &[T]) -> Survey {
     const PART: usize = 1 << 17;
-    let first = AtomicUsize::new(usize::MAX);
+    let (first, largest) = (AtomicUsize::new(usize::MAX), AtomicU64::new(0));
     parallel_for(values.len().div_ceil(PART), &|part| {
         let start = part * PART;
         let values = &values[start..(start + PART).min(values.len())];
-        if let Some(place) = dispatch(FirstNotFinite { values }) {
-            first.fetch_min(start + place, Ordering::Relaxed);
+        match dispatch(Pass { values }) {
+            Ok(most) => {
+                largest.fetch_max(most.to_bits(), Ordering::Relaxed); // positive numbers are ordered like their bits
+            }
+            Err(place) => {
+                first.fetch_min(start + place, Ordering::Relaxed);
+            }
         }
     });
     let place = first.into_inner();
-    values.get(place).map(|value| (place, value.f64()))
+    let first_not_finite = values.get(place).map(|value| (place, value.f64()));
+    Survey { first_not_finite, largest: f64::from_bits(largest.into_inner()) }
 }
 
-struct FirstNotFinite<'a, T> {
+/// Place and value of the first number that is not finite.
+pub(crate) fn first_not_finite<T: crate::Real>(values: &[T]) -> Option<(usize, f64)> {
+    survey(values).first_not_finite
+}
+
+struct Pass<'a, T> {
     values: &'a [T],
 }
 
-impl<T: crate::Real> Kernel for FirstNotFinite<'_, T> {
-    type Output = Option<usize>;
+impl<T: crate::Real> Kernel for Pass<'_, T> {
+    type Output = std::result::Result<f64, usize>;
 
-    /// Blocks are summed first: a sum of numbers times zero is NaN exactly if one of them is not finite.
+    /// The largest magnitude, or the place of the first number that is not finite. A sum of numbers times zero is NaN exactly if
+    /// one of them is not finite.
     #[inline(always)]
-    fn run(self) -> Option<usize> {
+    fn run(self) -> std::result::Result<f64, usize> {
         const BLOCK: usize = 1024;
+        let mut largest = [T::ZERO; 32];
         for (block, part) in self.values.chunks(BLOCK).enumerate() {
             let mut sums = [T::ZERO; 32];
             let (whole, rest) = part.as_chunks::<32>();
             for numbers in whole {
-                for (sum, &x) in sums.iter_mut().zip(numbers) {
+                for ((sum, most), &x) in sums.iter_mut().zip(&mut largest).zip(numbers) {
                     *sum += x * T::ZERO;
+                    let size = x.abs();
+                    *most = if size > *most { size } else { *most };
                 }
+            }
+            for (most, &x) in largest.iter_mut().zip(rest) {
+                *most = if x.abs() > *most { x.abs() } else { *most };
             }
             let clean = sums.iter().chain(rest.iter()).all(|x| x.is_finite());
             if !clean && let Some(place) = part.iter().position(|x| !x.is_finite()) {
-                return Some(block * BLOCK + place);
+                return Err(block * BLOCK + place);
             }
         }
-        None
+        Ok(largest.iter().fold(0.0, |most, x| if x.f64() > most { x.f64() } else { most }))
     }
 }
 

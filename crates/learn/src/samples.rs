@@ -1,41 +1,67 @@
-//! The supervised data set S = {(xᵢ, yᵢ)}: features, targets and weights that stay together.
+//! The data of a fit: features, and perhaps targets, weights and groups, that stay together.
 //!
 //! ```
 //! use tove_learn::Samples;
 //! use tove_tensor::{Key, Tensor};
 //! let s = Samples::new(&Tensor::from([[1.0], [2.0], [3.0]]), &Tensor::from([10.0, 20.0, 30.0]))?;
 //! let part = s.take(&[2, 0])?;
-//! assert_eq!(part.y().to_vec::<f64>(), [30.0, 10.0]);
+//! assert_eq!(part.y()?.to_vec::<f64>(), [30.0, 10.0]);
 //! let error = Samples::new(&Tensor::from([[1.0], [f64::NAN]]), &Tensor::from([1.0, 2.0])).unwrap_err();
 //! assert!(error.to_string().starts_with("the feature in row 1, column 0, is NaN"));
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_tensor::{Key, Tensor};
+use tove_tensor::{DType, Key, Tensor};
 
-use crate::rows::{first_not_finite, take, vector};
+use crate::rows::{first_not_finite, survey, take, vector};
 use crate::{LearnError, Result, Rows, with_real};
 
-/// Features with targets and perhaps weights, checked once: a matrix of finite numbers, everything of equal length, weights
+/// Features with, perhaps, targets, weights and groups, checked once: a matrix of finite numbers, everything of equal length, weights
 /// that are not negative. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Samples {
     x: Rows,
-    y: Tensor,
+    y: Option<Tensor>,
     weights: Option<Tensor>,
+    groups: Option<Vec<i64>>,
     missing: bool, // whether NaN among the features was let in
+    /// The largest magnitude among the features, or a bound of it; none where nobody has looked.
+    size: Option<f64>,
 }
 
 impl Samples {
     /// Pairs features (n, d) with targets (n) or, for several outputs, (n, m).
     pub fn new(x: impl Into<Rows>, y: &Tensor) -> Result<Samples> {
-        Samples::pair(x.into().checked()?, y, false)
+        Samples::from_parts(x.into(), Some(y), false)
+    }
+
+    /// Features (n, d) alone: for estimators that need no targets.
+    ///
+    /// ```
+    /// use tove_learn::Samples;
+    /// let samples = Samples::unlabeled(&tove_tensor::Tensor::from([[1.0], [2.0]]))?;
+    /// assert!(samples.targets().is_none());
+    /// # Ok::<(), tove_learn::LearnError>(())
+    /// ```
+    pub fn unlabeled(x: impl Into<Rows>) -> Result<Samples> {
+        Samples::from_parts(x.into(), None, false)
+    }
+
+    /// Features with targets where there are any; `missing` lets NaN in among the features.
+    pub fn from_parts(x: Rows, y: Option<&Tensor>, missing: bool) -> Result<Samples> {
+        let (x, size) = if missing { (x.tabular()?, None) } else { x.measured().map(|(x, size)| (x, Some(size)))? };
+        if x.is_empty() {
+            let fix = "give rows to learn from".to_owned();
+            return Err(LearnError::TooFew { who: "Samples", found: 0, needed: 1, fix });
+        }
+        let y = y.map(|y| paired(x.len(), y)).transpose()?;
+        Ok(Samples { x, y, weights: None, groups: None, missing, size })
     }
 
     /// As [`Samples::new`], with NaN among the features for what is missing: for pipelines that fill the gaps. Other
     /// estimators refuse such samples when there are gaps.
     pub fn with_missing(x: impl Into<Rows>, y: &Tensor) -> Result<Samples> {
-        Samples::pair(x.into().tabular()?, y, true)
+        Samples::from_parts(x.into(), Some(y), true)
     }
 
     /// Whether there may be NaN among the features.
@@ -43,40 +69,69 @@ impl Samples {
         self.missing
     }
 
-    fn pair(x: Rows, y: &Tensor, missing: bool) -> Result<Samples> {
-        let (rows, found) = (x.len(), y.dims().first().copied().unwrap_or(1));
-        if y.rank() == 0 || y.rank() > 2 {
-            let problem = format!("targets of shape {}; give a vector, one number per row of features", y.shape());
-            return Err(LearnError::parameter("Samples", problem));
-        }
-        if rows != found {
-            return Err(LearnError::Lengths { rows, what: "targets", found });
-        }
-        if rows == 0 {
-            let fix = "give rows to learn from".to_owned();
-            return Err(LearnError::TooFew { who: "Samples", found: 0, needed: 1, fix });
-        }
-        let y = y.detach().try_contiguous()?;
-        finite("the target", &y, "remove the sample; a target cannot be filled in")?;
-        Ok(Samples { x, y, weights: None, missing })
-    }
-
     /// The same samples, each counting as often as its weight says.
     pub fn weighted(self, weights: &Tensor) -> Result<Samples> {
-        let values = vector("weights", weights)?;
-        if values.len() != self.len() {
-            return Err(LearnError::Lengths { rows: self.len(), what: "weights", found: values.len() });
+        let weights = checked_weights("Samples", self.len(), weights)?;
+        Ok(Samples { weights: Some(weights), ..self })
+    }
+
+    /// The same samples, each belonging to a group (n, whole numbers), so that folds keep groups together.
+    pub fn grouped(self, groups: &Tensor) -> Result<Samples> {
+        let found = groups.numel();
+        if groups.rank() != 1 || found != self.len() {
+            return Err(LearnError::Lengths { rows: self.len(), what: "groups", found });
         }
-        finite("the weight", weights, "give a number from 0 on")?;
-        if let Some(row) = values.iter().position(|&weight| weight < 0.0) {
-            let problem = format!("the weight of row {row} is {}; weights are numbers from 0 on", values[row]);
+        if groups.dtype() != DType::I64 {
+            let problem = format!("groups of type {}; give whole numbers of type i64", groups.dtype());
             return Err(LearnError::parameter("Samples", problem));
         }
-        if values.iter().all(|&weight| weight == 0.0) {
-            return Err(LearnError::parameter("Samples", "all weights are 0; give at least one sample a weight"));
+        Ok(Samples { groups: Some(groups.try_to_vec::<i64>()?), ..self })
+    }
+
+    /// That there is something to learn from: at least one sample, and one whose weight is not 0. A part that was taken from
+    /// other samples may lack both.
+    pub fn require_some(&self, who: &'static str) -> Result<()> {
+        self.require_rows(who)?;
+        if self.weighs_nothing() {
+            let fix = "give at least one sample a positive weight";
+            return Err(LearnError::data(who, "all samples have weight 0", fix));
         }
-        let length = values.len();
-        Ok(Samples { weights: Some(Tensor::try_from_vec(values, [length])?), ..self })
+        Ok(())
+    }
+
+    /// That there is at least one sample.
+    pub(crate) fn require_rows(&self, who: &'static str) -> Result<()> {
+        if !self.is_empty() {
+            return Ok(());
+        }
+        let fix = "give rows to learn from; a fold or a group may be empty".to_owned();
+        Err(LearnError::TooFew { who, found: 0, needed: 1, fix })
+    }
+
+    /// Whether all samples have weight 0.
+    pub(crate) fn weighs_nothing(&self) -> bool {
+        self.weights.as_ref().is_some_and(|weights| weights.to_f64_vec().iter().all(|&weight| weight == 0.0))
+    }
+
+    /// That squares and sums of squares of features and targets neither overflow nor vanish, as far as their sizes are known.
+    pub(crate) fn require_moderate(&self, who: &'static str, single: bool) -> Result<()> {
+        let (low, high) = if single && self.x.dtype() == DType::F32 { (1e-18, 1e18) } else { (1e-150, 1e150) };
+        let check = |what: &str, size: f64, (low, high): (f64, f64), fix: &str| {
+            if size <= high && (size >= low || size == 0.0) {
+                return Ok(());
+            }
+            let problem =
+                format!("the largest {what} has the size {size:e}, and squares of it leave the range of numbers");
+            Err(LearnError::data(who, problem, fix))
+        };
+        if let Some(size) = self.size {
+            check("feature", size, (low, high), "scale the features, for instance with `StandardScaler`")?;
+        }
+        if let Some(y) = self.y.as_ref().filter(|y| y.dtype().is_float()) {
+            let size = with_real!(y.dtype(), T => survey(y.as_slice::<T>()?).largest);
+            check("target", size, (1e-150, 1e150), "give the targets in another unit")?;
+        }
+        Ok(())
     }
 
     /// Number of samples.
@@ -100,8 +155,27 @@ impl Samples {
     }
 
     /// The targets, row-major.
-    pub fn y(&self) -> &Tensor {
-        &self.y
+    ///
+    /// # Errors
+    /// If there are none; [`Samples::targets`] tells.
+    pub fn y(&self) -> Result<&Tensor> {
+        self.targets_for("Samples")
+    }
+
+    /// The targets, if there are any.
+    pub fn targets(&self) -> Option<&Tensor> {
+        self.y.as_ref()
+    }
+
+    /// The targets, for an estimator that cannot do without.
+    pub(crate) fn targets_for(&self, who: &'static str) -> Result<&Tensor> {
+        let fix = "give them with `fit(&x, &y)` or `Samples::new(&x, &y)`";
+        self.y.as_ref().ok_or_else(|| LearnError::unsupported(who, "needs targets, and there are none", fix))
+    }
+
+    /// The groups (n), if there are any.
+    pub fn groups(&self) -> Option<&[i64]> {
+        self.groups.as_deref()
     }
 
     /// The weights (n) as doubles, if there are any.
@@ -112,7 +186,9 @@ impl Samples {
     /// The samples at these places, in this order.
     pub fn take(&self, rows: &[usize]) -> Result<Samples> {
         let weights = self.weights.as_ref().map(|weights| take(weights, rows)).transpose()?;
-        Ok(Samples { x: self.x.take(rows)?, y: take(&self.y, rows)?, weights, missing: self.missing })
+        let y = self.y.as_ref().map(|y| take(y, rows)).transpose()?;
+        let groups = self.groups.as_ref().map(|groups| rows.iter().map(|&row| groups[row]).collect());
+        Ok(Samples { x: self.x.take(rows)?, y, weights, groups, missing: self.missing, size: self.size })
     }
 
     /// The samples in an order drawn with `key`.
@@ -123,30 +199,96 @@ impl Samples {
 
     /// The same samples with other features, as a transformation of the features makes them.
     pub fn with_x(&self, x: impl Into<Rows>) -> Result<Samples> {
-        let x = x.into().checked()?;
+        let (x, size) = x.into().measured()?;
+        self.replaced(x, false, Some(size))
+    }
+
+    /// As [`Samples::with_x`], for features that may have kept the gaps of these.
+    pub(crate) fn with_gaps(&self, x: Rows) -> Result<Samples> {
+        match x.measured() {
+            Ok((x, size)) => self.replaced(x, false, Some(size)),
+            Err(LearnError::NotFinite { value, .. }) if value.is_nan() => self.replaced(x.tabular()?, true, None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn replaced(&self, x: Rows, missing: bool, size: Option<f64>) -> Result<Samples> {
         if x.len() != self.len() {
             return Err(LearnError::Lengths { rows: x.len(), what: "targets", found: self.len() });
         }
-        Ok(Samples { x, missing: false, ..self.clone() })
+        Ok(Samples { x, missing, size, ..self.clone() })
+    }
+
+    /// The same samples with some of their columns, which were checked with the others.
+    pub(crate) fn with_columns(&self, x: Rows) -> Samples {
+        Samples { x, ..self.clone() }
     }
 
     /// The same samples with other targets, one per row.
     pub fn with_y(&self, y: &Tensor) -> Result<Samples> {
-        let samples = Samples::pair(self.x.clone(), y, self.missing)?;
-        Ok(Samples { weights: self.weights.clone(), ..samples })
+        Ok(Samples { y: Some(paired(self.len(), y)?), ..self.clone() })
+    }
+
+    /// The same samples without their targets.
+    pub fn without_targets(&self) -> Samples {
+        Samples { y: None, ..self.clone() }
+    }
+
+    /// The same samples without their weights.
+    pub fn without_weights(&self) -> Samples {
+        Samples { weights: None, ..self.clone() }
     }
 
     /// The targets as one number per sample, for regression.
-    pub fn targets(&self, who: &'static str) -> Result<Vec<f64>> {
-        match self.y.dims() {
-            [_] | [_, 1] => Ok(self.y.to_f64_vec()),
+    pub fn single_target(&self, who: &'static str) -> Result<Vec<f64>> {
+        let y = self.targets_for(who)?;
+        match y.dims() {
+            [_] | [_, 1] => Ok(y.to_f64_vec()),
             _ => Err(LearnError::Target {
                 who,
-                found: format!("of shape {}", self.y.shape()),
+                found: format!("of shape {}", y.shape()),
                 expected: "this estimator learns one output; fit one model per column",
             }),
         }
     }
+}
+
+/// Weights (n) as doubles: one per row, finite, not negative, not all 0.
+pub(crate) fn checked_weights(who: &'static str, rows: usize, weights: &Tensor) -> Result<Tensor> {
+    let values = vector("weights", weights)?;
+    if values.len() != rows {
+        return Err(LearnError::Lengths { rows, what: "weights", found: values.len() });
+    }
+    finite("the weight", weights, "give a finite number of at least 0")?;
+    if let Some(row) = values.iter().position(|&weight| weight < 0.0) {
+        let problem = format!("the weight of row {row} is {}; weights must be at least 0", values[row]);
+        return Err(LearnError::parameter(who, problem));
+    }
+    if values.iter().all(|&weight| weight == 0.0) {
+        return Err(LearnError::parameter(who, "all weights are 0; give at least one sample a positive weight"));
+    }
+    if !values.iter().sum::<f64>().is_finite() {
+        return Err(LearnError::parameter(who, "the sum of the weights overflows; divide them by a common factor"));
+    }
+    Ok(Tensor::try_from_vec(values, [rows])?)
+}
+
+/// Targets for so many rows of features: a vector or a matrix of finite numbers.
+fn paired(rows: usize, y: &Tensor) -> Result<Tensor> {
+    if y.rank() == 0 || y.rank() > 2 {
+        let problem = format!("targets of shape {}; give a vector, one number per row of features", y.shape());
+        return Err(LearnError::parameter("Samples", problem));
+    }
+    if y.dims()[0] != rows {
+        return Err(LearnError::Lengths { rows, what: "targets", found: y.dims()[0] });
+    }
+    if y.dims().get(1) == Some(&0) {
+        let problem = "targets with no columns; give at least one number per row of features";
+        return Err(LearnError::parameter("Samples", problem));
+    }
+    let y = y.detach().try_contiguous()?;
+    finite("the target", &y, "remove the sample; a target cannot be filled in")?;
+    Ok(y)
 }
 
 /// That a tensor of numbers has no NaN and no infinity.

@@ -7,7 +7,8 @@ mod toys;
 use common::data;
 use tove_learn::ensemble::*;
 use tove_learn::selection::{KFold, Scorer, StratifiedKFold, cross_val_score};
-use tove_learn::{DummyClassifier, DummyRegressor, Estimator, Model, Predict, Samples, Tunable, contract, restore};
+use tove_learn::{DummyClassifier, DummyRegressor, Estimator, Fit, Model, Predict, Samples, contract, restore};
+use tove_optim::settings::Hyperparameters;
 use tove_tensor::{DType, Key, Tensor};
 use toys::{Nearest, Polynomial};
 
@@ -75,7 +76,7 @@ fn h34_bagging_draws_63_percent_and_lowers_the_variance_of_deep_polynomials() {
     let y = Key::new(2).integers(0, 2, [n]);
     let bag = BaggingClassifier::new(Nearest::default()).n_estimators(20).seed(4);
     let shares: Vec<f64> = bag
-        .sets(n, None)
+        .draws(n, None)
         .unwrap()
         .iter()
         .map(|set| {
@@ -101,14 +102,14 @@ fn h34_bagging_draws_63_percent_and_lowers_the_variance_of_deep_polynomials() {
     let deep = Polynomial::default().degree(15).alpha(0.01);
     let answers = one["sets"].as_array().unwrap().iter().map(|set| {
         let places: Vec<usize> = common::numbers(set).iter().map(|&place| place as usize).collect();
-        deep.fit_any(&samples.take(&places).unwrap()).unwrap().predict(&points).unwrap()
+        deep.fit_samples(&samples.take(&places).unwrap()).unwrap().predict(&points).unwrap()
     });
     let joint = average(&answers.collect::<Vec<_>>(), None).unwrap().to_f64_vec();
     common::assert_close(&joint, &common::numbers(&one["answers"]), 1e-8);
     // And the bag made here is the same average over the sets that it says it drew.
     let bag = BaggingRegressor::new(deep.clone()).n_estimators(7).seed(2);
-    let fit = |set: &Vec<usize>| deep.fit_any(&samples.take(set).unwrap()).unwrap().predict(&points).unwrap();
-    let by_hand = average(&bag.sets(samples.len(), None).unwrap().iter().map(fit).collect::<Vec<_>>(), None).unwrap();
+    let fit = |set: &Vec<usize>| deep.fit_samples(&samples.take(set).unwrap()).unwrap().predict(&points).unwrap();
+    let by_hand = average(&bag.draws(samples.len(), None).unwrap().iter().map(fit).collect::<Vec<_>>(), None).unwrap();
     let joint = bag.fit_samples(&samples).unwrap().predict(&points).unwrap();
     common::assert_close(&joint.to_f64_vec(), &by_hand.to_f64_vec(), 1e-12);
     // Deep polynomials over a thousand training sets: the variance of the prediction and its squared error, bagged against alone,
@@ -120,7 +121,7 @@ fn h34_bagging_draws_63_percent_and_lowers_the_variance_of_deep_polynomials() {
         let bagged = BaggingRegressor::new(deep.clone()).n_estimators(number("models"));
         let measured = |estimator: &dyn Estimator| {
             let sets = number("sets") as u64;
-            let fit = |seed| estimator.fit_any(&wave(number("n"), seed)).unwrap().predict(&points).unwrap();
+            let fit = |seed| estimator.fit_samples(&wave(number("n"), seed)).unwrap().predict(&points).unwrap();
             let fits = Tensor::stack(&(0..sets).map(fit).collect::<Vec<_>>().iter().collect::<Vec<_>>(), 0);
             let mut each = fits.var_axes(&[0], 1, false).to_f64_vec();
             each.sort_by(f64::total_cmp);
@@ -140,12 +141,12 @@ fn ensembles_fulfil_the_contract_and_are_saved_whole() {
     let estimators: Vec<Box<dyn Estimator>> = vec![
         Box::new(BaggingRegressor::new(DummyRegressor::default())),
         Box::new(BaggingClassifier::new(DummyClassifier::default()).max_features(0.5)),
-        Box::new(VotingRegressor::new().with("a", DummyRegressor::default()).with("b", DummyRegressor::default())),
+        Box::new(VotingRegressor::default().with("a", DummyRegressor::default()).with("b", DummyRegressor::default())),
         Box::new(
             VotingClassifier::soft()
                 .with("a", DummyClassifier::default())
                 .with("b", DummyClassifier::default())
-                .weights(&[1.0, 2.0]),
+                .weights(Some(vec![1.0, 2.0])),
         ),
         Box::new(VotingClassifier::hard().with("a", DummyClassifier::default())),
     ];
@@ -172,12 +173,12 @@ fn ensembles_fulfil_the_contract_and_are_saved_whole() {
     assert_eq!(back.predict(&x).unwrap().to_f64_vec(), fitted.predict(&x).unwrap().to_f64_vec());
     assert!(fitted.summary().warnings[0].contains("seen by every model")); // 0.632⁴ = 16 % are
     let mut tuned = constant.clone();
-    tuned.set_any("estimator.strategy", "median").unwrap();
-    tuned.set_any("n_estimators", "2").unwrap();
+    tuned.parse("estimator.strategy", "median").unwrap();
+    tuned.parse("n_estimators", "2").unwrap();
     assert_eq!(tuned.fit_samples(&regression).unwrap().models().len(), 2);
-    assert!(tuned.set_any("n_estimator", "2").is_err());
-    let wrong = BaggingRegressor::new(DummyClassifier::default()).fit_any(&regression).err().unwrap();
+    assert!(tuned.parse("n_estimator", "2").is_err());
+    let wrong = BaggingRegressor::new(DummyClassifier::default()).fit_samples(&regression).err().unwrap();
     assert!(wrong.to_string().contains("BaggingClassifier"), "{wrong}");
-    assert!(VotingClassifier::soft().fit_any(&samples).is_err());
+    assert!(VotingClassifier::soft().fit_samples(&samples).is_err());
     assert!(cross_val_score(&constant, &regression, KFold::new(3), Scorer::R2).is_ok());
 }

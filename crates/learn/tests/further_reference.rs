@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{assert_close, data, fixture, matrix, numbers, standardised};
+use common::{FitWeighted, assert_close, data, fixture, matrix, numbers, standardised};
 use serde_json::Value;
 use tove_learn::diagnostics::{student_critical, student_two_sided};
 use tove_learn::kernel::kernel_matrix;
@@ -122,16 +122,16 @@ fn lists_of_class_weights_are_scikit_learn_s() {
         let (x, y) = standard(case["set"].as_str().unwrap());
         let text = case["text"].as_str().unwrap();
         let mut logistic = LogisticRegression::default().c(0.7).tol(1e-10).max_iter(1000);
-        logistic.set("class_weight", text).unwrap();
+        logistic.parse("class_weight", text).unwrap();
         let model = logistic.fit(&x, &y).unwrap();
         assert_close(&model.coef().to_f64_vec(), &numbers(&case["coef"]), 1e-6);
         assert_close(&model.intercept().to_f64_vec(), &numbers(&case["intercept"]), 1e-6);
         let mut svc = Svc::default().c(0.8).gamma(Gamma::Value(0.05)).tol(1e-9);
-        svc.set("class_weight", text).unwrap();
+        svc.parse("class_weight", text).unwrap();
         let svc = svc.decision_function_shape(DecisionShape::Ovo).fit(&x, &y).unwrap();
         assert_close(&svc.decision_function(some(&x)).unwrap().to_f64_vec(), &numbers(&case["decision"]), 1e-6);
         let mut linear = LinearSvc::default().c(0.05).tol(1e-10).max_iter(100_000);
-        linear.set("class_weight", text).unwrap();
+        linear.parse("class_weight", text).unwrap();
         let linear = linear.fit(&x, &y).unwrap();
         assert_close(&linear.coef().to_f64_vec(), &numbers(&case["linear_coef"]), 1e-6);
         assert_close(&linear.intercept().to_f64_vec(), &numbers(&case["linear_intercept"]), 1e-6);
@@ -163,7 +163,7 @@ fn machines_with_nu_are_scikit_learn_s() {
         let (x, y) = standard(case["set"].as_str().unwrap());
         let settings = NuSvc::default().nu(case["nu"].as_f64().unwrap()).kernel(kind(&case["kernel"])).tol(1e-9);
         let mut settings = settings.gamma(Gamma::Value(0.1)).decision_function_shape(DecisionShape::Ovo);
-        settings.set("class_weight", case["class_weight"].as_str().unwrap()).unwrap();
+        settings.parse("class_weight", case["class_weight"].as_str().unwrap()).unwrap();
         let model = match case["weighted"] == true {
             true => settings.fit_weighted(&x, &y, &weights(y.numel())).unwrap(),
             false => settings.fit(&x, &y).unwrap(),
@@ -360,27 +360,28 @@ fn own_scores_decide_searches_and_a_search_is_judged_by_outer_folds() {
     });
     let grid = || Grid::new().over("alpha", [0.1, 10.0, 1000.0]);
     let search = GridSearch::new(Ridge::default(), grid()).scorer(&small);
-    let found = search.fit(&Train::new(&samples)).unwrap();
-    assert_eq!(found.best().settings[0].1, "1000");
-    assert_eq!(found.scorers()[0].name(), "small");
+    let found = search.fit_samples(&Train::new(&samples)).unwrap();
+    assert_eq!(found.best().settings[0].1, 1000.0.into());
+    assert_eq!(found.scorers()[0], "small");
     let usual = GridSearch::new(Ridge::default(), grid());
-    assert_ne!(usual.fit(&Train::new(&samples)).unwrap().best().settings[0].1, "1000");
+    assert_ne!(usual.fit_samples(&Train::new(&samples)).unwrap().best().settings[0].1, 1000.0.into());
     // Both scores side by side; the first decides.
-    let both = usual.clone().scorers(&[Scoring::from(Scorer::R2), small.clone()]).fit(&Train::new(&samples)).unwrap();
-    assert_ne!(both.best().settings[0].1, "1000");
+    let both =
+        usual.clone().scorers(&[Scoring::from(Scorer::R2), small.clone()]).fit_samples(&Train::new(&samples)).unwrap();
+    assert_ne!(both.best().settings[0].1, 1000.0.into());
     assert_eq!(both.best().scores.len(), 2);
     // Nested: the outer folds judge the whole choice. By hand it is the same.
     let outer = KFold::new(4);
     let nested = cross_val_score(&usual, &samples, KFold::new(4), Scorer::R2).unwrap();
-    for (fold, score) in outer.split(samples.y()).unwrap().iter().zip(&nested) {
+    for (fold, score) in outer.split(samples.y().unwrap()).unwrap().iter().zip(&nested) {
         let train = Train::new(&samples.take(&fold.train).unwrap());
-        let by_hand = usual.fit(&train).unwrap();
+        let by_hand = usual.fit_samples(&train).unwrap();
         let test = samples.take(&fold.test).unwrap();
-        assert_eq!(by_hand.model().unwrap().score(test.x(), test.y()).unwrap().value, *score);
+        assert_eq!(by_hand.model().unwrap().score(test.x(), test.y().unwrap()).unwrap().value, *score);
     }
     // A custom score that fails is written down with its message.
     let broken = Scoring::new("broken", |_, _| Err(LearnError::parameter("broken", "no")));
-    assert!(usual.scorer(broken).fit(&Train::new(&samples)).unwrap_err().to_string().contains("no"));
+    assert!(usual.scorer(broken).fit_samples(&Train::new(&samples)).unwrap_err().to_string().contains("no"));
 }
 
 #[test]

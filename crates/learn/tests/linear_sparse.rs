@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{assert_close, fixture, large, matrix, numbers};
+use common::{FitWeighted, assert_close, fixture, large, matrix, numbers};
 use serde_json::Value;
 use tove_learn::linear::{
     BayesianRidge, ElasticNet, HuberRegressor, Lasso, LinearRegression, Precompute, QuantileRegressor, Ridge,

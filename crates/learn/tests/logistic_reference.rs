@@ -3,11 +3,11 @@
 
 mod common;
 
-use common::{assert_close, data, fixture, numbers, standardised};
+use common::{FitWeighted, assert_close, data, fixture, numbers, standardised};
 use serde_json::Value;
 use tove_learn::{
-    ClassWeight, Csr, Fit, FittedLogisticRegression, LearnError, LogisticRegression, Model, Penalty, Predict, Rows,
-    Solver,
+    Algorithm, ClassWeight, Csr, Fit, FittedLogisticRegression, LearnError, LogisticRegression, Model, Penalty,
+    Predict, Rows, Samples, Solver,
 };
 use tove_tensor::io::read_npz;
 use tove_tensor::{DType, Tensor};
@@ -208,4 +208,53 @@ fn large_problems_have_the_same_bits_for_any_number_of_threads_and_both_newtons_
     let one = x.narrow(0, 17, 1).contiguous();
     let all = first.decision_function(&x).unwrap().to_f64_vec();
     assert_eq!(first.decision_function(&one).unwrap().to_f64_vec(), all[17 * 9..18 * 9]);
+}
+
+/// Features of this magnitude whose two or three classes a line separates.
+fn large(scale: f64, classes: i64, dtype: DType) -> (Tensor, Tensor) {
+    let rows: Vec<[f64; 2]> = (0..60).map(|i| [f64::from(i % 20) - 9.5, f64::from(i * 7 % 11) - 5.0]).collect();
+    let class = |row: &[f64; 2]| if classes == 2 { i64::from(row[0] > 0.0) } else { ((row[0] + 9.5) / 7.0) as i64 };
+    let y = Tensor::from(rows.iter().map(class).collect::<Vec<i64>>());
+    let x = Tensor::from_vec(rows.iter().flatten().map(|x| x / 10.0 * scale).collect::<Vec<f64>>(), [60, 2]);
+    (x.to_dtype(dtype), y)
+}
+
+#[test]
+fn features_whose_squares_overflow_end_in_an_answer_or_a_typed_error_for_every_solver() {
+    tove_learn::on_warning(|_| {});
+    let doubles = [1e100, 1e150, 1e153, 1e154, 1e155, 1e200, 1e300, 1.7e308].map(|scale| (scale, DType::F64));
+    let singles = [1e15, 1e18, 1e19, 1e20, 1e30, 1e37, 3.4e38].map(|scale| (scale, DType::F32));
+    let (mut answers, mut refusals, mut problems) = (0, 0, Vec::new());
+    for (scale, dtype) in doubles.into_iter().chain(singles) {
+        for classes in [2, 3] {
+            let (x, y) = large(scale, classes, dtype);
+            for solver in [Solver::Auto, Solver::Newton, Solver::Lbfgs, Solver::Saga] {
+                for penalty in [Penalty::None, Penalty::L2, Penalty::L1, Penalty::Elasticnet] {
+                    let what = format!("{scale:e} {dtype} {classes} classes {solver:?} {penalty:?}");
+                    let settings = LogisticRegression::default().solver(solver).penalty(penalty).l1_ratio(0.5);
+                    // Without the checks before a fit, which refuse such features at once.
+                    match settings.train(&Samples::new(&x, &y).unwrap()) {
+                        Err(LearnError::Data { problem, .. }) if problem.contains("overflow") => refusals += 1,
+                        Err(error) => problems.push(format!("{what}: {error}")),
+                        Ok(model) => {
+                            answers += 1;
+                            let p = model.predict_proba(&x).unwrap().to_f64_vec();
+                            if !p.iter().chain(&model.coef().to_f64_vec()).all(|value| value.is_finite()) {
+                                problems.push(format!("{what}: not finite"));
+                            }
+                            // A fit that calls itself converged has learned classes that a line separates. (In single
+                            // precision the loss may be level to rounding before that.)
+                            let right = model.predict(&x).unwrap().to_vec::<i64>() == y.to_vec::<i64>();
+                            let exact = dtype == DType::F64 && solver != Solver::Saga;
+                            if exact && model.summary().converged && !right {
+                                problems.push(format!("{what}: converged to a wrong answer"));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    assert!(answers > 0 && refusals > 0, "{answers} answers, {refusals} refusals");
 }

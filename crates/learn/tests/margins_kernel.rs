@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{assert_close, data, fixture, numbers, standardised};
+use common::{FitWeighted, assert_close, data, fixture, numbers, standardised};
 use tove_learn::kernel::{is_psd, kernel_matrix, smallest_eigenvalue};
 use tove_learn::{
     Fit, FittedKernelRidge, KernelFunction, KernelKind, KernelRidge, Model, Predict, Restore, Ridge, Samples,

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{assert_close, data, fixture, numbers, standardised};
+use common::{FitWeighted, assert_close, data, fixture, numbers, standardised};
 use serde_json::Value;
 use tove_learn::svm::{Dual, HingeLoss, TubeLoss};
 use tove_learn::{ClassWeight, Csr, Fit, LinearSvc, LinearSvr, Model, Predict};

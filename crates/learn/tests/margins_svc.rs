@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{assert_close, data, error, fixture, matrix, numbers, standardised};
+use common::{FitWeighted, assert_close, data, error, fixture, matrix, numbers, standardised};
 use serde_json::Value;
 use tove_learn::svm::{DecisionShape, Svc, Svr};
 use tove_learn::{ClassWeight, Fit, FittedSvc, Gamma, KernelFunction, KernelKind, Model, Predict, Restore, Samples};

@@ -284,22 +284,23 @@ fn e11_least_squares_reaches_the_cramer_rao_bound() {
     let bound = LinearGaussian::new(truth.clone(), std).unwrap().cramer_rao(&x).unwrap().to_vec::<f64>();
     let direct = (x.t().matmul(&x).inverse() * (std * std)).to_vec::<f64>();
     assert_close(&bound, &direct, 1e-10);
-    // Unbiased competitors: least squares of the first half, and with weights that ignore nothing but are not needed.
+    // Maximum likelihood as `LinearGaussian::fit` finds it, beside unbiased competitors: least squares with weights that ignore
+    // nothing but are not needed, and the fit of the first half.
     let weights = Tensor::from((0..40).map(|i| if i % 2 == 0 { 1.0 } else { 0.2 }).collect::<Vec<f64>>());
     let weighted = &x * &weights.unsqueeze(1);
-    let half = x.narrow(0, 0, 20);
-    let full = x.t().matmul(&x).inverse().matmul(&x.t());
-    let estimators = [
-        full,
-        weighted.t().matmul(&x).inverse().matmul(&weighted.t()),
-        half.t().matmul(&half).inverse().matmul(&half.t()),
-    ];
+    let half = x.narrow(0, 0, 20).contiguous();
+    let by_weights = weighted.t().matmul(&x).inverse().matmul(&weighted.t());
+    let fitted = |x: &Tensor, y: &Tensor| LinearGaussian::fit(x, y).unwrap().weights().clone();
+    let estimate = |k: usize, y: &Tensor| match k {
+        0 => fitted(&x, y),
+        1 => by_weights.matmul(y),
+        _ => fitted(&half, &y.narrow(0, 0, 20).contiguous()),
+    };
     let mut sums = vec![([0.0; 3], [0.0; 9]); 3];
     for i in 0..repeats {
         let y = x.matmul(&truth) + &normal(700_000 + i, [40]) * std;
-        for (k, (estimator, (mean, square))) in estimators.iter().zip(&mut sums).enumerate() {
-            let data = if k == 2 { y.narrow(0, 0, 20) } else { y.clone() };
-            let error = (estimator.matmul(&data) - &truth).to_vec::<f64>();
+        for (k, (mean, square)) in sums.iter_mut().enumerate() {
+            let error = (estimate(k, &y) - &truth).to_vec::<f64>();
             for (j, total) in square.iter_mut().enumerate() {
                 *total += error[j / 3] * error[j % 3] / repeats as f64;
             }
@@ -319,6 +320,9 @@ fn e11_least_squares_reaches_the_cramer_rao_bound() {
         let least = Tensor::from_vec(excess.clone(), [3, 3]).eigvalsh().to_vec::<f64>()[0];
         assert!(least > -0.1 * size && excess[0] + excess[4] + excess[8] > 0.0, "{least}");
     }
+    // The competitors are worse by more than noise: a bound that another estimate reached would be none of ours.
+    let trace = |square: &[f64; 9]| square[0] + square[4] + square[8];
+    assert!(sums[1..].iter().all(|(_, square)| trace(square) > 1.1 * trace(&sums[0].1)));
     // Scaled by √N the covariance tends to the inverse of the information per sample.
     let per_sample = LinearGaussian::new(truth.clone(), std).unwrap().fisher_information(&x).unwrap() / 40.0;
     let scaled: Vec<f64> = sums[0].1.iter().map(|c| c * 40.0).collect();
@@ -407,20 +411,25 @@ fn e14_model_average_by_weights_and_by_draws() {
     let twice: f64 = places.iter().map(|&place| posterior.weights()[place] / 1000.0).sum();
     assert!((twice - 1.0).abs() > 0.1, "{twice}");
 
-    // The conjugate linear-normal prediction, by formula and by averaging densities over draws of the weights.
-    let (x, y) = linear(141, 12, &[1.0, -0.5], 0.5);
-    let model = ConjugateLinear::fit(&x, &y, 0.5, 2.0).unwrap();
-    let place = Tensor::from([[0.8, 1.4]]);
-    let (mean, std) = model.predict(&place).unwrap();
-    let draws = model.sample(200_000, Key::new(16)).unwrap();
-    let means = draws.matmul(&place.get(0));
-    assert!((means.mean().item::<f64>() - mean.at::<f64>(&[0])).abs() < 0.005);
-    let total = means.var(0).item::<f64>() + 0.25;
-    assert!((total.sqrt() - std.at::<f64>(&[0])).abs() < 0.005);
-    for at in [-1.0, 0.2, 0.9] {
-        let by_draws = Normal::new(means.clone(), 0.5).unwrap().prob(&Tensor::from(at)).unwrap().mean().item::<f64>();
-        let closed = Normal::new(mean.get(0), std.get(0)).unwrap().prob(&Tensor::from(at)).unwrap().item::<f64>();
-        assert!((by_draws - closed).abs() < 0.005, "{by_draws} {closed}");
+    // The conjugate linear-normal prediction against scikit-learn's Gaussian process with the same prior, and its density against
+    // scipy's integral over the weights.
+    let wanted = &fixture("syllabus.json")["conjugate"];
+    let number = |name: &str| wanted[name].as_f64().unwrap();
+    let (x, y) = (Tensor::from_vec(numbers(&wanted["x"]), [12, 2]), Tensor::from(numbers(&wanted["y"])));
+    let model = ConjugateLinear::fit(&x, &y, number("noise"), number("prior")).unwrap();
+    let places = Tensor::from_vec(numbers(&wanted["places"]), [3, 2]);
+    let (mean, std) = model.predict(&places).unwrap();
+    assert_close(&mean.to_f64_vec(), &numbers(&wanted["mean"]), 1e-10);
+    assert_close(&std.to_f64_vec(), &numbers(&wanted["std"]), 1e-10);
+    let predictive = Normal::new(mean.get(0), std.get(0)).unwrap();
+    let density = predictive.prob(&Tensor::from(numbers(&wanted["at"]))).unwrap().to_f64_vec();
+    assert_close(&density, &numbers(&wanted["density"]), 1e-7);
+    // The same density by draws of the weights from the posterior.
+    let means = model.sample(200_000, Key::new(16)).unwrap().matmul(&places.get(0));
+    let noise = number("noise");
+    for (&at, wanted) in numbers(&wanted["at"]).iter().zip(numbers(&wanted["density"])) {
+        let by_draws = Normal::new(means.clone(), noise).unwrap().prob(&Tensor::from(at)).unwrap().mean().item::<f64>();
+        assert!((by_draws - wanted).abs() < 0.005, "{by_draws} {wanted}");
     }
 }
 

@@ -15,7 +15,7 @@ use tove_tensor::DType;
 
 fn plan<S: Hyperparameters>(mut settings: S, plan: &Value) -> S {
     for (name, value) in plan.as_object().unwrap() {
-        settings.set(name, value.as_str().unwrap()).unwrap();
+        settings.parse(name, value.as_str().unwrap()).unwrap();
     }
     settings
 }
@@ -133,6 +133,6 @@ fn early_stopping_schedules_and_sparse_rows_work() {
 #[test]
 fn weights_that_explode_are_an_error() {
     let (x, y) = data("diabetes");
-    let error = SgdRegressor::default().fit(&(&x * 1e200), &y).unwrap_err();
+    let error = SgdRegressor::default().fit(&(&x * 1e100), &y).unwrap_err();
     assert!(error.to_string().contains("eta0"), "{error}");
 }

@@ -13,13 +13,12 @@
 
 use std::collections::HashMap;
 
-use tove_learn::{Abilities, About, Fit, Labels, Model, Record, Restore, Result, Rows, Samples, Task};
-use tove_optim::settings::Hyperparameters;
+use tove_learn::{About, Algorithm, Capabilities, Fit, Labels, Model, Record, Restore, Result, Rows, Samples};
+use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::{Key, Tensor};
 
 /// Remembers every sample; guesses a class by the seed for rows it has not seen.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "Memoriser")]
 pub struct Memoriser {
     /// Seed of the guesses.
     #[hyper(default = 0)]
@@ -42,14 +41,12 @@ fn rows(x: &Rows) -> Result<Vec<Vec<u64>>> {
     Ok(x.to_f64_vec().chunks(width).map(|row| row.iter().map(|value| value.to_bits()).collect()).collect())
 }
 
-impl Fit for Memoriser {
+impl Algorithm for Memoriser {
     type Fitted = FittedMemoriser;
-    const NAME: &'static str = "Memoriser";
-    const TASK: Task = Task::Classification;
-    const ABILITIES: Abilities = Abilities { several: true, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities = Capabilities::CLASSIFIER;
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedMemoriser> {
-        let labels = Labels::several(Self::NAME, samples.y())?;
+    fn train(&self, samples: &Samples) -> Result<FittedMemoriser> {
+        let labels = Labels::several(Self::NAME, samples.y()?)?;
         let classes = labels.classes().to_vec();
         let table = rows(samples.x())?.into_iter().zip(labels.codes().iter().map(|&code| classes[code])).collect();
         let about = About::of(self, samples).classes(&classes);
@@ -78,7 +75,9 @@ impl Model for FittedMemoriser {
         if let Rows::Dense(x) = self.samples.x() {
             record.put_tensor("x", x);
         }
-        record.put_tensor("y", self.samples.y());
+        if let Some(y) = self.samples.targets() {
+            record.put_tensor("y", y);
+        }
         record
     }
 }
@@ -86,6 +85,6 @@ impl Model for FittedMemoriser {
 impl Restore for FittedMemoriser {
     fn restore(record: &Record) -> Result<FittedMemoriser> {
         let settings: Memoriser = record.settings(Memoriser::NAME, 1)?;
-        settings.fit_checked(&Samples::new(record.tensor("x")?, record.tensor("y")?)?)
+        settings.fit_samples(&Samples::new(record.tensor("x")?, record.tensor("y")?)?)
     }
 }

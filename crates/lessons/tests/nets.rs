@@ -1,14 +1,11 @@
-//! H1, H2, H18, H20, H27, I2 and I8: what nets do, unrolled.
+//! H1, H2, H18, H20, H27 and I8: what nets do, unrolled.
 
 // Helpers of tests end the test where they fail.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../../tensor/tests/common/mod.rs"]
-mod fixtures;
-
 use tove_lessons::batch_norm::{backward, forward};
 use tove_lessons::collapse::collapse;
-use tove_lessons::convolution::{Extent, convolve, copies, correlate, unshared};
+use tove_lessons::convolution::{copies, unshared};
 use tove_lessons::depth::{recurrence_gradient, sweep};
 use tove_nn::{BatchNorm, Layer, Linear, ModuleExt, Nonlinearity, Pass, Rng, Sequential};
 use tove_tensor::testing::values;
@@ -143,38 +140,6 @@ fn h27_the_backward_pass_by_hand_equals_the_derivative() {
     assert!(seen.centred.sum_axes(&[0], false).abs().max().item::<f64>() < 1e-12); // the last term of dμ
     let f = |p: &[Tensor]| forward(&p[0], eps).unwrap().normalised * &p[1] + &p[2];
     gradcheck(f, &[x, norm.weight.detach(), norm.bias.detach()]).unwrap();
-}
-
-#[test]
-fn i2_cross_correlation_and_convolution_equal_scipy() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../nn/tests/fixtures/signal.json");
-    let fixture = fixtures::load_path(&folder);
-    for case in &fixture.cases {
-        let tensor = |array: &fixtures::Array| Tensor::from_vec(array.data.clone(), array.shape.clone());
-        let (x, w) = (tensor(case.input("x")), tensor(case.input("w")));
-        let extent = match case.attrs["mode"].as_str() {
-            Some("valid") => Extent::Valid,
-            Some("full") => Extent::Full,
-            _ => Extent::Same,
-        };
-        close(&correlate(&x, &w, extent).unwrap(), &tensor(case.output("correlation")), TOL64);
-        close(&convolve(&x, &w, extent).unwrap(), &tensor(case.output("convolution")), TOL64);
-        // One is the other with the filter flipped.
-        if extent != Extent::Same {
-            let flipped = w.flip(&[0, 1]);
-            close(&convolve(&x, &w, extent).unwrap(), &correlate(&x, &flipped, extent).unwrap(), TOL64);
-        }
-    }
-    assert_eq!(fixture.cases.len(), 9);
-    // The sums themselves, over a line, for all places: Σ f(m) x(n + m) and Σ f(k) x(n − k).
-    let (x, f) = ([3.0, -1.0, 4.0, 1.0, -5.0], [2.0, 7.0, 1.0]);
-    let row = |values: &[f64]| Tensor::from_vec(values.to_vec(), [1, values.len()]);
-    let at = |n: isize| if (0..5).contains(&n) { x[n as usize] } else { 0.0 };
-    let sum = |place: &dyn Fn(isize) -> isize| (0..3).map(|m| f[m as usize] * at(place(m))).sum::<f64>();
-    let correlation: Vec<f64> = (-2..5).map(|n| sum(&|m| n + m)).collect();
-    let convolution: Vec<f64> = (0..7).map(|n| sum(&|k| n - k)).collect();
-    close(&correlate(&row(&x), &row(&f), Extent::Full).unwrap(), &row(&correlation), TOL64);
-    close(&convolve(&row(&x), &row(&f), Extent::Full).unwrap(), &row(&convolution), TOL64);
 }
 
 #[test]

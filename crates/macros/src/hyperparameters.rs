@@ -2,7 +2,7 @@
 //!
 //! On a field, `#[hyper(default = …, range = "[0, 1)", alias = "…", doc = "…", fix = "…")]`; its doc comment is its
 //! documentation unless `doc` replaces it, and one of the two is required. `#[hyper(flatten)]` takes in the hyperparameters of
-//! another struct as if they were written here. On the struct,
+//! another struct as if they were written here; `#[hyper(skip)]` leaves a field out. On the struct,
 //! `#[hyper(name = "Adam", check = path::of::function, crate = "path::of::tove_optim", shared)]`.
 //!
 //! A derive does not see the fields of another struct. So a `shared` one leaves a macro behind, named after it, that writes its
@@ -29,6 +29,8 @@ struct Field<'a> {
     fix: Option<String>,
     /// Whether its type is a struct of hyperparameters that are shown as this struct's own.
     flatten: bool,
+    /// Whether it is a plain field, not a hyperparameter.
+    skip: bool,
 }
 
 /// What `#[hyper(…)]` on the struct says.
@@ -105,8 +107,8 @@ impl<'a> Field<'a> {
         };
         let (kind, visibility) = (&field.ty, &field.vis);
         let (default, range, aliases, fix) = (None, None, Vec::new(), None);
-        let (doc, flatten) = (doc(&field.attrs), false);
-        let mut read = Field { ident, kind, visibility, default, range, aliases, doc, fix, flatten };
+        let (doc, flatten, skip) = (doc(&field.attrs), false, false);
+        let mut read = Field { ident, kind, visibility, default, range, aliases, doc, fix, flatten, skip };
         for attribute in hyper(&field.attrs) {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("default") {
@@ -121,8 +123,10 @@ impl<'a> Field<'a> {
                     read.fix = Some(meta.value()?.parse::<LitStr>()?.value());
                 } else if meta.path.is_ident("flatten") {
                     read.flatten = true;
+                } else if meta.path.is_ident("skip") {
+                    read.skip = true;
                 } else {
-                    return Err(meta.error("known on a field: default, range, alias, doc, fix, flatten"));
+                    return Err(meta.error("known on a field: default, range, alias, doc, fix, flatten, skip"));
                 }
                 Ok(())
             })?;
@@ -311,6 +315,9 @@ fn described(field: &Field<'_>, path: &TokenStream, defaults: &Ident) -> TokenSt
     if field.flatten {
         return quote!(all.extend(#path::flattened(&#defaults.#ident)););
     }
+    if field.skip {
+        return quote!();
+    }
     let (text, aliases, range) = (ident.to_string(), &field.aliases, field.range_tokens(path));
     quote! {
         all.push(#path::Hyperparameter {
@@ -329,17 +336,21 @@ fn implementation(ident: &Ident, outer: &Outer, doc: &str, fields: &[Field<'_>])
     // Not read when there are no fields.
     let defaults = Ident::new("_defaults", Span::mixed_site());
     let described = fields.iter().map(|field| described(field, path, &defaults));
-    let (flat, own): (Vec<_>, Vec<_>) = fields.iter().partition(|field| field.flatten);
+    let fields = || fields.iter().filter(|field| !field.skip);
+    let (flat, own): (Vec<_>, Vec<_>) = fields().partition(|field| field.flatten);
     let inner: Vec<&Ident> = flat.iter().map(|field| field.ident).collect();
+    // Settings inside a field are reached by names with a point, such as `estimator.alpha`.
+    let nested: Vec<&Ident> = own.iter().map(|field| field.ident).collect();
+    let nested_names: Vec<String> = nested.iter().map(|ident| ident.to_string()).collect();
     let set = own.iter().map(|field| {
         let (ident, names, facts) = (field.ident, field.names(), field.facts(outer));
-        quote!(#(#names)|* => { self.#ident = #path::read(&#facts, text)?; })
+        quote!(#(#names)|* => { self.#ident = #path::read(&#facts, input)?; ::core::result::Result::Ok(()) })
     });
     let values = own.iter().map(|field| {
         let (ident, names) = (field.ident, field.names());
         quote!(#(#names)|* => ::core::option::Option::Some(#path::Setting::value(&self.#ident)),)
     });
-    let checks = fields.iter().map(|field| {
+    let checks = fields().map(|field| {
         let (ident, facts) = (field.ident, field.facts(outer));
         match field.flatten {
             true => quote!(#path::Hyperparameters::validate(&self.#ident).map_err(|error| error.of(#name))?;),
@@ -348,6 +359,11 @@ fn implementation(ident: &Ident, outer: &Outer, doc: &str, fields: &[Field<'_>])
     });
     let last = outer.check.as_ref().map(|check| quote!(#check(self)?;));
     quote! {
+        #[automatically_derived]
+        impl #path::Named for #ident {
+            const NAME: &'static str = #name;
+            const DOC: &'static str = #doc;
+        }
         #[automatically_derived]
         impl #path::Hyperparameters for #ident {
             fn schema(&self) -> &'static #path::Schema {
@@ -363,18 +379,35 @@ fn implementation(ident: &Ident, outer: &Outer, doc: &str, fields: &[Field<'_>])
             fn value(&self, name: &str) -> ::core::option::Option<#path::Value> {
                 match &*#path::plain_name(name) {
                     #(#values)*
-                    _ => ::core::option::Option::None #(.or_else(|| #path::Hyperparameters::value(&self.#inner, name)))*,
+                    _ => ::core::option::Option::None #(.or_else(|| #path::Hyperparameters::value(&self.#inner, name)))*
+                        #(.or_else(|| #path::Setting::value_inside(&self.#nested, #nested_names, name)))*,
                 }
             }
-            fn set(&mut self, name: &str, text: &str) -> ::core::result::Result<(), #path::SettingError> {
+            fn assign(
+                &mut self,
+                name: &str,
+                input: #path::Input<'_>,
+            ) -> ::core::result::Result<(), #path::SettingError> {
                 match &*#path::plain_name(name) {
                     #(#set)*
                     #(_ if #path::Hyperparameters::value(&self.#inner, name).is_some() => {
-                        #path::Hyperparameters::set(&mut self.#inner, name, text).map_err(|error| error.of(#name))?;
+                        #path::Hyperparameters::assign(&mut self.#inner, name, input).map_err(|error| error.of(#name))
                     })*
-                    _ => return ::core::result::Result::Err(#path::SettingError::unknown(self.schema(), name)),
+                    _ => {
+                        #(if let ::core::option::Option::Some(done) =
+                            #path::Setting::assign_inside(&mut self.#nested, #nested_names, name, input)
+                        {
+                            return done;
+                        })*
+                        ::core::result::Result::Err(#path::SettingError::unknown(self, name))
+                    }
                 }
-                ::core::result::Result::Ok(())
+            }
+            fn describe_all(&self) -> ::std::vec::Vec<(::std::string::String, #path::Hyperparameter)> {
+                #[allow(unused_mut)]
+                let mut all = #path::described(self);
+                #(all.extend(#path::Setting::describe_inside(&self.#nested, #nested_names));)*
+                all
             }
             fn validate(&self) -> ::core::result::Result<(), #path::SettingError> {
                 #(#checks)*

@@ -1,6 +1,7 @@
-//! Derives for the rooms of tove. Each lives in a file of its own, which says what it makes.
+//! Derives for the crates of tove. Each lives in a file of its own, which says what it makes.
 
 mod choice;
+mod fitted;
 mod hyperparameters;
 mod module;
 mod range;
@@ -30,4 +31,11 @@ pub fn hyperparameters(input: TokenStream) -> TokenStream {
 pub fn choice(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     choice::derive(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// Attributes, records and reading of a fitted model, from its fields. Documented with the trait `tove_learn::Attribute`.
+#[proc_macro_derive(Fitted, attributes(fitted))]
+pub fn fitted(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    fitted::derive(&input).unwrap_or_else(|error| error.to_compile_error()).into()
 }

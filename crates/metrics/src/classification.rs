@@ -98,13 +98,24 @@ pub struct ClassScores {
 
 /// What was counted for a class.
 #[derive(Clone, Copy, Default)]
-struct Counts {
-    both: Sum,
-    predicted: Sum,
-    actual: Sum,
+pub(crate) struct Counts {
+    pub both: Sum,
+    pub predicted: Sum,
+    pub actual: Sum,
 }
 
 impl Counts {
+    /// What was counted for all classes together.
+    pub(crate) fn total<'a>(all: impl Iterator<Item = &'a Counts>) -> Counts {
+        let mut total = Counts::default();
+        for counts in all {
+            total.both.add(counts.both.value());
+            total.predicted.add(counts.predicted.value());
+            total.actual.add(counts.actual.value());
+        }
+        total
+    }
+
     fn scores(&self, zero_division: f64) -> ClassScores {
         let (both, predicted, actual) = (self.both.value(), self.predicted.value(), self.actual.value());
         let ratio = |part: f64, whole: f64| if whole == 0.0 { zero_division } else { part / whole };
@@ -117,7 +128,8 @@ impl Counts {
     }
 }
 
-fn count(
+/// What was counted for every class that occurs in truth or prediction.
+pub(crate) fn count(
     what: &'static str,
     truth: &Tensor,
     prediction: &Tensor,
@@ -200,15 +212,7 @@ pub fn precision_recall_f1(
         },
         Average::Macro => Ok(by(|_| 1.0)),
         Average::Weighted => Ok(by(|scores| scores.support)),
-        Average::Micro => {
-            let mut total = Counts::default();
-            for counts in counts.values() {
-                total.both.add(counts.both.value());
-                total.predicted.add(counts.predicted.value());
-                total.actual.add(counts.actual.value());
-            }
-            Ok(total.scores(zero_division))
-        }
+        Average::Micro => Ok(Counts::total(counts.values()).scores(zero_division)),
     }
 }
 

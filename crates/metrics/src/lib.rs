@@ -7,10 +7,14 @@
 //! | module | scores |
 //! |---|---|
 //! | [`classification`] | accuracy, top-k accuracy, precision, recall, F1 |
+//! | [`overlap`] | F-beta, Jaccard |
+//! | [`agreement`] | Matthews correlation, Cohen's kappa, balanced accuracy |
 //! | [`confusion`] | the confusion matrix, printed as a table |
 //! | [`probability`] | log loss, Brier score |
 //! | [`ranking`] | ROC and precision-recall curves, area under ROC, average precision |
-//! | [`regression`] | mean squared and absolute error, R² |
+//! | [`regression`] | mean squared, absolute, percentage and logarithmic error, largest error, R², explained variance |
+//! | [`quantile`] | median absolute error, pinball loss, D² of absolute errors and quantiles |
+//! | [`deviance`] | Poisson, Gamma and other Tweedie deviances, their D² |
 //! | [`language`] | negative log-likelihood of logits, perplexity, bits per character |
 //! | [`score`] | [`Score`], Hoeffding's interval, [`Mean`] for training loops |
 //!
@@ -24,25 +28,36 @@
 //! # Ok::<(), tove_metrics::MetricError>(())
 //! ```
 
+pub mod agreement;
 pub mod classification;
 pub mod confusion;
+pub mod deviance;
 mod error;
 pub mod language;
+pub mod overlap;
 pub mod probability;
+pub mod quantile;
 pub mod ranking;
 mod read;
 pub mod regression;
 pub mod score;
 
+pub use agreement::{KappaWeights, balanced_accuracy, cohen_kappa, matthews_corrcoef};
 pub use classification::{
     Average, ClassScores, accuracy, class_scores, f1, precision, precision_recall_f1, recall, top_k_accuracy,
 };
 pub use confusion::ConfusionMatrix;
+pub use deviance::{d2_tweedie_score, mean_gamma_deviance, mean_poisson_deviance, mean_tweedie_deviance};
 pub use error::{MetricError, Result};
 pub use language::{bits_per_character, negative_log_likelihood, perplexity};
+pub use overlap::{fbeta, jaccard};
 pub use probability::{brier_score, log_loss};
+pub use quantile::{d2_absolute_error_score, d2_pinball_score, mean_pinball_loss, median_absolute_error};
 pub use ranking::{
     PrecisionRecallCurve, RocCurve, average_precision, precision_recall_curve, roc_auc, roc_auc_one_vs_rest, roc_curve,
 };
-pub use regression::{mean_absolute_error, mean_squared_error, r2_score, root_mean_squared_error};
+pub use regression::{
+    explained_variance, max_error, mean_absolute_error, mean_absolute_percentage_error, mean_squared_error,
+    mean_squared_log_error, r2_score, root_mean_squared_error,
+};
 pub use score::{Mean, Score, hoeffding, hoeffding_union};

@@ -67,6 +67,32 @@ fn a_weight_of_two_is_two_copies() {
     let p = (&scores / 30.0).sigmoid();
     same(log_loss(&truth, &p, w), log_loss(&copy(&truth), &copy(&p), None));
     same(brier_score(&truth, &p, w), brier_score(&copy(&truth), &copy(&p), None));
+    type OfClasses = fn(&Tensor, &Tensor, Option<&Tensor>) -> Result<Score>;
+    let of_classes: [OfClasses; 6] = [
+        matthews_corrcoef,
+        |t, p, w| balanced_accuracy(t, p, true, w),
+        |t, p, w| cohen_kappa(t, p, KappaWeights::None, w),
+        |t, p, w| cohen_kappa(t, p, KappaWeights::Quadratic, w),
+        |t, p, w| fbeta(t, p, 0.5, Average::Class(1), w).map(|value| Score::plain(value, 0)),
+        |t, p, w| jaccard(t, p, Average::Weighted, w).map(|value| Score::plain(value, 0)),
+    ];
+    for score in of_classes {
+        same(score(&truth, &guess, w), score(&copy(&truth), &copy(&guess), None));
+    }
+    let (amounts, guessed) = (&y * 2.0 + 0.5, &scores / 10.0 + 0.1);
+    let of_numbers: [OfClasses; 8] = [
+        explained_variance,
+        mean_absolute_percentage_error,
+        mean_squared_log_error,
+        median_absolute_error,
+        max_error,
+        |t, p, w| mean_pinball_loss(t, p, 0.3, w),
+        |t, p, w| d2_tweedie_score(t, p, 1.0, w),
+        |t, p, w| d2_pinball_score(t, p, 0.3, w),
+    ];
+    for score in of_numbers {
+        same(score(&amounts, &guessed, w), score(&copy(&amounts), &copy(&guessed), None));
+    }
 }
 
 #[test]
@@ -148,6 +174,42 @@ fn what_means_nothing_is_refused_with_a_reason() {
     let infinite = Tensor::from([[f64::INFINITY, 0.0]; 2]);
     says(negative_log_likelihood(&two, &infinite, None).unwrap_err(), "infinite");
     says(bits_per_character(1.0, 3, 0).unwrap_err(), "no samples");
+    let ones = Tensor::from([1i64, 1]);
+    says(cohen_kappa(&ones, &ones, KappaWeights::Linear, None).unwrap_err(), "all of one class");
+    says(balanced_accuracy(&ones, &two, true, None).unwrap_err(), "all of one class");
+    says(fbeta(&two, &two, -1.0, Average::Macro, None).unwrap_err(), "at least 0");
+    says(fbeta(&two, &two, f64::NAN, Average::Macro, None).unwrap_err(), "at least 0");
+    says(jaccard(&two, &two, Average::Class(9), None).unwrap_err(), "class 9 occurs neither");
+    says(matthews_corrcoef(&none, &none, None).unwrap_err(), "no samples");
+    let (amounts, zero) = (Tensor::from([1.0, 2.0]), Tensor::from([0.0, 2.0]));
+    says(mean_poisson_deviance(&amounts, &zero, None).unwrap_err(), "prediction 0 is 0");
+    says(mean_poisson_deviance(&-&amounts, &amounts, None).unwrap_err(), "truth 0 is -1");
+    says(mean_gamma_deviance(&zero, &amounts, None).unwrap_err(), "truth 0 is 0");
+    says(mean_tweedie_deviance(&amounts, &amounts, 0.5, None).unwrap_err(), "power is 0.5");
+    says(mean_tweedie_deviance(&amounts, &amounts, f64::NAN, None).unwrap_err(), "power is NaN");
+    says(d2_tweedie_score(&Tensor::from([1.0]), &Tensor::from([1.0]), 1.0, None).unwrap_err(), "at least two");
+    says(d2_tweedie_score(&-&amounts, &amounts, -1.0, None).unwrap_err(), "needs a positive one");
+    says(mean_pinball_loss(&amounts, &amounts, 1.5, None).unwrap_err(), "from 0 to 1");
+    says(mean_squared_log_error(&-&amounts, &amounts, None).unwrap_err(), "above -1");
+    says(max_error(&amounts.reshape([1, 2]), &amounts.reshape([1, 2]), None).unwrap_err(), "one output");
+    says(median_absolute_error(&amounts, &Tensor::from([f64::NAN, 1.0]), None).unwrap_err(), "NaN");
+    let huge = Tensor::from([1e300, -1e300]);
+    says(explained_variance(&huge, &-&huge, None).unwrap_err(), "overflow");
+}
+
+#[test]
+fn what_is_left_undefined_elsewhere_has_a_rule_here() {
+    // All counts are zero: no deviance to explain.
+    let zeros = Tensor::zeros([3], DType::F64);
+    let guess = Tensor::from([0.5, 0.5, 0.5]);
+    assert_eq!(d2_tweedie_score(&zeros, &guess, 1.0, None).unwrap().value, 0.0);
+    let same = Tensor::from([2.0, 2.0]);
+    assert_eq!(d2_tweedie_score(&same, &same, 2.0, None).unwrap().value, 1.0);
+    // The median does not overflow, and a sample without weight is not there.
+    let (truth, guess) = (Tensor::from([1.5e308, 0.0, 0.0, 9.0]), Tensor::from([0.0, 1.5e308, 0.0, 0.0]));
+    let weights = Tensor::from([1.0, 1.0, 0.0, 0.0]);
+    assert_eq!(median_absolute_error(&truth, &guess, Some(&weights)).unwrap().value, 1.5e308);
+    assert_eq!(max_error(&truth, &guess, Some(&Tensor::from([0.0, 0.0, 1.0, 1.0]))).unwrap().value, 9.0);
 }
 
 #[test]

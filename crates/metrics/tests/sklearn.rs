@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 use tove_metrics::{
-    Average, ConfusionMatrix, accuracy, average_precision, brier_score, class_scores, log_loss, mean_absolute_error,
-    mean_squared_error, negative_log_likelihood, precision_recall_curve, precision_recall_f1, r2_score, roc_auc,
+    Average, ConfusionMatrix, KappaWeights, accuracy, average_precision, balanced_accuracy, brier_score, class_scores,
+    cohen_kappa, d2_absolute_error_score, d2_pinball_score, d2_tweedie_score, explained_variance, fbeta, jaccard,
+    log_loss, matthews_corrcoef, max_error, mean_absolute_error, mean_absolute_percentage_error, mean_gamma_deviance,
+    mean_pinball_loss, mean_poisson_deviance, mean_squared_error, mean_squared_log_error, mean_tweedie_deviance,
+    median_absolute_error, negative_log_likelihood, precision_recall_curve, precision_recall_f1, r2_score, roc_auc,
     roc_auc_one_vs_rest, roc_curve, root_mean_squared_error, top_k_accuracy,
 };
 use tove_tensor::{DType, Tensor};
@@ -90,6 +93,48 @@ fn classes_agree() {
 }
 
 #[test]
+fn agreement_and_overlap_agree() {
+    for case in &cases("classes") {
+        let (truth, guess, weights) = (labels(&case["truth"]), labels(&case["prediction"]), weights(case));
+        let (weights, expected) = (weights.as_ref(), &case["expected"]);
+        let mcc = matthews_corrcoef(&truth, &guess, weights).unwrap();
+        close(case, "Matthews", mcc.value, number(&expected["matthews"]));
+        let balanced = balanced_accuracy(&truth, &guess, false, weights).unwrap();
+        close(case, "balanced", balanced.value, number(&expected["balanced"]));
+        // Where scikit-learn answers NaN or -inf with a warning there is an error here.
+        let or_error = |what: &str, ours: tove_metrics::Result<tove_metrics::Score>, theirs: f64| match ours {
+            Ok(ours) => close(case, what, ours.value, theirs),
+            Err(error) => assert!(!theirs.is_finite() && error.to_string().contains("one class"), "{what}: {error}"),
+        };
+        let adjusted = balanced_accuracy(&truth, &guess, true, weights);
+        or_error("adjusted", adjusted, number(&expected["balanced_adjusted"]));
+        let kinds = [KappaWeights::None, KappaWeights::Linear, KappaWeights::Quadratic];
+        for (kind, theirs) in kinds.into_iter().zip(numbers(&expected["kappa"])) {
+            or_error("kappa", cohen_kappa(&truth, &guess, kind, weights), theirs);
+        }
+        let classes = labels(&expected["labels"]).to_vec::<i64>();
+        let averages = [("micro", Average::Micro), ("macro", Average::Macro), ("weighted", Average::Weighted)];
+        for (word, average) in averages {
+            let ours = jaccard(&truth, &guess, average, weights).unwrap();
+            close(case, "jaccard", ours, number(&expected[format!("jaccard_{word}")]));
+            for (beta, theirs) in
+                [0.0, 0.5, 2.0, f64::INFINITY].into_iter().zip(numbers(&expected[format!("fbeta_{word}")]))
+            {
+                close(case, "fbeta", fbeta(&truth, &guess, beta, average, weights).unwrap(), theirs);
+            }
+        }
+        for (place, &class) in classes.iter().enumerate() {
+            let ours = jaccard(&truth, &guess, Average::Class(class), weights).unwrap();
+            close(case, "jaccard", ours, number(&expected["jaccard_None"][place]));
+            for (row, beta) in [0.0, 0.5, 2.0, f64::INFINITY].into_iter().enumerate() {
+                let ours = fbeta(&truth, &guess, beta, Average::Class(class), weights).unwrap();
+                close(case, "fbeta", ours, number(&expected["fbeta_None"][row][place]));
+            }
+        }
+    }
+}
+
+#[test]
 fn rankings_agree() {
     for case in &cases("ranking") {
         let (truth, scores, weights) = (labels(&case["truth"]), floats(&case["scores"]), weights(case));
@@ -151,5 +196,45 @@ fn regressions_agree() {
         close(case, "rmse", root_mean_squared_error(&truth, &guess, weights).unwrap().value, mse.sqrt());
         close(case, "mae", mean_absolute_error(&truth, &guess, weights).unwrap().value, number(&expected["mae"]));
         close(case, "r2", r2_score(&truth, &guess, weights).unwrap().value, number(&expected["r2"]));
+        let explained = explained_variance(&truth, &guess, weights).unwrap();
+        close(case, "explained variance", explained.value, number(&expected["explained"]));
+        let mape = mean_absolute_percentage_error(&truth, &guess, weights).unwrap();
+        close(case, "mape", mape.value, number(&expected["mape"]));
+        let median = median_absolute_error(&truth, &guess, weights).unwrap();
+        close(case, "median", median.value, number(&expected["median"]));
+        for (alpha, theirs) in [0.0, 0.1, 0.5, 1.0].into_iter().zip(numbers(&expected["pinball"])) {
+            close(case, "pinball", mean_pinball_loss(&truth, &guess, alpha, weights).unwrap().value, theirs);
+        }
+        for (alpha, theirs) in [0.0, 0.1, 0.7, 1.0].into_iter().zip(numbers(&expected["d2_pinball"])) {
+            close(case, "D2 pinball", d2_pinball_score(&truth, &guess, alpha, weights).unwrap().value, theirs);
+        }
+        let d2 = d2_absolute_error_score(&truth, &guess, weights).unwrap();
+        close(case, "D2 absolute", d2.value, number(&expected["d2_absolute"]));
+        match &expected["max"] {
+            Value::Null if truth.rank() == 2 => assert!(max_error(&truth, &guess, weights).is_err()),
+            Value::Null => {}
+            theirs => close(case, "max", max_error(&truth, &guess, weights).unwrap().value, number(theirs)),
+        }
+    }
+}
+
+#[test]
+fn deviances_agree() {
+    for case in &cases("positive") {
+        let (truth, guess, weights) = (floats(&case["truth"]), floats(&case["prediction"]), weights(case));
+        let (weights, expected) = (weights.as_ref(), &case["expected"]);
+        for (place, power) in numbers(&expected["powers"]).into_iter().enumerate() {
+            let (deviance, d2) = (number(&expected["deviance"][place]), number(&expected["d2"][place]));
+            let ours = mean_tweedie_deviance(&truth, &guess, power, weights).unwrap().value;
+            close(case, "deviance", ours, deviance);
+            close(case, "D2", d2_tweedie_score(&truth, &guess, power, weights).unwrap().value, d2);
+            if power == 1.0 {
+                close(case, "Poisson", mean_poisson_deviance(&truth, &guess, weights).unwrap().value, deviance);
+            } else if power == 2.0 {
+                close(case, "Gamma", mean_gamma_deviance(&truth, &guess, weights).unwrap().value, deviance);
+            }
+        }
+        let msle = mean_squared_log_error(&truth, &guess, weights).unwrap();
+        close(case, "squared log error", msle.value, number(&expected["msle"]));
     }
 }

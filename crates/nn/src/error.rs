@@ -47,12 +47,12 @@ pub enum Error {
     /// A data set could not give its samples.
     #[error(transparent)]
     Data(Box<DataError>),
-    /// The loss is no longer finite.
-    #[error("training diverged after {step} steps (the loss is {value}): {reason}")]
+    /// The loss, a gradient or a parameter is no longer finite.
+    #[error("training diverged after {step} steps: {reason}")]
     Diverged {
         /// Steps taken before.
         step: u64,
-        /// The loss or norm that is not finite.
+        /// The loss of the step, which may be finite while a gradient is not; NaN if it is not known.
         value: f64,
         /// The likely reason and what to do.
         reason: String,
@@ -85,6 +85,22 @@ impl Error {
     /// A setting out of its range.
     pub fn setting(what: &'static str, name: &'static str, problem: impl Into<Box<str>>) -> Error {
         Error::Setting { what, name, problem: problem.into() }
+    }
+}
+
+/// Unwraps in constructors of layers, which panic with the message of their `try_` twin, as constructors of tensors do.
+pub(crate) trait OrPanic<T> {
+    /// The value, or a panic with the error's text.
+    fn or_panic(self) -> T;
+}
+
+impl<T> OrPanic<T> for Result<T> {
+    #[track_caller]
+    fn or_panic(self) -> T {
+        match self {
+            Ok(value) => value,
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 

@@ -43,14 +43,29 @@ pub fn fans(dims: &[usize]) -> (usize, usize) {
         [] => (1, 1),
         [n] => (*n, *n),
         [out, inputs, window @ ..] => {
-            let positions: usize = window.iter().product();
-            (inputs * positions, out * positions)
+            let positions = window.iter().fold(1usize, |product, &size| product.saturating_mul(size));
+            (inputs.saturating_mul(positions), out.saturating_mul(positions))
         }
     }
 }
 
 impl Init {
-    /// Draws values.
+    /// An error for a bound, deviation or gain that would fill a net with NaN.
+    fn check(self) -> Result<()> {
+        let (name, value, least) = match self {
+            Init::Uniform(bound) => ("bound", bound, 0.0),
+            Init::Normal(deviation) | Init::TruncatedNormal(deviation) => ("deviation", deviation, 0.0),
+            Init::XavierUniform(gain) | Init::XavierNormal(gain) | Init::Orthogonal(gain) => ("gain", gain, f64::MIN),
+            Init::Constant(_) | Init::InverseRoot | Init::HeUniform | Init::HeNormal => return Ok(()),
+        };
+        if value.is_finite() && value >= least {
+            return Ok(());
+        }
+        let rule = if least == 0.0 { "a finite number of at least 0" } else { "a finite number" };
+        Err(Error::Parameter { op: "Init", name, problem: format!("is {value}; give {rule}").into() })
+    }
+
+    /// Draws values. A bound, deviation or gain that is not finite is an error, and so is a negative bound or deviation.
     ///
     /// ```
     /// use tove_nn::Init;
@@ -61,6 +76,7 @@ impl Init {
     /// # Ok::<(), tove_tensor::Error>(())
     /// ```
     pub fn draw(self, shape: impl Into<Shape>, key: Key, dtype: DType) -> Result<Tensor> {
+        self.check()?;
         let shape = shape.into();
         let (inputs, outputs) = fans(shape.dims());
         let (inputs, outputs) = (inputs.max(1) as f64, outputs.max(1) as f64);

@@ -72,8 +72,14 @@ pub trait ModuleExt: Module {
         self.parameters().iter().for_each(|parameter| parameter.set_grad(None));
     }
 
-    /// Freezes the part `prefix` (all of the net, for the empty name): its parameters get no gradient, so that optimisers
-    /// leave them as they are. The number of parameter tensors found is returned.
+    /// Freezes the part `prefix` (all of the net, for the empty name): its parameters get no gradient, so that optimizers
+    /// leave them as they are, and its batch norms no longer move their running statistics. The number of parameter tensors
+    /// found is returned.
+    ///
+    /// Everything that is saved of a frozen part keeps its bits, and so does what it computes in evaluation. A pass that trains
+    /// still drops units and takes the statistics of the batch in it; run it with [`Pass::as_eval`](crate::Pass::as_eval) or
+    /// inside [`EvalMode`](crate::EvalMode) to have it compute the same while the rest trains. A batch norm counts as frozen
+    /// when its weight and its bias are.
     ///
     /// ```
     /// use tove_nn::{Mlp, ModuleExt, Rng};
@@ -255,7 +261,8 @@ pub trait ModuleExt: Module {
     }
 
     /// Reads all parameters and buffers from a safetensors file, written by [`ModuleExt::save`] or by PyTorch users for
-    /// the same names. Names and shapes must fit; otherwise nothing changes.
+    /// the same names. Names and shapes must fit; otherwise nothing changes. Settings are not in the file: whether a transformer
+    /// has its norms first ([`BlockConfig::norm_first`](crate::BlockConfig::norm_first)), its number of heads, its non-linearity.
     fn load(&mut self, path: impl AsRef<Path>) -> Result<()>
     where
         Self: Sized,
@@ -311,13 +318,18 @@ fn fits(name: &str, own: &Tensor, value: &Tensor) -> Result<()> {
     Ok(())
 }
 
-/// Names of the scales of norms: the weights of modules whose kind ends so.
+/// Whether this kind of module is a norm: `LayerNorm`, and with the number of its axes `InstanceNorm2d`.
+fn is_norm(kind: &str) -> bool {
+    let axes = kind.strip_suffix('d').map(|front| front.trim_end_matches(|letter: char| letter.is_ascii_digit()));
+    kind.ends_with("Norm") || axes.is_some_and(|front| front.ends_with("Norm") && front.len() + 1 < kind.len())
+}
+
+/// Names of the scales of norms: the weights of modules whose kind says so.
 fn norm_scales<M: Module + ?Sized>(net: &M) -> Vec<String> {
-    if net.kind().ends_with("Norm") {
-        return vec!["weight".to_owned()];
-    }
-    let modules = inventory(net).modules.into_iter();
-    modules.filter(|(_, module)| module.kind().ends_with("Norm")).map(|(path, _)| format!("{path}.weight")).collect()
+    // The net itself may be a norm. It may also only be called one and have norms inside.
+    let own = is_norm(net.kind()).then(|| "weight".to_owned());
+    let modules = inventory(net).modules.into_iter().filter(|(_, module)| is_norm(module.kind()));
+    own.into_iter().chain(modules.map(|(path, _)| format!("{path}.weight"))).collect()
 }
 
 /// Overwrites the values of a parameter, which stays as trainable or frozen as it is.

@@ -53,51 +53,80 @@ fn l21_game_has_two_losses_and_alternating_updates() {
     }
 }
 
-/// D on finitely many outcomes is a table of logits; gradient ascent on V.
-fn train_table(p: &[f64], q: &[f64]) -> Vec<f64> {
-    let (p, q) = (Tensor::from(p.to_vec()), Tensor::from(q.to_vec()));
-    let mut logits = Tensor::zeros([p.numel()], DType::F64).requires_grad();
-    let mut adam = Adam::new(0.05);
-    for _ in 0..2000 {
-        let loss = (&p * (-&logits).softplus() + &q * logits.softplus()).sum();
-        loss.backward();
-        adam.step(&mut [&mut logits]).unwrap();
+const STATES: usize = 20;
+
+/// As many one-hot rows of each outcome as `counts` says, f64.
+fn one_hot_rows(counts: &[usize]) -> Tensor {
+    let rows = counts.iter().enumerate().flat_map(|(outcome, &count)| std::iter::repeat_n(outcome as i64, count));
+    Tensor::from(rows.collect::<Vec<i64>>()).one_hot(counts.len(), DType::F64)
+}
+
+/// A game on finitely many outcomes, each a one-hot vector: noise is one of 20 states, all equally likely; a linear
+/// generator sends `counts` of them to each outcome; a linear discriminator has one logit for each outcome.
+fn finite_game(counts: &[usize]) -> (Gan<Linear, Linear>, Tensor) {
+    assert_eq!(counts.iter().sum::<usize>(), STATES);
+    let mut rng = Rng::new(1);
+    let mut generator = Linear::new(STATES, counts.len(), &mut rng).without_bias();
+    let mut discriminator = Linear::new(counts.len(), 1, &mut rng).without_bias();
+    generator.to_dtype(DType::F64).unwrap();
+    discriminator.to_dtype(DType::F64).unwrap();
+    generator.weight = one_hot_rows(counts).t().contiguous().requires_grad();
+    (Gan::new(generator, discriminator), Tensor::eye(STATES, DType::F64))
+}
+
+/// D for every outcome and V after the discriminator has minimised `Gan::discriminator_loss`.
+fn best_response(data: &[usize], generated: &[usize]) -> (Vec<f64>, f64) {
+    let ((mut gan, noise), real) = (finite_game(generated), one_hot_rows(data));
+    let (mut adam, pass, steps) = (Adam::new(0.3), Pass::train(Key::new(0)), 3000);
+    let before = gan.generator.weight.to_vec::<f64>();
+    for step in 0..steps {
+        Schedule::cosine(steps).apply(&mut adam, 0.3, step).unwrap();
+        gan.step_discriminator(&real, &noise, &mut adam, &pass).unwrap();
     }
-    logits.sigmoid().to_vec()
+    assert_eq!(gan.generator.weight.to_vec::<f64>(), before);
+    let d = gan.discriminator.forward(&Tensor::eye(data.len(), DType::F64), &pass).unwrap().sigmoid().to_vec();
+    (d, -gan.discriminator_loss(&real, &noise, &pass).unwrap().item::<f64>())
+}
+
+/// p and q from counts, p / (p + q), and −ln 4 + 2 JSD(p, q), term by term.
+fn by_formula(data: &[usize], generated: &[usize]) -> (Vec<f64>, f64) {
+    let share = |counts: &[usize]| counts.iter().map(|&count| count as f64 / STATES as f64).collect::<Vec<_>>();
+    let (p, q) = (share(data), share(generated));
+    let ratio = p.iter().zip(&q).map(|(p, q)| p / (p + q)).collect();
+    let term = |a: f64, b: f64| if a > 0.0 { a * (2.0 * a / (a + b)).ln() } else { 0.0 };
+    let twice_jsd: f64 = p.iter().zip(&q).map(|(&p, &q)| term(p, q) + term(q, p)).sum();
+    (ratio, twice_jsd - 4f64.ln())
 }
 
 #[test]
 fn l22_optimum_is_the_ratio_and_the_value_is_minus_ln_4() {
-    let p = [0.1, 0.2, 0.3, 0.4];
-    for q in [[0.4, 0.3, 0.2, 0.1], [0.25; 4], p] {
-        let (learned, best) = (train_table(&p, &q), optimal_discriminator(&p, &q));
+    let data = [2, 4, 6, 8];
+    let elsewhere =
+        [[8, 6, 4, 2], [5, 5, 5, 5], [3, 3, 6, 8], [2, 4, 7, 7], [1, 1, 1, 17], [0, 4, 8, 8], [20, 0, 0, 0]];
+    for generated in elsewhere.into_iter().chain([data]) {
+        let (learned, value) = best_response(&data, &generated);
+        let (best, expected) = by_formula(&data, &generated);
         for (d, best) in learned.iter().zip(&best) {
-            assert!((d - best).abs() < 1e-3, "{learned:?} {best}");
+            assert!((d - best).abs() < 1e-3, "{generated:?}: {learned:?} {best:?}");
         }
-        // V at the best discriminator: -ln 4 at equality, larger elsewhere.
-        let value = game_value(&p, &q, &best);
-        if p == q {
+        // V is flat at its maximum, except where D* is 0 or 1, which no finite logit gives.
+        let tolerance = if generated.contains(&0) { 1e-3 } else { 1e-6 };
+        assert!((value - expected).abs() < tolerance, "{generated:?}: V {value}, by formula {expected}");
+        if generated == data {
             assert!((value + 1.386294).abs() < 1e-6, "{value}");
+            assert!(learned.iter().all(|d| (d - 0.5).abs() < 1e-3), "{learned:?}");
         } else {
-            assert!(value > -1.386294 + 1e-3, "{value}");
+            assert!(value > -1.386294 + 1e-3, "{generated:?}: {value}");
         }
-        // and no other discriminator does better
+        // The formulas that the library has agree.
+        let share = |counts: &[usize]| counts.iter().map(|&count| count as f64 / STATES as f64).collect::<Vec<_>>();
+        let (p, q) = (share(&data), share(&generated));
+        assert_eq!(optimal_discriminator(&p, &q), best);
+        assert!((game_value(&p, &q, &best) - expected).abs() < 1e-12);
+        // No other discriminator does better, and the generator cannot reach less than at p_g = p_data.
         for other in [[0.5; 4], [0.3, 0.4, 0.5, 0.6]] {
-            assert!(game_value(&p, &q, &other) <= value + 1e-15);
+            assert!(game_value(&p, &q, &other) <= expected + 1e-15);
         }
-        // What was learned has nearly this value: V is flat at its maximum, so that errors of 1e-3 in D cost their square.
-        assert!((game_value(&p, &q, &learned) - value).abs() < 1e-5);
-    }
-    // Larger elsewhere, wherever that is: V = −ln 4 + 2 JSD(p, q), and a divergence is positive unless p = q.
-    for seed in 0..200 {
-        let weights = Key::new(seed).uniform([4], DType::F64).to_vec::<f64>();
-        let sum: f64 = weights.iter().sum();
-        let q: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
-        let divergence = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * (a / b).ln()).sum::<f64>();
-        let middle: Vec<f64> = p.iter().zip(&q).map(|(p, q)| (p + q) / 2.0).collect();
-        let twice_jsd = divergence(&p, &middle) + divergence(&q, &middle);
-        let value = game_value(&p, &q, &optimal_discriminator(&p, &q));
-        assert!(twice_jsd > 0.0 && (value + 4f64.ln() - twice_jsd).abs() < 1e-12, "{q:?}: {value}");
     }
 }
 

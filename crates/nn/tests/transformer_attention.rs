@@ -64,28 +64,88 @@ fn entropy(p: &Tensor) -> f64 {
     -p.detach().to_f64_vec().iter().map(|p| if *p > 0.0 { p * p.ln() } else { 0.0 }).sum::<f64>() / rows as f64
 }
 
+/// Mean and standard error.
+fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    (mean, (variance / count).sqrt())
+}
+
+/// A layer with queries and keys of unit variance for tokens of unit variance: weights N(0, 1 / width).
+fn unit_variance(mut layer: MultiHeadAttention, seed: u64) -> MultiHeadAttention {
+    let width = layer.width();
+    layer.in_proj_weight = Key::new(seed).normal([3 * width, width], DType::F32) * (1.0 / (width as f64).sqrt());
+    layer
+}
+
+/// The same layer without the division by √d: its queries are √d times as long.
+fn unscaled(mut layer: MultiHeadAttention) -> MultiHeadAttention {
+    let (width, head) = (layer.width(), (layer.width() / layer.heads()) as f64);
+    let queries = layer.in_proj_weight.narrow(0, 0, width) * head.sqrt();
+    let others = layer.in_proj_weight.narrow(0, width, 2 * width);
+    layer.in_proj_weight = Tensor::concat(&[&queries, &others], 0);
+    layer
+}
+
+/// Q Kᵀ / √d of head 0 in f64, from the layer's weights alone.
+fn scores_of_head_0(layer: &MultiHeadAttention, x: &Tensor) -> Tensor {
+    let (width, head) = (layer.width(), layer.width() / layer.heads());
+    let weight = layer.in_proj_weight.detach().to_dtype(DType::F64);
+    let x = x.to_dtype(DType::F64);
+    let part = |start: usize| x.matmul(&weight.narrow(0, start, head).t());
+    part(0).matmul(&part(width).t()) / (head as f64).sqrt()
+}
+
 #[test]
 fn j4_scaling_keeps_scores_at_unit_variance_and_attention_spread_out() {
-    let tokens = 128;
+    let (tokens, draws) = (128, 60);
     let uniform = (tokens as f64).ln();
-    for width in [16, 256] {
-        let [q, k] = [1, 2].map(|seed| Key::new(seed).normal([tokens, width], DType::F64));
-        let raw = q.matmul(&k.t());
-        let scaled = &raw * (1.0 / (width as f64).sqrt());
-        // 128² products, correlated within rows: 10 % is beyond four standard deviations.
-        let variance = scaled.square().mean().item::<f64>();
-        assert!((variance - 1.0).abs() < 0.1, "width {width}: {variance}");
-        assert!((raw.square().mean().item::<f64>() / width as f64 - 1.0).abs() < 0.1);
-        // Normal scores of variance 1 cost half a nat of ln T.
-        let (with, without) = (entropy(&scaled.softmax(-1)), entropy(&raw.softmax(-1)));
-        assert!(uniform - with < 0.7, "width {width}: {with} of {uniform}");
-        assert!(without < 0.4 * uniform, "width {width}: {without} of {uniform}");
+    // One head, whose width is the layer's, and four heads.
+    for (d, heads) in [(16, 1), (16, 4), (256, 1)] {
+        let layer = |seed: u64| MultiHeadAttention::new(d * heads, heads, &mut Rng::new(seed)).unwrap();
+        let x = |seed: u64| Key::new(1000 + seed).normal([tokens, d * heads], DType::F32);
+        // Over layers and texts drawn anew: variance of the layer's scores, entropy of its weights.
+        let measure = |layer: &dyn Fn(u64) -> MultiHeadAttention| {
+            let (mut variances, mut gaps) = (Vec::new(), Vec::new());
+            for seed in 0..draws {
+                let (layer, x) = (layer(seed), x(seed));
+                let scores = layer.scores(&x).unwrap().detach();
+                variances.push(scores.square().mean().item::<f32>() as f64);
+                gaps.push(uniform - entropy(&layer.probabilities(&x, false, None).unwrap()));
+            }
+            (mean_and_error(&variances), mean_and_error(&gaps))
+        };
+        let ((unit, error), (unit_gap, _)) = measure(&|seed| unit_variance(layer(seed), seed));
+        let ((raw, _), (raw_gap, _)) = measure(&|seed| unscaled(unit_variance(layer(seed), seed)));
+        println!("d {d}, {heads} heads: variance {unit:.3} ± {error:.3}, entropy {unit_gap:.3} below ln T");
+        println!("  without scaling: variance {raw:.1}, entropy {raw_gap:.3} below ln T");
+        // Within four standard errors of 1, and these are small.
+        assert!((unit - 1.0).abs() < 4.0 * error && error < 0.05, "d {d}: {unit} ± {error}");
+        assert!((raw / d as f64 - unit).abs() < 1e-3 * unit, "d {d}: {raw}");
+        // Normal scores of variance s² cost s² / 2 of ln T = 4.85, as long as that is small.
+        assert!(unit_gap < 0.6, "d {d}: {unit_gap}");
+        assert!(raw_gap > 0.6 * uniform, "d {d}: {raw_gap} of {uniform}");
 
-        // The layer as it is drawn: scores of variance 1/4.
-        let layer = MultiHeadAttention::new(width, 1, &mut Rng::new(3)).unwrap();
-        let x = Key::new(4).normal([tokens, width], DType::F32);
-        let p = layer.probabilities(&x, false, None).unwrap();
-        assert!(uniform - entropy(&p) < 0.25, "width {width}: {} of {uniform}", entropy(&p));
+        // The layer with the weights it starts with: variance 1/4 for any d, and P nearer still to uniform.
+        let ((first, error), (first_gap, _)) = measure(&layer);
+        let (_, (without_gap, _)) = measure(&|seed| unscaled(layer(seed)));
+        println!("  first weights: variance {first:.3} ± {error:.3}, entropy {first_gap:.3}, {without_gap:.3} below");
+        assert!((first - 0.25).abs() < 4.0 * error && error < 0.02, "d {d}: {first} ± {error}");
+        assert!(first_gap < 0.15 && without_gap > 1.2, "d {d}: {first_gap} {without_gap}");
+
+        // What was measured are the scores of the formula, and those the layer's output is made from.
+        let (layer, x) = (layer(3), x(3));
+        let scores = layer.scores(&x).unwrap(); // (heads, tokens, tokens)
+        assert_eq!(scores.shape(), &[heads, tokens, tokens]);
+        close(&scores.get(0).to_dtype(DType::F64), &scores_of_head_0(&layer, &x));
+        close(&layer.probabilities(&x, false, None).unwrap(), &scores.softmax(-1));
+        let width = d * heads;
+        let values = x.matmul(&layer.in_proj_weight.narrow(0, 2 * width, width).t()); // biases start at 0
+        let values = values.reshape([tokens, heads, d]).swap_axes(0, 1);
+        let mixed = scores.softmax(-1).matmul(&values).swap_axes(0, 1).reshape([tokens, width]);
+        let y = layer.out_proj.forward(&mixed, &Pass::eval()).unwrap();
+        close(&layer.forward(&x, &Pass::eval()).unwrap(), &y);
     }
 }
 

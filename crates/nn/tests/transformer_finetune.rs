@@ -129,59 +129,126 @@ fn score(net: &Mlp, data: &(Tensor, Tensor)) -> f64 {
     accuracy(&net.forward(&data.0, &Pass::eval()).unwrap(), &data.1)
 }
 
+fn bits(tensor: &Tensor) -> Vec<u32> {
+    tensor.to_vec::<f32>().into_iter().map(f32::to_bits).collect()
+}
+
 /// Asserts that parameters have kept their bits, but for those named.
+#[track_caller]
 fn kept(before: &Mlp, after: &Mlp, but: impl Fn(&str) -> bool) {
     for ((name, old), (_, new)) in before.state().into_iter().zip(after.state()) {
-        assert_eq!(old.to_vec::<f32>() == new.to_vec::<f32>(), !but(&name), "{name}");
+        assert_eq!(bits(&old) == bits(&new), !but(&name), "{name}");
+    }
+}
+
+const SIZES: [usize; 4] = [10, 48, 48, 2];
+const ADAPTED: [&str; 2] = ["layers.0.weight", "layers.1.weight"];
+const RANK: usize = 4;
+
+/// A net trained on the source, and what it is to learn after the shift.
+struct Shift {
+    first: Mlp,
+    target: (Tensor, Tensor),
+    validation: (Tensor, Tensor),
+    test: (Tensor, Tensor),
+    seed: u64,
+}
+
+impl Shift {
+    fn new(seed: u64) -> Shift {
+        let of = |part: u64| 100 * seed + part;
+        let source = points(2000, of(1), 0.0);
+        let mut first = Mlp::new(&SIZES, &mut Rng::new(seed));
+        train(&mut first, 5e-3, 300, |net, _| cross_entropy(net, &source));
+        assert!(score(&first, &points(4000, of(2), 0.0)) > 0.9);
+        let [target, validation, test] = [(1000, 3), (1000, 4), (4000, 5)].map(|(n, part)| points(n, of(part), 1.0));
+        Shift { first, target, validation, test, seed }
+    }
+
+    /// The budget of every way of fine-tuning: the same data, 200 steps of Adam at each of three step sizes, and of the
+    /// three nets the one that does best on the validation part.
+    fn best(&self, tune: impl Fn(&Shift, f64) -> Mlp) -> Mlp {
+        let nets = [2e-3, 6e-3, 2e-2].map(|rate| tune(self, rate));
+        let better = |a: &Mlp, b: &Mlp| score(a, &self.validation).total_cmp(&score(b, &self.validation));
+        nets.into_iter().max_by(better).unwrap()
+    }
+
+    /// 200 steps of whatever is trainable.
+    fn train(&self, net: &mut Mlp, rate: f64) {
+        train(net, rate, 200, |net, _| cross_entropy(net, &self.target));
+    }
+
+    fn full(&self, rate: f64) -> Mlp {
+        let mut net = self.first.copied().unwrap();
+        assert_eq!(net.count_trainable(), net.count_parameters());
+        self.train(&mut net, rate);
+        net
+    }
+
+    /// With adapters of rank 4 over both hidden layers, merged.
+    fn low_rank(&self, rate: f64) -> Mlp {
+        let mut net = self.first.copied().unwrap();
+        let mut adapters = Adapters::new(&mut net, &ADAPTED, RANK, 8.0, &mut Rng::new(1000 + self.seed)).unwrap();
+        // r (d + k) numbers for each d × k matrix, and none of the net's own.
+        let added: usize = [(48, 10), (48, 48)].map(|(d, k)| RANK * (d + k)).iter().sum();
+        assert_eq!((adapters.count_trainable(), net.count_trainable()), (added, 0));
+        let mut adam = Adam::new(rate);
+        for _ in 0..200 {
+            adapters.install(&mut net).unwrap();
+            cross_entropy(&net, &self.target).backward();
+            adam.step(&mut adapters.parameters_mut()).unwrap();
+        }
+        adapters.install(&mut net).unwrap();
+        let with_adapters = net.forward(&self.test.0, &Pass::eval()).unwrap();
+        adapters.remove(&mut net).unwrap();
+        kept(&self.first, &net, |_| false); // bit-identical underneath
+        adapters.merge(&mut net).unwrap();
+        close(&net.forward(&self.test.0, &Pass::eval()).unwrap(), &with_adapters);
+        kept(&self.first, &net, |name| ADAPTED.contains(&name));
+        assert_eq!(net.count_trainable(), net.count_parameters());
+        net
+    }
+
+    fn biases(&self, rate: f64) -> Mlp {
+        let mut net = self.first.copied().unwrap();
+        assert_eq!(train_biases_only(&mut net).unwrap(), 48 + 48 + 2);
+        // The table of the net reports the same number.
+        assert_eq!(summary(&net, &self.test.0).unwrap().trainable, 48 + 48 + 2);
+        self.train(&mut net, rate);
+        kept(&self.first, &net, |name| name.ends_with("bias"));
+        net
+    }
+
+    fn head(&self, rate: f64) -> Mlp {
+        let mut net = self.first.copied().unwrap();
+        assert_eq!(train_part_only(&mut net, "layers.2").unwrap(), 49 * 2);
+        assert_eq!(summary(&net, &self.test.0).unwrap().trainable, 49 * 2);
+        self.train(&mut net, rate);
+        kept(&self.first, &net, |name| name.starts_with("layers.2"));
+        net
     }
 }
 
 #[test]
 fn l28_fine_tuning_full_and_with_few_parameters() {
-    let (sizes, mut rng) = ([10, 48, 48, 2], Rng::new(1));
-    let (source, target, test) = (points(2000, 1, 0.0), points(1000, 2, 1.0), points(2000, 3, 1.0));
-    let mut first = Mlp::new(&sizes, &mut rng);
-    train(&mut first, 5e-3, 300, |net, _| cross_entropy(net, &source));
-    let before = score(&first, &test);
-
-    let mut full = first.clone();
-    train(&mut full, 5e-3, 200, |net, _| cross_entropy(net, &target));
-    let all = score(&full, &test);
-    assert!(score(&first, &points(2000, 4, 0.0)) > 0.9 && all > before + 0.1, "shift {before}, full {all}");
-
-    // Low-rank adapters: r (d + k) numbers for each d × k matrix.
-    let mut adapted = first.clone();
-    let names = ["layers.0.weight", "layers.1.weight"];
-    let mut adapters = Adapters::new(&mut adapted, &names, 4, 8.0, &mut rng).unwrap();
-    assert_eq!(adapters.count_trainable(), 4 * (48 + 10) + 4 * (48 + 48));
-    assert_eq!(adapted.count_trainable(), 0);
-    let mut adam = Adam::new(1e-2);
-    for _ in 0..300 {
-        adapters.install(&mut adapted).unwrap();
-        cross_entropy(&adapted, &target).backward();
-        adam.step(&mut adapters.parameters_mut()).unwrap();
+    for seed in 1..=3 {
+        let shift = Shift::new(seed);
+        let of = |net: &Mlp| score(net, &shift.test);
+        let before = of(&shift.first);
+        let [full, low_rank, biases, head] =
+            [Shift::full, Shift::low_rank, Shift::biases, Shift::head].map(|tune| of(&shift.best(tune)));
+        println!(
+            "seed {seed}: {before:.3} before; {full:.3} all, {low_rank:.3} low rank, {biases:.3} biases, {head:.3} head"
+        );
+        // The shift costs much, and training all weights mends it. 4,000 test points: a standard error of 0.005.
+        assert!(full > before + 0.1, "seed {seed}: {before} {full}");
+        // Low-rank adapters do as well within 3 points, with 27 % of the numbers.
+        assert!(low_rank > full - 0.03, "seed {seed}: low rank {low_rank}, full {full}");
+        // That is not to be had for nothing: with fewer still it is more than 3 points short, yet better than before.
+        for few in [biases, head] {
+            assert!(few > before + 0.01 && few < full - 0.03, "seed {seed}: {few} of {full}");
+        }
     }
-    adapters.install(&mut adapted).unwrap();
-    let low_rank = score(&adapted, &test);
-    assert!(low_rank > all - 0.03, "low rank {low_rank}, full {all}");
-    let with_adapters = adapted.forward(&test.0, &Pass::eval()).unwrap();
-    adapters.remove(&mut adapted).unwrap();
-    kept(&first, &adapted, |_| false); // bit-identical underneath
-    adapters.merge(&mut adapted).unwrap();
-    close(&adapted.forward(&test.0, &Pass::eval()).unwrap(), &with_adapters);
-    kept(&first, &adapted, |name| names.contains(&name));
-    assert_eq!(adapted.count_trainable(), adapted.count_parameters());
-
-    // Biases only, head only: what is frozen stays as it was.
-    let mut biases = first.clone();
-    assert_eq!(train_biases_only(&mut biases).unwrap(), 48 + 48 + 2);
-    train(&mut biases, 1e-2, 200, |net, _| cross_entropy(net, &target));
-    kept(&first, &biases, |name| name.ends_with("bias"));
-    let mut head = first.clone();
-    assert_eq!(train_part_only(&mut head, "layers.2").unwrap(), 49 * 2);
-    train(&mut head, 1e-2, 200, |net, _| cross_entropy(net, &target));
-    kept(&first, &head, |name| name.starts_with("layers.2"));
-    assert!(score(&biases, &test) > before && score(&head, &test) > before);
 }
 
 #[test]

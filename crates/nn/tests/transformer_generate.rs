@@ -22,62 +22,154 @@ fn net(seed: u64) -> Gpt {
     net
 }
 
-/// Σ (observed − expected)² / expected over the outcomes that can happen.
-fn chi_square(counts: &[usize], p: &[f64]) -> f64 {
-    let total: usize = counts.iter().sum();
-    let term = |(count, p): (&usize, &f64)| {
-        assert!(*p > 0.0 || *count == 0, "an impossible outcome happened");
-        let expected = p * total as f64;
-        if *p > 0.0 { (*count as f64 - expected).powi(2) / expected } else { 0.0 }
+/// P(χ² > x) for this many degrees of freedom, in closed form.
+fn chi_square_tail(x: f64, freedom: usize) -> f64 {
+    let half = x / 2.0;
+    // Even: e^{-x/2} Σ (x/2)^i / i!. Odd: erfc √(x/2) and a sum over half-integer powers with Γ(i + 3/2).
+    let (mut tail, mut term) = if freedom.is_multiple_of(2) {
+        (0.0, (-half).exp())
+    } else {
+        let erfc = Tensor::from([half.sqrt()]).erfc().item::<f64>();
+        (erfc, (-half).exp() * half.sqrt() / (std::f64::consts::PI.sqrt() / 2.0))
     };
-    counts.iter().zip(p).map(term).sum()
+    for i in 0..freedom / 2 {
+        tail += term;
+        term *= half / (i as f64 + if freedom.is_multiple_of(2) { 1.0 } else { 1.5 });
+    }
+    tail
 }
 
-fn causal_and_frequencies() {
-    let mut wide = net(1);
-    widen(&mut wide);
-    let x = Key::new(2).normal([6, 16], DType::F64);
-    let blocks =
-        |x: &Tensor| wide.blocks.iter().fold(x.clone(), |x, b| b.attend(&x, true, None, &Pass::eval()).unwrap());
-    let derivative = jacobian(blocks, &x).abs().max_axes(&[1, 3], false); // (T, T)
-    for (t, row) in derivative.to_vec::<f64>().chunks(6).enumerate() {
-        assert!(row[..=t].iter().all(|d| *d > 0.0) && row[t + 1..].iter().all(|d| *d == 0.0), "{t}: {row:?}");
+/// The probability of a fit at least as bad as this one, Σ (observed − expected)² / expected, if `p` is true. Outcomes
+/// expected fewer than five times are counted together; the degrees of freedom are the cells less one.
+fn chi_square_test(counts: &[usize], p: &[f64]) -> f64 {
+    let total = counts.iter().sum::<usize>() as f64;
+    let (mut cells, mut rare) = (Vec::new(), (0.0, 0.0));
+    for (&count, &p) in counts.iter().zip(p) {
+        if p == 0.0 && count > 0 {
+            return 0.0; // an impossible outcome happened
+        }
+        if p * total >= 5.0 {
+            cells.push((count as f64, p * total));
+        } else {
+            rare = (rare.0 + count as f64, rare.1 + p * total);
+        }
     }
+    if rare.1 >= 5.0 {
+        cells.push(rare);
+    } else if let Some(last) = cells.last_mut() {
+        *last = (last.0 + rare.0, last.1 + rare.1);
+    }
+    assert!(cells.len() > 1, "nothing to compare");
+    let statistic: f64 = cells.iter().map(|(count, expected)| (count - expected).powi(2) / expected).sum();
+    chi_square_tail(statistic, cells.len() - 1)
+}
 
-    let (net, draws) = (net(3), 4000);
-    let prompt = Tensor::from([[4i64, 2, 7]]);
-    let logits = Decoder::new(&net, 1).advance(&prompt).unwrap().to_f64_vec();
-    let prompts = prompt.tile(&[draws, 1]);
-    for (seed, rule) in [
-        Sampling::random(Key::new(5)),
-        Sampling::random(Key::new(6)).temperature(2.0),
-        Sampling::random(Key::new(7)).top_k(4),
-        Sampling::random(Key::new(8)).top_p(0.8),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let p = rule.probabilities(&logits).unwrap();
+/// softmax(z / temperature), cut to the `k` likeliest tokens and then to the fewest that reach `mass`: the definitions.
+fn distribution(logits: &[f64], temperature: f64, k: usize, mass: f64) -> Vec<f64> {
+    let weights: Vec<f64> = logits.iter().map(|z| (z / temperature).exp()).collect();
+    let mut order: Vec<usize> = (0..logits.len()).collect();
+    order.sort_by(|&a, &b| logits[b].total_cmp(&logits[a]));
+    order.truncate(k);
+    let sum = |tokens: &[usize]| tokens.iter().map(|&token| weights[token]).sum::<f64>();
+    let nucleus = (1..order.len()).find(|&n| sum(&order[..n]) >= mass * sum(&order)).unwrap_or(order.len());
+    let kept = &order[..nucleus];
+    (0..logits.len()).map(|token| if kept.contains(&token) { weights[token] / sum(kept) } else { 0.0 }).collect()
+}
+
+/// Logits behind the last token, from the whole net.
+fn last_logits(net: &Gpt, text: &[i64]) -> Vec<f64> {
+    let logits = net.forward(&Tensor::from(text.to_vec()), &Pass::eval()).unwrap().detach();
+    logits.get(text.len() - 1).to_f64_vec()
+}
+
+fn no_output_sees_the_future() {
+    // Six different tokens, and a head of its own: row v of the table acts on the output through the place of token v alone.
+    let mut net = Gpt::new(&GptConfig { tied: false, ..config() }, &mut Rng::new(1)).unwrap();
+    net.parameters_mut().into_iter().for_each(|parameter| *parameter = (parameter.detach() * 8.0).requires_grad());
+    widen(&mut net);
+    let text = [4i64, 0, 9, 2, 7, 5];
+    let logits = |table: &Tensor| {
+        let mut net = net.clone();
+        net.wte.weight = table.clone();
+        net.forward(&Tensor::from(text), &Pass::eval()).unwrap()
+    };
+    let derivative = jacobian(logits, &net.wte.weight.detach()).abs().max_axes(&[1, 3], false); // (T, vocabulary)
+    for t in 0..6 {
+        for (place, &token) in text.iter().enumerate() {
+            let largest = derivative.at::<f64>(&[t, token as usize]);
+            assert_eq!(largest > 0.0, place <= t, "output {t}, token at {place}: {largest}");
+        }
+    }
+}
+
+fn frequencies_are_the_softmax() {
+    // Points of the table of χ².
+    for (x, freedom, tail) in [(3.841, 1, 0.05), (18.467, 4, 0.001), (24.322, 7, 0.001), (29.588, 10, 0.001)] {
+        assert!((chi_square_tail(x, freedom) / tail - 1.0).abs() < 2e-3, "{x} {freedom}");
+    }
+    let (mut net, draws, text) = (net(3), 4000, [4i64, 2, 7]);
+    // Half the logits. Otherwise one token has 92 % of the mass: the four likeliest are then nearly the whole softmax, which
+    // no such number of draws tells from it, and the nucleus of 80 % is that token alone.
+    net.ln_f.weight = net.ln_f.weight.detach() * 0.5;
+    net.ln_f.bias = net.ln_f.bias.map(|bias| bias.detach() * 0.5);
+    let logits = last_logits(&net, &text);
+    let prompts = Tensor::from([text]).tile(&[draws, 1]);
+    let random = |seed| Sampling::random(Key::new(seed));
+    let plain = distribution(&logits, 1.0, 11, 1.0);
+    for (rule, p) in [
+        (random(5), plain.clone()),
+        (random(6).temperature(2.0), distribution(&logits, 2.0, 11, 1.0)),
+        (random(7).temperature(0.6), distribution(&logits, 0.6, 11, 1.0)),
+        (random(8).top_k(4), distribution(&logits, 1.0, 4, 1.0)),
+        (random(9).top_p(0.8), distribution(&logits, 1.0, 11, 0.8)),
+        (random(10).temperature(1.5).top_k(6).top_p(0.7), distribution(&logits, 1.5, 6, 0.7)),
+    ] {
+        assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         let next = net.generate(&prompts, 1, &rule).unwrap().select_index(1, 3);
         let mut counts = vec![0; 11];
         next.to_vec::<i64>().into_iter().for_each(|token| counts[token as usize] += 1);
-        // With ten degrees of freedom 29.6 is passed once in a thousand.
-        let statistic = chi_square(&counts, &p);
-        assert!(statistic < 29.6, "rule {seed}: {statistic} {counts:?} {p:?}");
-        // And it would notice: the same draws do not fit another temperature.
-        let other = Sampling::random(Key::new(5)).temperature(0.7).probabilities(&logits).unwrap();
-        assert!(seed > 1 || chi_square(&counts, &other) > 29.6);
+        let fit = chi_square_test(&counts, &p);
+        println!("{rule:?}: fit {fit:.3}");
+        assert!(fit > 1e-3, "{rule:?}: {fit} {counts:?} {p:?}");
+        // And it would notice: the same draws fit no temperature beside, and the plain softmax only if they are from it.
+        for other in [0.8, 1.25] {
+            let other =
+                distribution(&logits, rule.temperature * other, rule.top_k.unwrap_or(11), rule.top_p.unwrap_or(1.0));
+            let fit = chi_square_test(&counts, &other);
+            assert!(fit < 1e-6, "{rule:?}: {fit} {counts:?} {other:?}");
+        }
+        let fit = chi_square_test(&counts, &plain);
+        assert!(p == plain || fit < 1e-6, "{rule:?}: {fit} {counts:?} {plain:?}");
+        // The library's own account of the rule is the definition's.
+        let told = rule.probabilities(&logits).unwrap();
+        assert!(told.iter().zip(&p).all(|(a, b)| (a - b).abs() < 1e-12), "{told:?} {p:?}");
     }
-    let greedy = net.generate(&prompt, 1, &Sampling::greedy()).unwrap().at::<i64>(&[0, 3]) as usize;
+
+    // Two tokens: the second is drawn given the first, p(a) p(b | a).
+    let second: Vec<Vec<f64>> =
+        (0..11).map(|a| distribution(&last_logits(&net, &[4, 2, 7, a]), 1.0, 11, 1.0)).collect();
+    let joint: Vec<f64> = plain.iter().zip(&second).flat_map(|(p, row)| row.iter().map(move |q| p * q)).collect();
+    let pairs = net.generate(&prompts, 2, &random(11)).unwrap().narrow(1, 3, 2).contiguous().to_vec::<i64>();
+    let mut counts = vec![0; 121];
+    pairs.chunks(2).for_each(|pair| counts[(11 * pair[0] + pair[1]) as usize] += 1);
+    let fit = chi_square_test(&counts, &joint);
+    assert!(fit > 1e-3, "{fit}");
+    // Not as if the first did not matter.
+    let alone: Vec<f64> = (0..11).map(|b| (0..11).map(|a| joint[11 * a + b]).sum()).collect();
+    let apart: Vec<f64> = plain.iter().flat_map(|p| alone.iter().map(move |q| p * q)).collect();
+    assert!(chi_square_test(&counts, &apart) < 1e-6);
+
+    let greedy = net.generate(&Tensor::from([text]), 1, &Sampling::greedy()).unwrap().at::<i64>(&[0, 3]) as usize;
     assert!(logits.iter().all(|z| *z <= logits[greedy]));
     // Nearly no temperature is greedy.
-    let cold = net.generate(&prompts, 1, &Sampling::random(Key::new(9)).temperature(1e-3)).unwrap();
+    let cold = net.generate(&prompts, 1, &random(9).temperature(1e-3)).unwrap();
     assert!(cold.select_index(1, 3).to_vec::<i64>().iter().all(|token| *token as usize == greedy));
 }
 
 #[test]
 fn j11_decoder_is_causal_samples_its_softmax_and_learns_a_text_by_heart() {
-    causal_and_frequencies();
+    no_output_sees_the_future();
+    frequencies_are_the_softmax();
     let text = "the slithy toves did gyre and gimble in the wabe: all mimsy were the borogoves";
     let vocabulary = CharVocabulary::from_text(text).unwrap();
     let tokens = vocabulary.encode(text).unwrap();

@@ -17,7 +17,7 @@
 use std::borrow::Borrow;
 
 use tove_tensor::step_rules::{clamp, largest_magnitude, scale, sum_of_squares};
-use tove_tensor::{Error, Result, Tensor};
+use tove_tensor::{Error, Result, Tensor, TryReduce};
 
 /// The norm of all gradients that the parameters' leaves hold, as one vector.
 ///
@@ -52,6 +52,43 @@ pub fn gradient_norm<P: Borrow<Tensor>>(parameters: &[P]) -> Result<f64> {
         }
     }
     if largest == 0.0 || largest.is_infinite() { Ok(largest) } else { Ok(total(1.0 / largest)?.sqrt() * largest) }
+}
+
+/// Position of the first parameter whose gradient has NaN or infinite entries; none if all gradients are finite.
+///
+/// ```
+/// use tove_optim::non_finite_gradient;
+/// use tove_tensor::Tensor;
+/// let w = [Tensor::from([1.0]).requires_grad(), Tensor::from([0.0]).requires_grad()];
+/// (w[0].square() + w[1].sqrt()).sum().backward(); // the square root has no finite slope at 0
+/// assert_eq!(non_finite_gradient(&w)?, Some(1));
+/// # Ok::<(), tove_tensor::Error>(())
+/// ```
+pub fn non_finite_gradient<P: Borrow<Tensor>>(parameters: &[P]) -> Result<Option<usize>> {
+    for (position, parameter) in parameters.iter().enumerate() {
+        let Some(gradient) = parameter.borrow().grad() else { continue };
+        // One fast pass; squares of finite numbers above 1e154 leave the range too, so a suspicion is looked into.
+        let suspicious = !sum_of_squares(&gradient, 1.0)?.is_finite();
+        if suspicious && !gradient.detach().is_finite().try_all()?.try_item::<bool>()? {
+            return Ok(Some(position));
+        }
+    }
+    Ok(None)
+}
+
+/// Multiplies all gradients by a factor.
+///
+/// ```
+/// use tove_optim::scale_gradients;
+/// use tove_tensor::Tensor;
+/// let w = Tensor::from([1.0, 1.0]).requires_grad();
+/// w.set_grad(Some(Tensor::from([30.0, 40.0])));
+/// scale_gradients(&[&w], 0.5)?;
+/// assert_eq!(w.grad().unwrap().to_vec::<f64>(), [15.0, 20.0]);
+/// # Ok::<(), tove_tensor::Error>(())
+/// ```
+pub fn scale_gradients<P: Borrow<Tensor>>(parameters: &[P], factor: f64) -> Result<()> {
+    each_gradient(parameters, |gradient| scale(gradient, factor))
 }
 
 /// Scales all gradients together so that their norm is at most `limit`, and returns the norm they had. Gradients that are

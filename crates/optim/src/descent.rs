@@ -9,7 +9,8 @@
 //! negative ([`is_descent_direction`], strict: at equality f may rise).
 //!
 //! What a run promises: on a smooth function bounded below, with steps small enough, the gradient tends to zero. The
-//! limit may be a saddle, and nothing is said about other minima; see [`Claim`](crate::Claim).
+//! limit may be a saddle (which [`Run::minimiser`] refuses where it finds a lower value nearby), and nothing is said about
+//! other minima; see [`Claim`](crate::Claim).
 //!
 //! ```
 //! use tove_optim::{Rules, Stop, gradient_descent};
@@ -25,6 +26,7 @@ use std::fmt;
 
 use tove_tensor::{DType, Key, Result, Shape, Tensor};
 
+use crate::escape::Escape;
 use crate::fault;
 use crate::line_search::Armijo;
 use crate::objective::Objective;
@@ -129,10 +131,13 @@ pub struct Run {
     pub path: Vec<Tensor>,
     /// A way along which f still falls far away from x, if there is one.
     pub receding: Option<Receding>,
+    /// A lower value next to x, if there is one: x is a saddle or a maximum.
+    pub escape: Option<Escape>,
 }
 
 impl Run {
-    /// The last point if the run came to rest there; otherwise an error that says why it is no minimiser.
+    /// The last point if the run came to rest there and no lower value was found next to it; otherwise an error that says
+    /// why it is not a minimum.
     pub fn minimiser(&self) -> Result<&Tensor> {
         if let Stop::Diverged(text) = &self.stop {
             return Err(fault::data("minimiser", text.to_string()));
@@ -141,6 +146,14 @@ impl Run {
             let problem = format!(
                 "no minimiser in sight: f is {:e} here and still falls along the negative gradient, to {value:e} at \
                  distance {distance:e}; its infimum may not be attained (add a penalty or a constraint)",
+                self.value
+            );
+            return Err(fault::data("minimiser", problem));
+        }
+        if let Some(Escape { distance, value, curvature, .. }) = &self.escape {
+            let problem = format!(
+                "the run came to rest at a saddle or a maximum: f is {:e} here and {value:e} at distance {distance:e}, along a \
+                 direction of curvature {curvature:e}; start elsewhere, for instance at a random point",
                 self.value
             );
             return Err(fault::data("minimiser", problem));
@@ -297,7 +310,7 @@ pub fn backtracking_descent(objective: &dyn Objective, start: &Tensor, search: A
     })
 }
 
-/// The loop, and at its end a look whether f falls for ever from there.
+/// The loop, and at its end a look whether f falls for ever from there, or has a lower value right beside it.
 pub(crate) fn unconstrained(
     objective: &dyn Objective,
     start: &Tensor,
@@ -307,6 +320,9 @@ pub(crate) fn unconstrained(
     let (mut run, gradient) = iterate_with(objective, start, rules, advance)?;
     if !run.diverged() {
         run.receding = crate::divergence::follow(objective, &run.x, run.value, &gradient)?;
+        if run.receding.is_none() && run.stop != Stop::IterationLimit {
+            run.escape = crate::escape::find(objective, &run.x, run.value, &gradient)?;
+        }
     }
     Ok(run)
 }
@@ -330,6 +346,7 @@ pub(crate) fn iterate_with(
         values: vec![value],
         path: if rules.keep_path { vec![x.clone()] } else { Vec::new() },
         receding: None,
+        escape: None,
     };
     let mut watch = crate::divergence::Watch::new(value);
     run.stop = loop {

@@ -71,12 +71,19 @@ impl Group {
 /// ```
 /// use tove_optim::bias_or_norm;
 /// assert!(bias_or_norm("fc.bias") && bias_or_norm("layers.0.norm1.weight") && bias_or_norm("ln_f.weight"));
+/// assert!(bias_or_norm("instancenorm2d.weight") && bias_or_norm("batchnorm1.weight"));
 /// assert!(!bias_or_norm("fc.weight") && !bias_or_norm("normal.weight"));
 /// ```
 pub fn bias_or_norm(name: &str) -> bool {
     let is_norm = |part: &str| {
-        let part = part.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_ascii_lowercase();
-        let words = ["norm", "layernorm", "batchnorm", "rmsnorm", "groupnorm", "bn", "ln"];
+        let digits = |part: &str| part.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_owned();
+        // `norm1` and `batchnorm2d` alike.
+        let part = part.to_ascii_lowercase();
+        let part = match part.strip_suffix('d') {
+            Some(front) if front.ends_with(|letter: char| letter.is_ascii_digit()) => digits(front),
+            _ => digits(&part),
+        };
+        let words = ["norm", "layernorm", "batchnorm", "rmsnorm", "groupnorm", "instancenorm", "bn", "ln"];
         words.contains(&part.as_str()) || part.ends_with("_norm") || part.starts_with("ln_")
     };
     name.rsplit('.').next() == Some("bias") || name.split('.').any(is_norm)

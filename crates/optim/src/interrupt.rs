@@ -22,8 +22,8 @@ pub fn heed(flag: Arc<AtomicBool>) {
     let _ = FLAG.set(flag); // the first one stays
 }
 
-/// Whether the flag of [`heed`] is raised; never, if there is none.
+/// Whether the flag of [`heed`] is raised, or the time limit of [`until`](crate::until) has passed; never, if there is neither.
 #[inline]
 pub fn interrupted() -> bool {
-    FLAG.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    FLAG.get().is_some_and(|flag| flag.load(Ordering::Relaxed)) || crate::out_of_time()
 }

@@ -17,6 +17,7 @@
 extern crate self as tove_optim;
 
 mod clip;
+mod deadline;
 mod groups;
 mod interrupt;
 pub mod lbfgs;
@@ -27,7 +28,8 @@ pub mod schedule;
 pub mod settings;
 mod watch;
 
-pub use clip::{clip_norm, clip_value, gradient_norm};
+pub use clip::{clip_norm, clip_value, gradient_norm, non_finite_gradient, scale_gradients};
+pub use deadline::{deadline, out_of_time, until};
 pub use groups::{Group, bias_or_norm};
 pub use interrupt::{heed, interrupted};
 pub use lbfgs::{Lbfgs, LbfgsSettings};
@@ -45,6 +47,7 @@ mod batches;
 mod convexity;
 mod descent;
 mod divergence;
+mod escape;
 mod fault;
 pub mod landscape;
 mod line_search;
@@ -69,6 +72,7 @@ pub use descent::{
     Receding, Rules, Run, State, Steepest, Stop, backtracking_descent, directional_derivative, gradient_descent,
     is_descent_direction, iterate, random_start, steepest_descent, steepest_direction,
 };
+pub use escape::Escape;
 pub use landscape::{Landscape, vector_field};
 pub use line_search::{Armijo, Step};
 pub use multi_start::{MultiStart, multi_start};

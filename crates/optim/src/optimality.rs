@@ -18,7 +18,8 @@
 
 use std::fmt;
 
-use tove_tensor::{Result, Tensor, TryLinalg};
+use tove_tensor::linalg::{Eigh, eigh};
+use tove_tensor::{Result, Tensor, TryLinalg, TryOps};
 
 use crate::convexity::Convex;
 use crate::descent::{Run, Stop};
@@ -29,7 +30,7 @@ use crate::sampling::Region;
 /// What the gradient and the spectrum of the Hessian say about a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The gradient is not zero.
+    /// The gradient is not zero: it is large beside the curvature.
     NotStationary,
     /// All eigenvalues are positive: a strict local minimum.
     Minimum,
@@ -37,7 +38,8 @@ pub enum Kind {
     Maximum,
     /// Eigenvalues of both signs.
     Saddle,
-    /// Some eigenvalue is zero and there are not both signs: second derivatives do not decide.
+    /// Second derivatives do not decide: some eigenvalue is zero and there are not both signs, or the gradient is not exactly
+    /// zero and the curvature changes too much on the way to where it would be.
     Undecided,
 }
 
@@ -82,24 +84,33 @@ pub struct Classification {
     pub ball: BallSample,
 }
 
-/// Gradients below this times the largest curvature (or 1) count as zero: 10⁻⁶ in f64, 2·10⁻² in f32. A minimiser is known only
-/// to the square root of the precision of f, and so is the zero of its gradient.
-fn gradient_tolerance(x: &Tensor) -> f64 {
+/// How near a stationary point must lie to count as reached, relative to 1 + ‖x‖: 10⁻⁶ in f64, 2·10⁻² in f32. A minimizer is
+/// known only to the square root of the precision of f.
+fn tolerance(x: &Tensor) -> f64 {
     64.0 * x.dtype().epsilon().sqrt()
 }
 
 /// Labels `x` by gradient and Hessian, and compares f with its values at 700 points of the ball of this radius, at distances
 /// over seven powers of ten.
+///
+/// The label does not change when f is multiplied by a positive number. A gradient counts as zero if it is small beside the
+/// largest curvature; then the Newton step −H⁻¹∇f leads to the stationary point that the label speaks of. The point must be
+/// near, and the Hessian there must be the same up to a quarter of its smallest absolute eigenvalue, or the label is
+/// [`Kind::Undecided`]: x³ next to 0 has a small gradient and a positive second derivative, and no minimum anywhere.
 pub fn classify(objective: &dyn Objective, x: &Tensor, radius: f64) -> Result<Classification> {
     let (value, gradient) = objective.value_and_gradient(x)?;
     let gradient_norm = fault::norm(&gradient);
-    let eigenvalues = objective.hessian(x)?.try_eigvalsh()?.to_f64_vec();
+    let hessian = objective.hessian(x)?;
+    let eigenvalues = hessian.try_eigvalsh()?.to_f64_vec();
     let most = eigenvalues.iter().fold(0.0f64, |most, e| most.max(e.abs()));
+    let near = tolerance(x) * (1.0 + fault::norm(x));
     let zero = (x.dtype().epsilon() * 64.0 * eigenvalues.len() as f64 * most).max(f64::MIN_POSITIVE);
     let positive = eigenvalues.iter().filter(|&&e| e > zero).count();
     let negative = eigenvalues.iter().filter(|&&e| e < -zero).count();
-    let kind = if gradient_norm.is_nan() || gradient_norm > gradient_tolerance(x) * most.max(1.0) {
+    let kind = if gradient_norm.is_nan() || gradient_norm > near * most {
         Kind::NotStationary
+    } else if gradient_norm > 0.0 && !confirmed(objective, x, &gradient, &hessian, zero, near)? {
+        Kind::Undecided
     } else if positive > 0 && negative > 0 {
         Kind::Saddle
     } else if positive == eigenvalues.len() {
@@ -110,6 +121,33 @@ pub fn classify(objective: &dyn Objective, x: &Tensor, radius: f64) -> Result<Cl
         Kind::Undecided
     };
     Ok(Classification { kind, gradient_norm, eigenvalues, ball: sample_ball(objective, x, value, radius, 700, 0)? })
+}
+
+/// Whether the Newton step from `x` is no longer than `near` and the Hessian hardly changes along it. Directions of curvature
+/// up to `zero` are left out.
+fn confirmed(
+    objective: &dyn Objective,
+    x: &Tensor,
+    gradient: &Tensor,
+    hessian: &Tensor,
+    zero: f64,
+    near: f64,
+) -> Result<bool> {
+    let n = x.numel();
+    let Eigh { values, vectors } = eigh(hessian)?;
+    let values = values.to_f64_vec();
+    let along = vectors.try_t()?.try_matmul(&gradient.detach().try_reshape([n])?)?.to_f64_vec();
+    let step = |(&along, &value): (&f64, &f64)| if value.abs() > zero { -along / value } else { 0.0 };
+    let steps: Vec<f64> = along.iter().zip(&values).map(step).collect();
+    let step = vectors.try_matmul(&Tensor::try_from_vec(steps, [n])?.try_to_dtype(x.dtype())?)?;
+    let step = step.try_reshape(x.shape().clone())?;
+    if fault::norm(&step) > near {
+        return Ok(false);
+    }
+    let least = values.iter().map(|value| value.abs()).filter(|value| *value > zero).fold(f64::INFINITY, f64::min);
+    let there = objective.hessian(&fault::add_scaled(x, 1.0, &step)?)?;
+    // The Frobenius norm is at least the largest change of an eigenvalue.
+    Ok(fault::norm(&there.try_sub(hessian)?) <= 0.25 * least)
 }
 
 /// Compares f(x) with its values at random points of the ball around x.
@@ -194,6 +232,9 @@ pub fn second_order(objective: &dyn Objective, x: &Tensor) -> Result<SecondOrder
         Kind::Minimum => "the gradient is zero and the Hessian positive definite",
         Kind::Maximum => "the Hessian is negative definite: a maximum",
         Kind::Saddle => "the Hessian has eigenvalues of both signs: a saddle",
+        Kind::Undecided if found.gradient_norm > 0.0 => {
+            "the gradient is not exactly zero and the Hessian does not confirm a stationary point nearby"
+        }
         Kind::Undecided => "the Hessian is singular; semidefinite is necessary for a minimum, not sufficient",
     };
     Ok(SecondOrder {

@@ -122,6 +122,22 @@ pub trait Optimizer: Send {
     /// All settings with their values, defaults and ranges.
     fn hyperparameters(&self) -> &dyn Hyperparameters;
 
+    /// Changes the settings that the JSON object names and keeps counters and tensors: a run goes on with other betas or
+    /// another weight decay. Nothing changes when there is an error.
+    ///
+    /// ```
+    /// use tove_optim::{Optimizer, Sgd};
+    /// let mut sgd = Sgd::new(0.1);
+    /// sgd.set_hyperparameters(&serde_json::json!({"momentum": 0.9}))?;
+    /// assert_eq!((sgd.settings().momentum, sgd.learning_rate()), (0.9, 0.1));
+    /// assert!(sgd.set_hyperparameters(&serde_json::json!({"momentum": 2.0})).is_err());
+    /// # Ok::<(), tove_tensor::Error>(())
+    /// ```
+    fn set_hyperparameters(&mut self, settings: &serde_json::Value) -> Result<()> {
+        let state = self.state();
+        self.load_state(&OptimizerState { settings: settings.clone(), ..state })
+    }
+
     /// Whether a step evaluates the loss several times, so that it needs [`Optimizer::step_with`] and the loss of the same
     /// data every time. Most rules are content with a gradient.
     fn needs_loss(&self) -> bool {

@@ -128,6 +128,7 @@ impl QuadraticPenalty {
         let (mut x, mut mu, mut rounds) = (start.detach(), self.mu, Vec::new());
         for _ in 0..self.rounds {
             let run = self.newton.minimise(&Penalised { objective, constraint, mu }, &x)?;
+            // A saddle of the penalized function may be the minimum on the constraint, which a larger mu decides.
             if run.diverged() || run.receding.is_some() {
                 run.minimiser()?;
             }

@@ -16,12 +16,14 @@
 use tove_tensor::{Error, Result};
 
 /// Looks at the loss of every step and reports when the run has diverged: a loss that is not finite, or above the first
-/// one by more than `growth` times its size.
+/// one by more than `growth` times its size. A first loss of exactly 0 has no size; then that of the first other loss counts.
 #[derive(Clone, Debug)]
 pub struct DivergenceWatch {
     growth: f64,
     steps: u64,
     first: Option<f64>,
+    /// The absolute value of the first loss that is not zero.
+    size: Option<f64>,
 }
 
 impl Default for DivergenceWatch {
@@ -34,7 +36,7 @@ impl Default for DivergenceWatch {
 impl DivergenceWatch {
     /// Allows the loss to grow by this multiple of the first one's size.
     pub fn new(growth: f64) -> DivergenceWatch {
-        DivergenceWatch { growth, steps: 0, first: None }
+        DivergenceWatch { growth, steps: 0, first: None, size: None }
     }
 
     /// Takes in the loss of one step; an error of the data's kind once the run has diverged.
@@ -42,7 +44,10 @@ impl DivergenceWatch {
         let steps = self.steps;
         self.steps += 1;
         let first = *self.first.get_or_insert(loss);
-        let limit = first + self.growth * first.abs().max(f64::MIN_POSITIVE);
+        if self.size.is_none() && loss != 0.0 {
+            self.size = Some(loss.abs());
+        }
+        let limit = first + self.growth * self.size.unwrap_or(0.0);
         if loss.is_finite() && loss <= limit {
             return Ok(());
         }

@@ -114,7 +114,7 @@ fn text_sets_every_kind() {
         (" free ", "-inf"),
     ];
     for (name, text) in entries {
-        settings.set(name, text).expect("readable");
+        settings.parse(name, text).expect("readable");
     }
     let expected = Everything {
         strength: 0.01,
@@ -129,17 +129,17 @@ fn text_sets_every_kind() {
         free: f64::NEG_INFINITY,
     };
     assert_eq!(settings, expected);
-    settings.set("iterations", "1e2").expect("a whole number");
+    settings.parse("iterations", "1e2").expect("a whole number");
     assert_eq!(settings.iterations, 100);
 }
 
 #[test]
 fn wrong_text_changes_nothing_and_says_what_to_give() {
     let mut settings = Everything::default();
-    let mut text = |name: &str, text: &str| settings.set(name, text).expect_err("wrong").to_string();
-    assert_eq!(text("iterations", "many"), "Everything: iterations cannot be read from `many`; give a whole number");
-    assert_eq!(text("solver", "fast"), "Everything: solver cannot be read from `fast`; give one of lbfgs, newton-cg");
-    assert_eq!(text("depth", "1.5"), "Everything: depth cannot be read from `1.5`; give a whole number, or none");
+    let mut text = |name: &str, text: &str| settings.parse(name, text).expect_err("wrong").to_string();
+    assert_eq!(text("iterations", "many"), "Everything: iterations cannot be `many`; give a whole number");
+    assert_eq!(text("solver", "fast"), "Everything: solver cannot be `fast`; give one of lbfgs, newton-cg");
+    assert_eq!(text("depth", "1.5"), "Everything: depth cannot be `1.5`; give a whole number, or none");
     assert!(text("intercept", "2").ends_with("give true or false"));
     assert!(text("strength", "-3").contains("must lie in (0, inf)"));
     assert_eq!(text("strenght", "1"), "Everything: there is no hyperparameter `strenght`; did you mean `strength`?");
@@ -150,7 +150,7 @@ fn wrong_text_changes_nothing_and_says_what_to_give() {
 #[test]
 fn dashes_and_underscores_are_one() {
     let mut settings = tove_optim::AdamSettings::default();
-    settings.set("weight-decay", "0.1").expect("the field");
+    settings.parse("weight-decay", "0.1").expect("the field");
     assert_eq!((settings.weight_decay, settings.value("weight-decay")), (0.1, Some(Value::Real(0.1))));
 }
 
@@ -201,7 +201,7 @@ fn settings_work_behind_a_pointer() {
     for settings in &mut all {
         for hyperparameter in &settings.schema().hyperparameters {
             assert_eq!(settings.value(hyperparameter.name).as_ref(), Some(&hyperparameter.default));
-            settings.set(hyperparameter.name, &hyperparameter.default.to_string()).expect("its own default");
+            settings.parse(hyperparameter.name, &hyperparameter.default.to_string()).expect("its own default");
         }
         settings.validate().expect("defaults are right");
     }

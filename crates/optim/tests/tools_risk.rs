@@ -146,6 +146,21 @@ fn d16_norm_penalties_have_their_gradients_and_their_pull() {
     GradCheck::default().check(|x| l1(&x[0]).unwrap(), one).unwrap();
     GradCheck::default().check(|x| toward(&x[0], &b).unwrap(), one).unwrap();
     GradCheck::default().check(|x| tying(&x[0], &x[1]).unwrap(), &[w.clone(), b.clone()]).unwrap();
+    // ‖w − b‖² and ‖w − v‖², without a half: values and gradients written out.
+    let gap: Vec<f64> = w.to_vec::<f64>().iter().zip(b.to_vec::<f64>()).map(|(w, b)| w - b).collect();
+    let square: f64 = gap.iter().map(|d| d * d).sum();
+    near(toward(&w, &b).unwrap().item(), square, 1e-12);
+    near(tying(&w, &b).unwrap().item(), square, 1e-12);
+    let twice = Tensor::from(gap.iter().map(|d| 2.0 * d).collect::<Vec<f64>>());
+    close(&grad(|w: &Tensor| toward(w, &b).unwrap())(&w), &twice, 1e-14);
+    close(&grad(|w: &Tensor| tying(w, &b).unwrap())(&w), &twice, 1e-14);
+    close(&grad(|v: &Tensor| tying(&w, v).unwrap())(&b), &-&twice, 1e-14);
+    // α multiplies each of them once.
+    let parameters: [(&str, &Tensor); 2] = [("v", &w), ("w", &b)];
+    let scaled = |norm: Norm| Penalty::new(0.3, norm).unwrap().of(&parameters).unwrap().item::<f64>();
+    near(scaled(Norm::Tied("v".into(), "w".into())), 0.3 * square, 1e-12);
+    let alone = Penalty::new(0.3, Norm::Toward(b.clone())).unwrap().of(&[("v", &w)]).unwrap().item::<f64>();
+    near(alone, 0.3 * square, 1e-12);
     let elastic = Penalty::new(0.7, Norm::Elastic { l1_ratio: 0.3 }).unwrap();
     GradCheck::default().check(|x| elastic.of(&[("w", &x[0])]).unwrap(), one).unwrap();
     assert_eq!(grad(|w: &Tensor| l2(w).unwrap())(&w).to_vec::<f64>(), w.to_vec::<f64>(), "the gradient of ½‖w‖² is w");

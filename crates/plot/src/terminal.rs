@@ -7,7 +7,7 @@
 use crate::draw::frame::reason;
 use crate::draw::number::short_number;
 use crate::draw::scale::{Scale, drawable, range};
-use crate::error::{PlotError, Result};
+use crate::error::{PlotError, Result, same_length};
 
 const MARKS: [char; 8] = ['*', 'o', '+', 'x', '#', '@', '%', '&'];
 
@@ -46,18 +46,22 @@ fn fitted(name: &str, width: usize) -> String {
     out
 }
 
-/// A chart of lines as text; the values of a series stand at 1, 2, 3 ... along the axis.
+/// A chart of lines as text; the values of a series stand at 1, 2, 3 ... along the axis, or at the places that [`LineText::x`] gives.
 ///
 /// ```
 /// use tove_plot::terminal::LineText;
 /// let text = LineText::new().series("loss", &[1.0, 0.5, 0.3, 0.25, 0.22]).render(40, 6)?;
 /// assert!(text.lines().all(|line| line.chars().count() <= 40));
+/// let text = LineText::new().x(&[33.0, 165.0, 331.0]).series("R²", &[0.2, 0.35, 0.39]).render(40, 6)?;
+/// assert!(text.lines().any(|line| line.trim_start().starts_with("33 ") && line.ends_with(" 331")));
 /// # Ok::<(), tove_plot::PlotError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct LineText {
     series: Vec<(String, Vec<f64>)>,
+    x: Vec<f64>,
     log: bool,
+    log_x: bool,
     marks: bool,
 }
 
@@ -71,6 +75,20 @@ impl LineText {
     #[must_use]
     pub fn series(mut self, name: impl Into<String>, values: &[f64]) -> Self {
         self.series.push((name.into(), values.to_vec()));
+        self
+    }
+
+    /// The places of the values along the horizontal axis, the same for all series.
+    #[must_use]
+    pub fn x(mut self, x: &[f64]) -> Self {
+        self.x = x.to_vec();
+        self
+    }
+
+    /// A logarithmic horizontal axis.
+    #[must_use]
+    pub fn log_x(mut self) -> Self {
+        self.log_x = true;
         self
     }
 
@@ -91,7 +109,8 @@ impl LineText {
     /// The chart in `width` columns, with `height` rows for the lines and a few more for axis and legend.
     ///
     /// # Errors
-    /// If there is nothing to draw, or the size is below 20 × 2 or above 1000 × 500.
+    /// If there is nothing to draw, a series has another length than the places given with [`LineText::x`], one of those is not
+    /// finite (or not positive on a logarithmic axis), or the size is below 20 × 2 or above 1000 × 500.
     pub fn render(&self, width: usize, height: usize) -> Result<String> {
         const WHAT: &str = "text chart";
         if !(20..=1000).contains(&width) || !(2..=500).contains(&height) {
@@ -112,10 +131,11 @@ impl LineText {
         let margin = labels.iter().map(|l| columns(l)).max().unwrap_or(0);
         let inner = width - margin - 2;
         let length = self.series.iter().map(|s| s.1.len()).max().unwrap_or(1);
+        let across = self.across(length)?;
         let rows = if self.series.len() == 1 && !self.marks {
-            self.braille(&scale, length, inner, height)
+            self.braille(&scale, &across, inner, height)
         } else {
-            self.marked(&scale, length, inner, height)
+            self.marked(&scale, &across, inner, height)
         };
         let mut out = String::new();
         for (i, row) in rows.iter().enumerate() {
@@ -132,9 +152,10 @@ impl LineText {
             out.push('\n');
         }
         out.push_str(&format!("{} └{}\n", " ".repeat(margin), "─".repeat(inner)));
-        let last = length.to_string();
-        let gap = inner.saturating_sub(1 + last.len());
-        out.push_str(&format!("{}  1{}{last}\n", " ".repeat(margin), " ".repeat(gap)));
+        let ends = (self.x.first().copied().unwrap_or(1.0), self.x.last().copied().unwrap_or(length as f64));
+        let (first, last) = (short_number(ends.0), short_number(ends.1));
+        let gap = inner.saturating_sub(columns(&first) + columns(&last));
+        out.push_str(&format!("{}  {first}{}{last}\n", " ".repeat(margin), " ".repeat(gap)));
         self.legend(&mut out, width, margin, all().count() - seen().count());
         Ok(out)
     }
@@ -154,42 +175,59 @@ impl LineText {
         }
     }
 
+    /// Where values stand between the left and the right end, from 0 to 1.
+    fn across(&self, length: usize) -> Result<Vec<f64>> {
+        const WHAT: &str = "text chart";
+        if self.x.is_empty() {
+            let steps = (length - 1).max(1) as f64;
+            return Ok((0..length).map(|i| i as f64 / steps).collect());
+        }
+        for (_, values) in &self.series {
+            same_length(WHAT, ("places", self.x.len()), ("values", values.len()))?;
+        }
+        if self.x.iter().any(|x| !drawable(*x, self.log_x)) {
+            return Err(PlotError::parameter(WHAT, format!("places along the axis that are {}", reason(self.log_x))));
+        }
+        let place = |x: f64| if self.log_x { x.ln() } else { x };
+        let ends = (place(self.x[0]), place(self.x[self.x.len() - 1]));
+        let span = if ends.1 > ends.0 { ends.1 - ends.0 } else { 1.0 };
+        Ok(self.x.iter().map(|&x| ((place(x) - ends.0) / span).clamp(0.0, 1.0)).collect())
+    }
+
     /// The points of a series on a raster of `width` × `height`, from the top; None where there is nothing to draw.
     fn raster(
         &self,
         values: &[f64],
         scale: &Scale,
-        length: usize,
+        across: &[f64],
         width: usize,
         height: usize,
     ) -> Vec<Option<(i64, i64)>> {
-        let steps = (length - 1).max(1) as f64;
-        let place = |(i, v): (usize, &f64)| {
+        let place = |(at, v): (&f64, &f64)| {
             drawable(*v, self.log).then(|| {
-                let x = i as f64 / steps * (width - 1) as f64;
                 let y = (1.0 - scale.fraction(*v)) * (height - 1) as f64;
-                (x.round() as i64, y.round() as i64)
+                ((at * (width - 1) as f64).round() as i64, y.round() as i64)
             })
         };
-        values.iter().enumerate().map(place).collect()
+        across.iter().zip(values).map(place).collect()
     }
 
-    fn braille(&self, scale: &Scale, length: usize, width: usize, height: usize) -> Vec<String> {
+    fn braille(&self, scale: &Scale, across: &[f64], width: usize, height: usize) -> Vec<String> {
         let mut cells = vec![vec![0u32; width]; height];
         // bits of the dots, rows from the top
         let bits = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         for (_, values) in &self.series {
-            let points = self.raster(values, scale, length, 2 * width, 4 * height);
+            let points = self.raster(values, scale, across, 2 * width, 4 * height);
             trace(&points, |x, y| cells[y / 4][x / 2] |= bits[y % 4][x % 2]);
         }
         let character = |bits: &u32| if *bits == 0 { ' ' } else { char::from_u32(0x2800 + bits).unwrap_or(' ') };
         cells.iter().map(|row| row.iter().map(character).collect()).collect()
     }
 
-    fn marked(&self, scale: &Scale, length: usize, width: usize, height: usize) -> Vec<String> {
+    fn marked(&self, scale: &Scale, across: &[f64], width: usize, height: usize) -> Vec<String> {
         let mut cells = vec![vec![' '; width]; height];
         for (i, (_, values)) in self.series.iter().enumerate() {
-            let points = self.raster(values, scale, length, width, height);
+            let points = self.raster(values, scale, across, width, height);
             trace(&points, |x, y| cells[y][x] = MARKS[i % MARKS.len()]);
         }
         cells.into_iter().map(|row| row.into_iter().collect()).collect()

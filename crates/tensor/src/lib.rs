@@ -28,8 +28,8 @@ pub use dtype::{DType, Element};
 pub use error::{Error, Result};
 pub use ops::list::{TryConv, TryIndex, TryLinalg, TryNorm, TryOps, TryReduce, TryUnary};
 pub use ops::{
-    Activation, BatchStatistics, ConvOptions, CrossEntropy, Ellipsis, Index, Interpolation, IntoIndices, NewAxis,
-    PoolOptions, Reduction, Steppable, Unique, stepped,
+    Activation, BatchStatistics, ConvMode, ConvOptions, CrossEntropy, Ellipsis, Index, Interpolation, IntoIndices,
+    NewAxis, PoolOptions, Reduction, Steppable, Unique, stepped,
 };
 pub use pool::{num_threads, set_num_threads};
 pub use random::Key;

@@ -48,6 +48,11 @@ fn differences_measure_the_step_in_the_type_of_the_point() {
     let lost = tove_tensor::Tensor::from([1e10f32]);
     assert!(GradCheck::default().check(|x: &[Tensor]| x[0].square(), &[lost]).is_err());
     gradcheck(|x: &[Tensor]| x[0].square(), &[Tensor::from([2.0f32, -0.3])]).unwrap();
+    // Derivatives so small beside the value that their ratio is no number: the difference quotient cannot see them.
+    for x in [-700.0, -720.0] {
+        gradcheck(|x: &[Tensor]| x[0].exp() + 1.0, &[Tensor::from([x])]).unwrap();
+        gradcheck(|x: &[Tensor]| x[0].exp() * 1e-300 + 1e300, &[Tensor::from([x + 690.0])]).unwrap();
+    }
     gradcheck(|x: &[Tensor]| (&x[0] * &x[1]).sin(), &[Tensor::from([0.3f32]), Tensor::from([1.1f32])]).unwrap();
 }
 

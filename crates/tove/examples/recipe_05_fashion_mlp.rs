@@ -6,10 +6,11 @@ use tove::prelude::*;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sets = match data::sets::fashion_mnist(None) {
         Ok(sets) => sets,
-        Err(error) => {
-            println!("SKIPPED: {error}");
+        Err(error @ data::DataError::Missing { .. }) => {
+            println!("SKIPPED: data set absent: {error}");
             return Ok(());
         }
+        Err(error) => return Err(error.into()),
     };
     let mut rng = Rng::new(1);
     let mut net = Sequential::new().add(Flatten::new()).add(Mlp::new(&[784, 512, 256, 10], &mut rng).dropout(0.2));

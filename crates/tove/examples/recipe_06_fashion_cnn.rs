@@ -7,10 +7,11 @@ use tove::prelude::*;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sets = match data::sets::fashion_mnist(None) {
         Ok(sets) => sets,
-        Err(error) => {
-            println!("SKIPPED: {error}");
+        Err(error @ data::DataError::Missing { .. }) => {
+            println!("SKIPPED: data set absent: {error}");
             return Ok(());
         }
+        Err(error) => return Err(error.into()),
     };
     let config = CnnConfig { dropout: 0.25, ..CnnConfig::new([1, 28, 28], 10) };
     let mut net = Cnn::new(&config, &mut Rng::new(1))?;

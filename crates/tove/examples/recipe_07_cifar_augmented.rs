@@ -18,10 +18,11 @@ fn accuracy(train: &dyn Dataset, test: &dyn Dataset) -> Result<f64, Box<dyn std:
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sets = match data::sets::cifar10_subset(None) {
         Ok(sets) => sets,
-        Err(error) => {
-            println!("SKIPPED: {error}");
+        Err(error @ data::DataError::Missing { .. }) => {
+            println!("SKIPPED: data set absent: {error}");
             return Ok(());
         }
+        Err(error) => return Err(error.into()),
     };
     let (mean, std) = ([0.4913, 0.4814, 0.4445], [0.2476, 0.2445, 0.2627]);
     let plain = || Augment::new().normalize(&mean, &std);

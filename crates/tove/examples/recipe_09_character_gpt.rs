@@ -9,10 +9,11 @@ use tove::prelude::*;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let text = match data::sets::tinyshakespeare(None) {
         Ok(text) => text,
-        Err(error) => {
-            println!("SKIPPED: {error}");
+        Err(error @ data::DataError::Missing { .. }) => {
+            println!("SKIPPED: data set absent: {error}");
             return Ok(());
         }
+        Err(error) => return Err(error.into()),
     };
     let vocabulary = CharVocabulary::from_text(&text)?;
     let tokens = vocabulary.encode(&text)?;

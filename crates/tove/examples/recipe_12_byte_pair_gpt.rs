@@ -27,10 +27,11 @@ fn bigram(train: &Tensor, valid: &Tensor, size: usize) -> f64 {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let text = match data::sets::tinyshakespeare(None) {
         Ok(text) => text,
-        Err(error) => {
-            println!("SKIPPED: {error}");
+        Err(error @ data::DataError::Missing { .. }) => {
+            println!("SKIPPED: data set absent: {error}");
             return Ok(());
         }
+        Err(error) => return Err(error.into()),
     };
     // The text has one byte per character, so bytes can be cut anywhere.
     let (train, valid) = text.split_at(text.len() * 9 / 10);

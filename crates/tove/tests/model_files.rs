@@ -40,7 +40,7 @@ fn table(rows: usize) -> Table {
 
 fn fitted(name: &str, table: &Table) -> tove::tabular::Result<TabularModel> {
     let candidate = Candidate::named(name).unwrap();
-    let regression = candidate.estimator.task() == tove::learn::Task::Regression;
+    let regression = candidate.estimator.capabilities().regresses();
     let (target, other) = if regression { ("y", "class") } else { ("class", "y") };
     let plan = Plan::new(target).folds(0).role(other, tove::data::table::Role::Dropped);
     Ok(plan.fit(table, &[candidate], &mut |_| {})?.model)

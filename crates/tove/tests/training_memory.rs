@@ -17,7 +17,7 @@ fn numbers(shape: [usize; 2], seed: f64) -> Tensor {
 #[test]
 fn memory_is_flat_over_ten_thousand_steps() {
     if resident().is_none() {
-        println!("SKIPPED: /proc/self/statm is not readable here");
+        println!("SKIPPED: system feature absent: /proc/self/statm");
         return;
     }
     let (x, y) = (numbers([32, 16], 0.1), numbers([32, 4], 0.2));

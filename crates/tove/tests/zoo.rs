@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tove::data::table::{CsvOptions, Role, Table};
 use tove::learn::{
-    Estimator, LogisticRegression, Model, Pipeline, Predict, Record, Samples, StandardScaler, Task, registry, restore,
+    Estimator, Fit, LogisticRegression, Model, Pipeline, Predict, Record, Samples, StandardScaler, Transform, registry,
+    restore,
 };
+use tove::optim::settings::Hyperparameters;
 use tove::tabular::{Candidate, Plan, TabularModel};
 use tove::tensor::io::WriteOptions;
 use tove::tensor::{Tensor, kernels::simd};
@@ -31,13 +33,13 @@ fn rows(count: usize) -> Tensor {
     Tensor::from((0..3 * count).map(value).collect::<Vec<f64>>()).reshape([count, 3])
 }
 
-fn samples(task: Task) -> Samples {
+fn samples(classes: bool) -> Samples {
     let x = rows(40);
     let flat = x.to_vec::<f64>();
     let score = |row: &[f64]| row[0] - 0.5 * row[1] + 0.25 * row[2] * row[2];
-    match task {
-        Task::Regression => Samples::new(&x, &Tensor::from(flat.chunks(3).map(score).collect::<Vec<f64>>())),
-        Task::Classification => {
+    match classes {
+        false => Samples::new(&x, &Tensor::from(flat.chunks(3).map(score).collect::<Vec<f64>>())),
+        true => {
             let labels: Vec<i64> = flat.chunks(3).map(|row| if score(row) > 0.7 { 7 } else { 3 }).collect();
             Samples::new(&x, &Tensor::from(labels))
         }
@@ -53,12 +55,16 @@ fn table() -> Table {
     CsvOptions::new().read_bytes(TABLE.as_bytes()).unwrap().0
 }
 
-/// Numbers of a regression; probabilities, scores or labels of a classifier, whatever it has first.
+/// Probabilities, scores, predictions or changed rows: whatever the model has first.
 fn answers(model: &dyn Model) -> Vec<f64> {
     let x = rows(15);
-    let soft = || model.predict_proba(&x).or_else(|_| model.decision_function(&x));
-    let given =
-        if model.task() == Task::Regression { model.predict(&x) } else { soft().or_else(|_| model.predict(&x)) };
+    let own = model.capabilities();
+    let given = match own.predicts() {
+        false => model.transform(&x),
+        true if own.probabilities => model.predict_proba(&x),
+        true if own.decision_function => model.decision_function(&x),
+        true => model.predict(&x),
+    };
     given.unwrap().to_f64_vec()
 }
 
@@ -88,17 +94,20 @@ fn write_the_zoo() {
         model.record().save(folder.join(format!("{name}.tove")), options).unwrap();
         all.insert(name.to_owned(), json!(answers(&*model)));
     };
-    for entry in registry::all().into_iter().filter(|entry| old["models"].get(entry.name).is_none()) {
-        let mut estimator = (entry.estimator)();
+    let missing = |entry: &registry::Entry| !entry.composite && old["models"].get(entry.name).is_none();
+    for entry in registry::all().into_iter().filter(missing) {
+        let mut estimator = (entry.new)();
         if entry.name.starts_with("Mlp") {
-            estimator.set_any("hidden", "4").unwrap(); // keeps the file small
-            estimator.set_any("epochs", "20").unwrap();
+            estimator.set("hidden", [4].into()).unwrap(); // keeps the file small
+            estimator.set("epochs", 20.into()).unwrap();
         }
-        keep(entry.name, estimator.fit_any(&samples(entry.task)).unwrap());
+        // Selection of features looks at classes unless told otherwise.
+        let classes = entry.capabilities.classifies() || entry.name == "SelectKBest";
+        keep(entry.name, estimator.fit_samples(&samples(classes)).unwrap());
     }
     if old["models"].get("Pipeline").is_none() {
-        let pipeline = Pipeline::new(LogisticRegression::default()).then("scale", StandardScaler::default());
-        keep("Pipeline", pipeline.fit_any(&samples(Task::Classification)).unwrap());
+        let pipeline = Pipeline::default().step("scale", StandardScaler::default()).then(LogisticRegression::default());
+        keep("Pipeline", pipeline.fit_boxed(&samples(true)).unwrap());
     }
     for (name, target, other, model) in
         [("table-classes", "class", "y", "LogisticRegression"), ("table-numbers", "y", "class", "Ridge")]

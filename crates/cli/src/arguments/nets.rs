@@ -1,4 +1,4 @@
-//! Arguments of the commands that train nets on images and texts, and of the demonstrations.
+//! Arguments of the commands that train networks on images and text, and of the demonstrations.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use clap::{Args, Subcommand, ValueEnum};
 /// Where a training run leaves its files.
 #[derive(Args, Clone)]
 pub struct Keeping {
-    /// Where the model goes; into the folder of the run otherwise
+    /// Model file to write; in the folder of the run by default
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Where the report goes; into the folder of the run otherwise
+    /// HTML report to write; in the folder of the run by default
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Replace files that exist
@@ -36,26 +36,25 @@ pub struct Images {
 
 #[derive(Subcommand)]
 pub enum ImagesAction {
-    /// Train a net to tell images apart, judge it on images set aside, save it with a report
+    /// Train an image classifier, evaluate it on held-out images, save it with a report
     ///
-    /// Pictures in folders may have different sizes: they are scaled until they cover one size, and the middle is cut out.
-    /// Grey ones become colour where any is in colour, transparency is dropped, and files that cannot be read are left out
-    /// and named.
+    /// Images in folders may have different sizes: each is scaled to cover one size and center-cropped. Grayscale images are
+    /// converted to color if any is in color, transparency is dropped, and files that cannot be read are skipped and listed.
     Fit(ImagesFit),
-    /// Tell what PNG and JPEG files show
+    /// Classify PNG and JPEG files
     Predict(ImagesPredict),
-    /// Use a trained net for other classes, of which only a few images have labels
+    /// Transfer learning: use a trained network for other classes with a few labeled images
     Transfer(ImagesTransfer),
 }
 
-/// The nets there are for images.
+/// The image networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum NetKind {
     /// Fully-connected layers
     Mlp,
-    /// Convolutions
+    /// Convolutional network
     Cnn,
-    /// A transformer of patches
+    /// Vision transformer
     Vit,
 }
 
@@ -63,16 +62,16 @@ pub enum NetKind {
 pub struct ImagesFit {
     /// The word digits (built in), a folder with a folder of PNG or JPEG files for each class, or a folder of IDX files
     pub path: PathBuf,
-    /// The kind of net
+    /// Architecture
     #[arg(long, short, value_enum, default_value = "mlp")]
     pub model: NetKind,
-    /// How often each image is seen
+    /// Epochs of training
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub epochs: usize,
-    /// Images per step
+    /// Batch size
     #[arg(long, default_value_t = 32, value_name = "N")]
     pub batch: usize,
-    /// The step size; 0.002, and 0.001 for a transformer, unless told otherwise
+    /// Learning rate; by default 0.002, and 0.001 for vit
     #[arg(long, value_name = "X")]
     pub learning_rate: Option<f64>,
     /// Units of the hidden layers; one number for a CNN
@@ -81,27 +80,27 @@ pub struct ImagesFit {
     /// Filters of a CNN's blocks
     #[arg(long, value_name = "N,N", value_delimiter = ',')]
     pub filters: Vec<usize>,
-    /// Shift and turn training images a little, anew in every epoch
+    /// Augmentation: shift and rotate training images a little, anew in every epoch
     #[arg(long)]
     pub augment: bool,
-    /// Put a border of so many pixels round all images and shift each at random within it, those to judge by too
+    /// Pad all images by this many pixels and shift each at random within the padding, held-out images too
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub shift: usize,
-    /// Take only these classes
+    /// Use only these classes
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub classes: Vec<String>,
-    /// Height and width that pictures of a folder are scaled to, as 32 or 24x32; unless told otherwise the most common
-    /// size, and 64 pixels along the longer side if that is above 128
+    /// Height and width that images of a folder are scaled to, as 32 or 24x32; by default the most common size, or 64 pixels
+    /// along the longer side if that is above 128
     #[arg(long, value_name = "N|HxW", value_parser = picture_size)]
     pub size: Option<[usize; 2]>,
-    /// Share of the images set aside to judge the net, where the folder does not say which
-    #[arg(long, default_value_t = 0.25, value_name = "SHARE")]
+    /// Fraction of the images held out for the final scores, if the folder has no test set
+    #[arg(long, default_value_t = 0.25, value_name = "FRACTION")]
     pub test_size: f64,
-    /// Share of the other images by which the training is watched: the weights with the lowest loss on them are kept, also
-    /// after Ctrl-C. 0 takes the last weights, and so do sets in which fewer than 20 images would be watched
-    #[arg(long, default_value_t = 0.1, value_name = "SHARE")]
+    /// Fraction of the other images used for validation: the weights with the lowest validation loss are kept, also after
+    /// Ctrl-C. 0 keeps the last weights, as do data sets with fewer than 20 validation images
+    #[arg(long, default_value_t = 0.1, value_name = "FRACTION")]
     pub validation: f64,
-    /// Seed of the split, the first weights, the order and the augmentation
+    /// Seed of the split, the initial weights, the order of samples and the augmentation
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
     #[command(flatten)]
@@ -122,8 +121,8 @@ fn picture_size(text: &str) -> Result<[usize; 2], String> {
 pub struct ImagesPredict {
     /// The model file
     pub model: PathBuf,
-    /// PNG or JPEG files, or folders of them; those of another size are scaled until they cover the net's, and the middle is
-    /// cut out. Files that cannot be read are named at the end
+    /// PNG or JPEG files, or folders of them; images of another size are scaled and center-cropped. Files that cannot be read
+    /// are listed at the end
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// Fail if any file cannot be read, not only if none can
@@ -133,28 +132,26 @@ pub struct ImagesPredict {
 
 #[derive(Args)]
 #[command(after_help = "\
-The net's layers but the last are frozen. Their output for a few labelled images is what a logistic regression learns
-from; another learns from the pixels themselves. The new model is the net with the regression as its last layer,
-trained on for a few epochs. A net that was trained with --shift gets images that are shifted likewise.
+The convolutions of a CNN, or all layers but the last of another network, are frozen. A logistic regression is fitted to their output for a few labeled images, and another to the raw pixels for comparison. The new model is the frozen layers followed by the regression, fine-tuned for a few epochs. A network that was trained with --shift gets images shifted in the same way.
 
 Examples:
-  tove images fit digits --model cnn --shift 2 --classes 0,1,2,3,4,5,6 -o seven.tove
+  tove images fit digits --model cnn --augment --classes 0,1,2,3,4,5,6 -o seven.tove
   tove images transfer seven.tove digits --classes 7,8,9 --labels 10 -o three.tove")]
 pub struct ImagesTransfer {
     /// The model file
     pub model: PathBuf,
     /// The other images: as for `tove images fit`
     pub path: PathBuf,
-    /// Labelled images per class; all others judge
+    /// Labeled images per class; all others are held out
     #[arg(long, default_value_t = 10, value_name = "N")]
     pub labels: usize,
-    /// Take only these classes
+    /// Use only these classes
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub classes: Vec<String>,
-    /// Epochs of further training of the last layer
+    /// Epochs of fine-tuning the classifier behind the frozen layers
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub epochs: usize,
-    /// Seed of the choice of labelled images
+    /// Seed of the choice of labeled images
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
     #[command(flatten)]
@@ -174,13 +171,13 @@ pub struct Text {
 
 #[derive(Subcommand)]
 pub enum TextAction {
-    /// Train a small GPT on a text, judge it on the end of the text, save it with a report
+    /// Train a small GPT on a text, evaluate it on the end of the text, save it with a report
     Fit(TextFit),
-    /// Write on from a prompt
+    /// Generate text from a prompt
     Generate(TextGenerate),
 }
 
-/// What a text is cut into.
+/// The tokens of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TokenKind {
     /// One token per character
@@ -191,43 +188,43 @@ pub enum TokenKind {
 
 #[derive(Args)]
 pub struct TextFit {
-    /// A text file in UTF-8, packed with gzip or not
+    /// A text file in UTF-8, also gzipped
     pub file: PathBuf,
-    /// What the text is cut into
+    /// The tokenizer
     #[arg(long, value_enum, default_value = "characters")]
     pub tokens: TokenKind,
-    /// Number of byte-pair tokens
+    /// Vocabulary size for bpe
     #[arg(long, default_value_t = 512, value_name = "N")]
     pub vocabulary: usize,
     /// Transformer blocks
     #[arg(long, default_value_t = 4, value_name = "N")]
     pub layers: usize,
-    /// Heads of each attention
+    /// Attention heads
     #[arg(long, default_value_t = 4, value_name = "N")]
     pub heads: usize,
-    /// Features of a token, a multiple of the heads
+    /// Embedding width, a multiple of the heads
     #[arg(long, default_value_t = 128, value_name = "N")]
     pub width: usize,
-    /// Tokens that the net looks back on
+    /// Context length in tokens
     #[arg(long, default_value_t = 64, value_name = "N")]
     pub context: usize,
-    /// Steps of training
+    /// Training steps
     #[arg(long, default_value_t = 2000, value_name = "N")]
     pub steps: u64,
-    /// Windows of text per step
+    /// Batch size: windows of text per step
     #[arg(long, default_value_t = 12, value_name = "N")]
     pub batch: usize,
-    /// The step size
+    /// Learning rate
     #[arg(long, default_value_t = 1e-3, value_name = "X")]
     pub learning_rate: f64,
-    /// Share of the text, at its end, set aside to judge the net
-    #[arg(long, default_value_t = 0.1, value_name = "SHARE")]
+    /// Fraction of the text, at its end, held out for the final scores
+    #[arg(long, default_value_t = 0.1, value_name = "FRACTION")]
     pub test_size: f64,
-    /// Share of the rest, at its end, by which the training is watched: the weights with the lowest loss on it are kept, also
-    /// after Ctrl-C. 0 takes the last weights
-    #[arg(long, default_value_t = 0.1, value_name = "SHARE")]
+    /// Fraction of the rest, at its end, used for validation: the weights with the lowest validation loss are kept, also
+    /// after Ctrl-C. 0 keeps the last weights
+    #[arg(long, default_value_t = 0.1, value_name = "FRACTION")]
     pub validation: f64,
-    /// Seed of the first weights and the windows
+    /// Seed of the initial weights and the windows
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
     #[command(flatten)]
@@ -238,22 +235,22 @@ pub struct TextFit {
 pub struct TextGenerate {
     /// The model file
     pub model: PathBuf,
-    /// The text to go on from
+    /// The prompt
     #[arg(long, default_value = "\n", hide_default_value = true, value_name = "TEXT")]
     pub prompt: String,
-    /// Tokens to write
+    /// Tokens to generate
     #[arg(long, default_value_t = 200, value_name = "N")]
     pub length: usize,
-    /// Below 1 the likely becomes likelier; 0 always takes the likeliest
+    /// Sampling temperature; 0 always takes the most likely token
     #[arg(long, default_value_t = 0.8, value_name = "T", allow_negative_numbers = true)]
     pub temperature: f64,
-    /// Draw among the K likeliest tokens only
+    /// Sample from the K most likely tokens only
     #[arg(long, value_name = "K")]
     pub top_k: Option<usize>,
-    /// Draw among the fewest tokens whose probabilities reach P
+    /// Nucleus sampling: sample from the fewest tokens whose probabilities reach P
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     pub top_p: Option<f64>,
-    /// Seed of the draw
+    /// Seed of the sampling
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
 }
@@ -265,10 +262,10 @@ pub struct TextGenerate {
 pub struct Demo {
     /// Name or number of a demonstration; all are listed without it
     pub topic: Option<String>,
-    /// Write the picture into this file
+    /// Write the chart to this file
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
-    /// Write text and picture into this HTML file
+    /// Write text and chart to this HTML file
     #[arg(long, value_name = "FILE.html")]
     pub html: Option<PathBuf>,
     /// Replace files that exist
@@ -283,7 +280,7 @@ pub struct Demo {
     /// Epochs (batches)
     #[arg(long, default_value_t = 2, value_name = "N")]
     pub epochs: usize,
-    /// Leave out a last batch that is smaller than the others (batches)
+    /// Drop a last batch that is smaller than the others (batches)
     #[arg(long)]
     pub drop_last: bool,
     /// Scores (softmax)
@@ -292,10 +289,10 @@ pub struct Demo {
     /// Temperatures (softmax)
     #[arg(long, default_value = "1,10,100", value_delimiter = ',', value_name = "T,T", allow_hyphen_values = true)]
     pub temperature: Vec<f64>,
-    /// The step size (descent)
+    /// Learning rate (descent)
     #[arg(long, default_value_t = 0.07, value_name = "X", allow_negative_numbers = true)]
     pub step: f64,
-    /// Seed of what is random
+    /// Random seed
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
 }

@@ -1,13 +1,13 @@
-//! `tove diff`: the derivative of an expression in four ways: by rules on symbols, by forward mode, by reverse mode, by
-//! differences.
+//! `tove diff`: the derivative of an expression in four ways: symbolic, forward mode, reverse mode, finite differences.
 
 use serde_json::{Value, json};
+use tove::tensor::autodiff::try_numerical_jacobian;
 use tove::tensor::symbolic::{Expr, Program};
-use tove::tensor::{Scheme, Tensor, Trace, grad, gradcheck, jvp, numerical_jacobian};
+use tove::tensor::{CheckError, Scheme, Tensor, Trace, grad, gradcheck, jvp};
 
 use crate::arguments::Diff;
 use crate::failure::Failure;
-use crate::output::{Output, table};
+use crate::output::{Output, note, paragraph, table, width};
 
 /// One derivative in all its forms.
 struct Derivative {
@@ -23,7 +23,7 @@ pub fn run(diff: &Diff, output: &Output) -> Result<(), Failure> {
     let known = expression.free_variables();
     let wrt = if diff.wrt.is_empty() { known.clone() } else { diff.wrt.clone() };
     if wrt.is_empty() {
-        return Err(Failure::usage("the expression has no variable; name one with --wrt"));
+        return Err(Failure::usage("the expression has no variable; give one with --wrt"));
     }
     for (name, _) in &diff.at {
         if !known.contains(name) {
@@ -44,15 +44,33 @@ pub fn run(diff: &Diff, output: &Output) -> Result<(), Failure> {
     }
     let point = Point::new(&expression, &diff.at);
     let ready = missing.is_empty();
+    if let Some(option) = [(diff.check, "--check"), (diff.trace, "--trace")].iter().find(|(asked, _)| *asked && !ready)
+    {
+        return Err(Failure::usage(format!("{} needs a point; give one with --at {}=NUMBER", option.1, known[0])));
+    }
     let derivatives =
         wrt.iter().map(|variable| point.derivative(&expression, variable, ready)).collect::<Result<Vec<_>, _>>()?;
     let value = if ready { Some(point.value(&expression)?) } else { None };
-    let check = if diff.check && ready { Some(point.check()) } else { None };
-    let trace = if diff.trace && ready { Some(point.trace()) } else { None };
+    let check = if diff.check { Some(point.check()?) } else { None };
+    let trace = diff.trace.then(|| point.trace());
     output.result(
-        || text(&expression, value, &derivatives, check.as_deref(), trace.as_deref()),
-        || document(&expression, value, &derivatives, check.as_deref(), trace.as_deref()),
-    )
+        || text(&expression, value, &derivatives, check.as_ref(), trace.as_deref()),
+        || document(&expression, value, &derivatives, check.as_ref(), trace.as_deref()),
+    )?;
+    match check {
+        Some(Check { mismatch: Some(report), .. }) => {
+            Err(Failure::work(format!("automatic and numerical derivatives differ: {report}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The outcome of a gradient check.
+struct Check {
+    /// Where automatic derivatives and differences disagree most; `None` if they agree.
+    mismatch: Option<String>,
+    /// What the check found and what it cost, as a sentence.
+    text: String,
 }
 
 /// An expression as a function of a vector, and a point.
@@ -100,30 +118,48 @@ impl Point {
             direction[place] = 1.0;
             let forward = jvp(|x: &Tensor| self.function(x), &x, &Tensor::from(direction)).1.item::<f64>();
             let reverse = grad(|x: &Tensor| self.function(x))(&x).at::<f64>(&[place]);
-            let numerical = numerical_jacobian(|x: &Tensor| self.function(x), &x, Scheme::Central, 1e-5);
-            Some([self.value(&symbolic)?, forward, reverse, numerical.jacobian.at::<f64>(&[place])])
+            Some([self.value(&symbolic)?, forward, reverse, self.difference(place)?])
         } else {
             Some([0.0; 4]) // the expression does not depend on it
         };
         Ok(Derivative { variable: variable.to_owned(), symbolic, values })
     }
 
-    /// The gradient against differences, and what differences cost.
-    fn check(&self) -> String {
-        let x = self.vector();
-        let cost = |scheme| numerical_jacobian(|x: &Tensor| self.function(x), &x, scheme, 1e-5).evaluations;
-        let (forward, central) = (cost(Scheme::Forward), cost(Scheme::Central));
-        let verdict = match gradcheck(|x: &[Tensor]| self.function(&x[0]), std::slice::from_ref(&x)) {
-            Ok(()) => "the automatic derivatives of both modes agree with differences, to second order".to_owned(),
-            Err(report) => report.to_string(),
+    /// The central difference by one variable, with a step in proportion to its size.
+    fn difference(&self, place: usize) -> Result<f64, Failure> {
+        let of_one = |moved: &Tensor| {
+            let mut values = self.values.clone();
+            values[place] = moved.item();
+            self.function(&Tensor::from(values))
         };
+        let size = self.values[place].abs();
+        let step = 1e-5 * if size > 1.0 { size.min(f64::MAX) } else { 1.0 };
+        let x = Tensor::scalar(self.values[place]);
+        Ok(try_numerical_jacobian(of_one, &x, Scheme::Central, step)?.jacobian.item())
+    }
+
+    /// The gradient against differences, and what differences cost.
+    fn check(&self) -> Result<Check, Failure> {
+        let x = self.vector();
+        let cost = |scheme| try_numerical_jacobian(|x: &Tensor| self.function(x), &x, scheme, 1e-5);
+        let (forward, central) = (cost(Scheme::Forward)?.evaluations, cost(Scheme::Central)?.evaluations);
+        let mismatch = match gradcheck(|x: &[Tensor]| self.function(&x[0]), std::slice::from_ref(&x)) {
+            Ok(()) => None,
+            Err(CheckError::Mismatch(report)) => Some(report.to_string()),
+            Err(CheckError::Error(error)) => return Err(error.into()),
+        };
+        let agreement = "Gradient check: forward and reverse mode agree with finite differences, to second order";
+        let verdict = mismatch.as_deref().unwrap_or(agreement);
         let p = self.values.len();
-        format!("{verdict}; differences by {p} variables took {forward} (forward) and {central} (central) evaluations")
+        let text = format!(
+            "{verdict}. Finite differences in {p} variables took {forward} (forward) and {central} (central) evaluations."
+        );
+        Ok(Check { mismatch, text })
     }
 
     /// The recorded program and its reverse, side by side.
     fn trace(&self) -> String {
-        Trace::of(|x: &[Tensor]| self.function(&x[0]), &[self.vector()]).to_string()
+        Trace::of(|x: &[Tensor]| self.function(&x[0]), &[self.vector()]).dual()
     }
 }
 
@@ -131,38 +167,83 @@ fn text(
     expression: &Expr,
     value: Option<f64>,
     derivatives: &[Derivative],
-    check: Option<&str>,
+    check: Option<&Check>,
     trace: Option<&str>,
 ) -> String {
-    let mut text = match value {
-        Some(value) => format!("f = {expression} = {value}\n\n"),
-        None => format!("f = {expression}\n\n"),
-    };
+    let mut text = agreement(derivatives).map_or(String::new(), |sentence| format!("{}\n", paragraph(&sentence)));
+    text.push_str(&match value {
+        Some(value) => note(&format!("f = {expression} = {}", number(value))),
+        None => note(&format!("f = {expression}")),
+    });
     for derivative in derivatives {
-        text.push_str(&format!("df/d{} = {}\n", derivative.variable, derivative.symbolic));
+        text.push_str(&note(&format!("df/d{} = {}", derivative.variable, derivative.symbolic)));
     }
     if derivatives.iter().any(|derivative| derivative.values.is_some()) {
-        let head = ["", "symbolic", "forward", "reverse", "numerical"];
+        let head = ["", "symbolic", "forward mode", "reverse mode", "finite differences"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         for derivative in derivatives {
             let Some(values) = derivative.values else { continue };
             let mut row = vec![format!("df/d{}", derivative.variable)];
-            row.extend(values.iter().map(f64::to_string));
+            row.extend(values.iter().copied().map(number));
             rows.push(row);
         }
         text.push_str(&format!("\n{}", table(&rows)));
     }
-    for part in [check, trace].into_iter().flatten() {
-        text.push_str(&format!("\n{}\n", part.trim_end()));
+    if let Some(check) = check {
+        text.push_str(&format!("\n{}", paragraph(&check.text)));
+    }
+    if let Some(trace) = trace {
+        text.push_str(&format!("\n{}\n", stacked(trace.trim_end(), width())));
     }
     text
+}
+
+/// How far the four derivatives are apart.
+fn agreement(derivatives: &[Derivative]) -> Option<String> {
+    let known: Vec<[f64; 4]> = derivatives.iter().filter_map(|derivative| derivative.values).collect();
+    let apart = |values: &[f64; 4]| {
+        let size = values.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
+        let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(*x), h.max(*x)));
+        (high - low) / size
+    };
+    let most = known.iter().map(apart).fold(None, |most: Option<f64>, x| Some(most.map_or(x, |most| most.max(x))))?;
+    let count = known.len();
+    let what = if count == 1 { "The derivative".to_owned() } else { format!("{count} derivatives") };
+    Some(match most.is_finite() {
+        true if most == 0.0 => format!("{what}, four ways: all agree exactly."),
+        true => format!("{what}, four ways: they agree to within {most:.1e}."),
+        false => format!("{what}, four ways: not finite at this point."),
+    })
+}
+
+/// A program and its reverse side by side, or one below the other where that would be wider.
+fn stacked(trace: &str, width: usize) -> String {
+    if trace.lines().all(|line| line.chars().count() <= width) {
+        return trace.to_owned();
+    }
+    let halves: Vec<(&str, &str)> = trace.lines().map(|line| line.split_once(" | ").unwrap_or((line, ""))).collect();
+    let (head, rows) = halves.split_at(1.min(halves.len()));
+    let title = |place: fn(&(&str, &str)) -> String| head.first().map_or(String::new(), place);
+    let mut lines = vec![title(|(left, _)| left.trim_end().to_owned())];
+    lines.extend(rows.iter().map(|(left, _)| left.trim_end().to_owned()));
+    lines.push(String::new());
+    lines.push(title(|(_, right)| right.trim_end().to_owned()));
+    lines.extend(rows.iter().map(|(_, right)| right.trim_end().to_owned()));
+    lines.join("\n")
+}
+
+/// A number of up to 12 digits, without hundreds of zeros.
+fn number(x: f64) -> String {
+    let short = format!("{x:.11e}").parse::<f64>().unwrap_or(x);
+    let plain = x == 0.0 || !x.is_finite() || (1e-5..1e12).contains(&x.abs());
+    if plain { short.to_string() } else { format!("{short:e}") }
 }
 
 fn document(
     expression: &Expr,
     value: Option<f64>,
     derivatives: &[Derivative],
-    check: Option<&str>,
+    check: Option<&Check>,
     trace: Option<&str>,
 ) -> Value {
     let entries: Vec<Value> = derivatives
@@ -178,5 +259,8 @@ fn document(
             })
         })
         .collect();
-    json!({"expression": expression.to_string(), "value": value, "derivatives": entries, "check": check, "trace": trace})
+    json!({
+        "expression": expression.to_string(), "value": value, "derivatives": entries,
+        "check": check.map(|check| &check.text), "agrees": check.map(|check| check.mismatch.is_none()), "trace": trace,
+    })
 }

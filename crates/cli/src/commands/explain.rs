@@ -3,10 +3,12 @@
 //! Coefficients are those of the scaled features. The importance of a column is how much the score falls when its values are
 //! shuffled among the rows; dependence is the mean prediction when a column is set to one value in all rows.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
-use tove::data::table::{Column, Kind, Role, Table};
+use tove::data::table::{Column, Kind, Role, Table, Wanted};
 use tove::learn::selection::Scorer;
-use tove::learn::{Predict, Samples, Task};
+use tove::learn::{Predict, Samples};
 use tove::plot::{BarChart, DependenceChart, Picture, Report};
 use tove::tabular::TabularModel;
 use tove::tensor::io::WriteOptions;
@@ -15,6 +17,7 @@ use tove::tensor::{DType, Key};
 use crate::arguments::Explain;
 use crate::commands::evaluate::samples;
 use crate::failure::Failure;
+use crate::files;
 use crate::output::{Output, number, table};
 use crate::tables;
 
@@ -26,17 +29,20 @@ struct Importance {
 }
 
 pub fn run(explain: &Explain, output: &Output) -> Result<(), Failure> {
-    let model = tables::model(&explain.model)?;
-    if let Some(path) = explain.report.as_ref().filter(|path| path.exists() && !explain.overwrite) {
-        return Err(Failure::usage(format!(
-            "{} exists already; choose another name or add --overwrite",
-            path.display()
-        )));
+    let inputs: Vec<&Path> =
+        [Some(&explain.model), explain.file.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
+    files::read_once(&inputs)?;
+    if let Some(path) = &explain.report {
+        files::may_write(path, explain.overwrite, &inputs)?;
     }
+    let model = tables::model(&explain.model)?;
+    let only = model.schema().fields().iter().map(|field| field.name.clone()).collect();
+    let wanted = Wanted { only: Some(only), unneeded: Vec::new() };
     let data = match &explain.file {
-        Some(file) => Some(tables::read(file, &explain.reading, output)?),
+        Some(file) => Some(tables::read(file, &explain.reading, &wanted, output)?),
         None => None,
     };
+    let data = data.map(|data| sampled(&model, data, explain, output)).transpose()?;
     let coefficients = coefficients(&model);
     let importances = match &data {
         Some(data) => importances(&model, data, explain)?,
@@ -51,7 +57,7 @@ pub fn run(explain: &Explain, output: &Output) -> Result<(), Failure> {
         report(&model, data.as_ref(), &coefficients, &importances, explain)?.save(path, options)?;
         output.remark(format!("report: {}", path.display()));
     }
-    let scorer = Scorer::usual(model.model().task());
+    let scorer = Scorer::usual(model.model().capabilities())?;
     output.result(
         || {
             let mut text = text(&coefficients, &importances, scorer, explain.top);
@@ -60,8 +66,26 @@ pub fn run(explain: &Explain, output: &Output) -> Result<(), Failure> {
             }
             text
         },
-        || document(&coefficients, &importances, scorer),
+        || {
+            let mut document = document(&coefficients, &importances, scorer);
+            document["rows"] = json!(data.as_ref().map(Table::n_rows));
+            document
+        },
     )
+}
+
+/// The rows that have a target, or so many of them, drawn at random.
+fn sampled(model: &TabularModel, data: Table, explain: &Explain, output: &Output) -> Result<Table, Failure> {
+    let (data, _) = data.drop_missing(&[model.target()])?;
+    let (rows, most) = (data.n_rows(), explain.sample);
+    if most == 0 || rows <= most {
+        return Ok(data);
+    }
+    output.remark(format!("{most} of {rows} rows, drawn at random, are looked at; --sample N looks at N, 0 at all"));
+    let order = Key::new(explain.seed).fold(u64::MAX).permutation(rows).to_vec::<i64>();
+    let mut drawn: Vec<usize> = order.into_iter().take(most).map(|row| row as usize).collect();
+    drawn.sort_unstable();
+    Ok(data.take(&drawn)?)
 }
 
 /// What the sign of the coefficients says, where there are two classes.
@@ -89,7 +113,7 @@ fn coefficients(model: &TabularModel) -> Vec<(String, String, f64)> {
 }
 
 fn importances(model: &TabularModel, data: &Table, explain: &Explain) -> Result<Vec<Importance>, Failure> {
-    let scorer = Scorer::usual(model.model().task());
+    let scorer = Scorer::usual(model.model().capabilities())?;
     let (data, _) = data.drop_missing(&[model.target()])?;
     let y = model.labels().encode(data.column(model.target())?)?;
     let (whole, _) = samples(model, &data)?;
@@ -181,7 +205,8 @@ fn report(
             let (low, high) = (entry.mean - entry.spread, entry.mean + entry.spread);
             chart = chart.bar_with_interval(entry.column.as_str(), entry.mean, low, high);
         }
-        report = report.section("Importance of columns").picture(&chart)?;
+        let rows = data.map_or(0, Table::n_rows);
+        report = report.section("Importance of columns").text(format!("On {rows} rows.")).picture_or_reason(&chart);
     }
     if !coefficients.is_empty() {
         let mut chart = BarChart::new().top(explain.top).value_label("coefficient of the scaled feature");
@@ -189,7 +214,7 @@ fn report(
             let name = if class.is_empty() { name.clone() } else { format!("{class}: {name}") };
             chart = chart.bar(name, *value);
         }
-        report = report.section("Coefficients").picture(&chart)?;
+        report = report.section("Coefficients").picture_or_reason(&chart);
     }
     let Some(data) = data else { return Ok(report) };
     let mut begun = false;
@@ -199,7 +224,7 @@ fn report(
             report = report.section("Dependence on single columns");
             begun = true;
         }
-        report = report.picture(&*chart)?;
+        report = report.picture_or_reason(&*chart);
     }
     Ok(report)
 }
@@ -264,8 +289,8 @@ fn dependence(model: &TabularModel, data: &Table, name: &str) -> Result<Option<B
 fn mean_answer(model: &TabularModel, table: &Table) -> Result<(f64, String), Failure> {
     let (rows, _, _) = model.rows(table)?;
     let fitted = model.model();
-    let (values, label) = match (fitted.task(), fitted.classes().last()) {
-        (Task::Classification, Some(&last)) => {
+    let (values, label) = match fitted.classes().last() {
+        Some(&last) => {
             let class = model.classes().get(last as usize).cloned().unwrap_or_default();
             match fitted.predict_proba(&rows) {
                 Ok(probabilities) => {

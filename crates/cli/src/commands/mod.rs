@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod completions;
+pub mod convert;
 pub mod demo;
 pub mod diff;
 pub mod evaluate;
@@ -11,5 +12,6 @@ pub mod inspect;
 pub mod models;
 pub mod predict;
 pub mod runs;
+pub mod split;
 pub mod text;
 pub mod training;

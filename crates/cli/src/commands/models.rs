@@ -1,16 +1,19 @@
-//! `tove models`: the models there are, all from their declarations.
+//! `tove models`: the available models, from their declarations.
 
 use serde_json::{Value, json};
-use tove::learn::Task;
+use tove::learn::Capabilities;
 use tove::learn::registry::{self, Entry};
 
 use crate::arguments::Models;
 use crate::failure::Failure;
-use crate::output::{Output, table};
+use crate::output::{Output, lines, paragraph, table, width};
 
 pub fn run(models: &Models, output: &Output) -> Result<(), Failure> {
     match &models.name {
-        None => output.result(list, || registry::all().iter().map(describe).collect::<Vec<Value>>().into()),
+        None => output.result(
+            || list(output.is_verbose()),
+            || registry::all().iter().map(describe).collect::<Vec<Value>>().into(),
+        ),
         Some(name) => {
             let entry = registry::find(name).map_err(Failure::usage)?;
             output.result(|| details(&entry), || describe(&entry))
@@ -18,42 +21,76 @@ pub fn run(models: &Models, output: &Output) -> Result<(), Failure> {
     }
 }
 
-fn task(entry: &Entry) -> &'static str {
-    match entry.task {
-        Task::Regression => "regression",
-        Task::Classification => "classification",
-    }
+/// What kind of model it is; of one made of others, that depends on them.
+fn family(entry: &Entry) -> &'static str {
+    if entry.composite { "composite" } else { entry.capabilities.kind() }
 }
 
-/// What a model can take and give, in words.
-fn abilities(entry: &Entry) -> Vec<&'static str> {
-    let abilities = entry.abilities;
-    let several = if entry.task == Task::Classification { "several classes" } else { "several outputs" };
+/// What a model can take and give, as words and as the letters of the list.
+fn capabilities(own: &Capabilities) -> Vec<(char, &'static str)> {
+    let several = if own.classifies() { own.multiclass } else { own.multi_output };
     let all = [
-        (abilities.probabilities, "probabilities"),
-        (abilities.several, several),
-        (abilities.weights, "weights"),
-        (abilities.sparse, "sparse rows"),
-        ((entry.estimator)().pieces_any(&[0, 1]).is_some(), "pieces (--stream)"),
+        (own.probabilities, ('p', "probabilities")),
+        (several, ('m', if own.classifies() { "more than two classes" } else { "several targets" })),
+        (own.weights, ('w', "sample weights")),
+        (own.sparse, ('s', "sparse rows")),
+        (own.missing, ('n', "missing values")),
+        (own.partial_fit, ('i', "partial fit (--stream)")),
+        (own.inverse_transform, ('r', "inverse transform")),
     ];
-    all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
+    all.into_iter().filter(|(has, _)| *has).map(|(_, words)| words).collect()
 }
 
-fn list() -> String {
-    let mut rows = vec![["model", "predicts", "takes and gives", "what it is"].map(str::to_owned).to_vec()];
-    for entry in &registry::all() {
-        let first = (entry.schema)().doc.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned();
-        rows.push(vec![entry.name.to_owned(), task(entry).to_owned(), abilities(entry).join(", "), first]);
+/// The first sentence of a documentation, in so many characters.
+fn sentence(doc: &str, width: usize) -> String {
+    let first = doc.split(". ").next().unwrap_or_default().trim_end_matches('.');
+    if first.chars().count() <= width {
+        return first.to_owned();
     }
-    format!("{}\n`tove models NAME` describes one with its hyperparameters.\n", table(&rows))
+    let cut: String = first.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", cut.rsplit_once(' ').map_or(cut.as_str(), |(head, _)| head))
+}
+
+/// The models by family, a line each; all of their documentation if `verbose`.
+fn list(verbose: bool) -> String {
+    let all = registry::all();
+    let longest = all.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    let families = [
+        ("classifier", "Classifiers"),
+        ("regressor", "Regressors"),
+        ("clusterer", "Clusterers"),
+        ("transformer", "Transformers"),
+        ("composite", "Meta-estimators"),
+    ];
+    for (kind, title) in families {
+        let mut members = all.iter().filter(|entry| family(entry) == kind).peekable();
+        if members.peek().is_none() {
+            continue;
+        }
+        text.push_str(&format!("{title}\n"));
+        for entry in members {
+            let letters: String = capabilities(&entry.capabilities).into_iter().map(|(letter, _)| letter).collect();
+            let room = width().saturating_sub(longest + 12).max(20);
+            let doc = if verbose { lines(entry.doc, room) } else { vec![sentence(entry.doc, room)] };
+            let indent = format!("\n{}", " ".repeat(longest + 12));
+            text.push_str(&format!("  {:<longest$}  {letters:<6}  {}\n", entry.name, doc.join(&indent)));
+        }
+        text.push('\n');
+    }
+    text.push_str(&paragraph(
+        "p probabilities, m more than two classes or several targets, w sample weights, s sparse rows, n missing values, \
+         i partial fit (--stream), r inverse transform. `tove models NAME` lists the hyperparameters.",
+    ));
+    text
 }
 
 fn details(entry: &Entry) -> String {
     let schema = (entry.schema)();
-    let mut text = format!("{} ({})\n\n{}\n", entry.name, task(entry), schema.doc);
-    let able = abilities(entry);
+    let mut text = format!("{} ({})\n\n{}", entry.name, family(entry), paragraph(&schema.doc));
+    let able: Vec<&str> = capabilities(&entry.capabilities).into_iter().map(|(_, words)| words).collect();
     if !able.is_empty() {
-        text.push_str(&format!("\nTakes and gives: {}.\n", able.join(", ")));
+        text.push_str(&format!("\n{}", paragraph(&format!("Supports {}.", able.join(", ")))));
     }
     if schema.hyperparameters.is_empty() {
         return text;
@@ -72,7 +109,8 @@ fn details(entry: &Entry) -> String {
 
 fn describe(entry: &Entry) -> Value {
     let mut document = (entry.schema)().to_json();
-    document["task"] = task(entry).into();
-    document["abilities"] = json!(abilities(entry));
+    document["kind"] = family(entry).into();
+    let words: Vec<&str> = capabilities(&entry.capabilities).into_iter().map(|(_, words)| words).collect();
+    document["capabilities"] = json!(words);
     document
 }

@@ -1,32 +1,34 @@
 //! `tove predict`: predictions of a saved model for the rows of a table.
 //!
-//! A CSV or Parquet file, or CSV on the standard input, is read, answered and written piece by piece, so that memory does not grow
-//! with it.
+//! CSV, from a file or a pipe, and Parquet files are read, predicted and written in chunks, in constant memory.
 
 use std::collections::BTreeMap;
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tove::data::table::{Column, Field, Kind, Role, Schema, Table};
 use tove::tabular::{Predictions, TabularModel};
 use tove::tensor::io::{WriteOptions, atomic};
 
-use super::training::may_write;
 use crate::arguments::Predict;
+use crate::chunks::{Notes, TableChunks};
 use crate::failure::Failure;
+use crate::files::{self, Rows};
 use crate::output::Output;
-use crate::pieces::{Notes, Pieces};
 use crate::tables;
 
-/// Remarks on values never seen, at most.
+/// Most remarks on unseen categories.
 const UNSEEN: usize = 20;
 
 pub fn run(predict: &Predict, output: &Output) -> Result<(), Failure> {
-    let model = tables::model(&predict.model)?;
-    if let Some(path) = &predict.output {
-        may_write(path, predict.overwrite)?;
+    files::read_once(&[&predict.model, &predict.file])?;
+    let saved = predict.output.as_deref().filter(|path| *path != Path::new("-"));
+    let format = saved.map_or(Ok(Rows::Csv), Rows::of)?;
+    if let Some(path) = saved {
+        files::may_write(path, predict.overwrite, &[&predict.model, &predict.file])?;
     }
+    let model = tables::model(&predict.model)?;
     let mut job = Job {
         model: &model,
         file: &predict.file,
@@ -36,18 +38,20 @@ pub fn run(predict: &Predict, output: &Output) -> Result<(), Failure> {
         about: About::default(),
     };
     let tables = job.tables(predict)?;
-    let rows = match predict.output.as_deref().filter(|path| *path != Path::new("-")) {
-        _ if output.is_json() => job.print_json(tables)?,
-        None => job.print(tables)?,
-        Some(path) => job.save(tables, path, predict.overwrite)?,
+    let rows = match saved {
+        None => job.print(tables, if output.is_json() { Rows::JsonList } else { format })?,
+        Some(path) => job.save(tables, path, format, predict.overwrite)?,
     };
     if rows == 0 {
         return Err(tables::no_rows(&predict.file));
     }
     job.about.tell(output);
-    if let Some(path) = &predict.output {
-        output.remark(format!("{rows} rows predicted: {}", path.display()));
+    let Some(path) = saved else { return Ok(()) };
+    let shown = path.display().to_string();
+    if output.is_json() && !crate::files::is_stdout(path) {
+        return output.result(String::new, || json!({"rows": rows, "file": shown}));
     }
+    output.remark(format!("{rows} rows predicted: {shown}"));
     Ok(())
 }
 
@@ -63,7 +67,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn tables(&mut self, predict: &Predict) -> Result<Pieces, Failure> {
+    fn tables(&mut self, predict: &Predict) -> Result<TableChunks, Failure> {
         let path = &predict.file;
         // Only what the model needs is read as it was at fitting; the target and unknown columns may hold anything.
         let needed = |field: &&Field| matches!(field.role, Role::Feature | Role::Id);
@@ -72,31 +76,33 @@ impl Job<'_> {
         let mut wanted: Vec<String> = needed.fields().iter().map(|field| field.name.clone()).collect();
         let others = self.keep.iter().filter(|name| !needed.fields().iter().any(|field| field.name == **name));
         wanted.extend(others.cloned());
-        let pieces = Pieces::open(path, &predict.reading, &options, self.model)?.only(wanted);
-        (self.names, self.about.notes) = (pieces.names().to_vec(), pieces.notes());
-        let header = pieces.header()?;
+        let chunks = TableChunks::new(tables::open(path)?, &options, self.model, wanted)?;
+        (self.names, self.about.notes) = (chunks.names().to_vec(), chunks.notes());
+        let header = chunks.header()?;
         self.check_kept(&header)?;
         let fits = self.model.schema().conform(&header);
         fits.map_err(|error| tables::failed(path, &self.names, error))?;
         let known = self.model.schema().fields();
         let unknown = |name: &&String| !self.keep.contains(name) && !known.iter().any(|field| field.name == **name);
         self.about.extra = self.names.iter().filter(unknown).cloned().collect();
-        Ok(pieces)
+        Ok(chunks)
     }
 
-    /// That the columns to keep are there.
+    /// Checks that the columns to keep exist.
     fn check_kept(&self, table: &Table) -> Result<(), Failure> {
         let lacking = self.keep.iter().find_map(|name| table.column(name).err());
         lacking.map_or(Ok(()), |error| Err(Failure::usage(format!("--keep: {error}"))))
     }
 
-    /// The answer to a piece.
+    /// The predictions of a chunk.
     fn answer(&mut self, table: &Table) -> Result<Table, Failure> {
         let predictions = self.model.predict(table);
         let predictions = predictions.map_err(|error| tables::failed(self.file, &self.names, error))?;
         if self.proba && predictions.probabilities.is_none() {
             let name = self.model.model().name();
-            let text = format!("{name} gives no probabilities; leave out --proba, or fit another model");
+            let text = format!(
+                "{name} does not give probabilities; leave out --proba, or fit a model that does (`tove models` marks them p)"
+            );
             return Err(Failure::usage(text));
         }
         self.about.see(&predictions, self.keep);
@@ -107,49 +113,29 @@ impl Job<'_> {
         Ok(Table::new(kept.into_iter().chain(answer.iter().map(|(name, column)| (name, column.clone()))))?)
     }
 
-    /// Writes the answers one after the other to a place of this name; how many rows there were.
-    fn write(&mut self, tables: Pieces, out: &mut impl Write, name: &str) -> Result<usize, Failure> {
+    /// Writes the predictions chunk by chunk to the output of this name; returns the number of rows.
+    fn write(&mut self, tables: TableChunks, out: &mut impl Write, name: &str, format: Rows) -> Result<usize, Failure> {
         let mut rows = 0;
+        let failed = |error: std::io::Error| Failure::stopped(format!("{name}: {error}"), error.kind());
         for table in tables {
             let answer = self.answer(&table?)?;
-            let written = if rows == 0 { answer.write_csv_to(out) } else { answer.write_csv_rows(out) };
+            format.write(&answer, rows, out).map_err(failed)?;
             rows += answer.n_rows();
-            match written {
-                // A reader that has seen enough closes the pipe; that is no failure.
-                Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(rows),
-                written => written.map_err(|error| Failure::work(format!("{name}: {error}")))?,
-            }
+        }
+        if rows > 0 {
+            format.end(rows, out).and_then(|()| out.flush()).map_err(failed)?;
         }
         Ok(rows)
     }
 
-    fn print(&mut self, tables: Pieces) -> Result<usize, Failure> {
+    fn print(&mut self, tables: TableChunks, format: Rows) -> Result<usize, Failure> {
         let mut out = BufWriter::new(std::io::stdout().lock());
-        let rows = self.write(tables, &mut out, "standard output")?;
-        match out.flush() {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(rows),
-            flushed => Ok(flushed.map(|()| rows)?),
-        }
+        self.write(tables, &mut out, "standard output", format)
     }
 
-    fn print_json(&mut self, tables: Pieces) -> Result<usize, Failure> {
-        let mut out = BufWriter::new(std::io::stdout().lock());
-        let mut count = 0;
-        for table in tables {
-            let answer = self.answer(&table?)?;
-            for row in 0..answer.n_rows() {
-                write!(out, "{}{}", if count == 0 { "[\n" } else { ",\n" }, row_object(&answer, row))?;
-                count += 1;
-            }
-        }
-        writeln!(out, "{}\n]", if count == 0 { "[" } else { "" })?;
-        out.flush()?;
-        Ok(count)
-    }
-
-    fn save(&mut self, tables: Pieces, path: &Path, overwrite: bool) -> Result<usize, Failure> {
+    fn save(&mut self, tables: TableChunks, path: &Path, format: Rows, overwrite: bool) -> Result<usize, Failure> {
         let options = WriteOptions { overwrite, ..WriteOptions::default() };
-        if matches!(path.extension().and_then(|ending| ending.to_str()), Some("parquet" | "pq")) {
+        if format == Rows::Parquet {
             let mut answers = Vec::new();
             for table in tables {
                 answers.push(self.answer(&table?)?);
@@ -162,7 +148,7 @@ impl Job<'_> {
         let mut outcome = None;
         let name = path.display().to_string();
         let saved = atomic::write_file(path, options, |out| {
-            let written = self.write(tables, out, &name);
+            let written = self.write(tables, out, &name, format);
             let end = match &written {
                 Ok(0) => Err(std::io::Error::other("no rows")),
                 Ok(_) => Ok(()),
@@ -179,7 +165,7 @@ impl Job<'_> {
     }
 }
 
-/// What had to be done to the rows, over all pieces.
+/// What was changed in the rows, over all chunks.
 #[derive(Default)]
 struct About {
     notes: Notes,
@@ -211,24 +197,27 @@ impl About {
     fn tell(&self, output: &Output) {
         self.notes.borrow().iter().for_each(|note| output.remark(note));
         if !self.extra.is_empty() {
-            output.remark(format!("columns the model does not know were left out: {}", self.extra.join(", ")));
+            output.remark(format!("columns not used by the model: {}", self.extra.join(", ")));
         }
         for (name, found, wanted) in &self.converted {
-            output.remark(format!("column {name} was read as {found} and taken as {wanted}"));
+            output.remark(format!("column {name} was read as {found} and converted to {wanted}"));
         }
         for ((column, value), rows) in self.unseen.iter().take(UNSEEN) {
-            output.remark(format!("column {column}: the value {value} of {rows} rows was not seen at fitting"));
+            output.remark(format!("column {column}: the category {value} ({rows} rows) was not in the training data"));
         }
         if self.unseen.len() > UNSEEN {
-            output.remark(format!("and {} more values that were not seen at fitting", self.unseen.len() - UNSEEN));
+            output.remark(format!(
+                "and {} more categories that were not in the training data",
+                self.unseen.len() - UNSEEN
+            ));
         }
         for (column, rows) in &self.imputed {
-            output.remark(format!("column {column}: {rows} missing values were filled"));
+            output.remark(format!("column {column}: {rows} missing values were imputed"));
         }
     }
 }
 
-/// The columns that name rows, the predictions, and the probabilities if asked for.
+/// The id columns, the predictions, and the probabilities if asked for.
 pub fn answer(model: &TabularModel, data: &Table, predictions: &Predictions, proba: bool) -> Result<Table, Failure> {
     let mut columns: Vec<(String, Column)> = Vec::new();
     for name in model.schema().with(Role::Id) {
@@ -246,16 +235,4 @@ pub fn answer(model: &TabularModel, data: &Table, predictions: &Predictions, pro
         }
     }
     Ok(Table::new(columns)?)
-}
-
-/// A row as a JSON object.
-fn row_object(table: &Table, row: usize) -> Value {
-    // Whole numbers stay whole: an identifier may have more digits than a real number holds.
-    let cell = |column: &Column| match column {
-        Column::Integer(values) => json!(values.get(row)),
-        Column::Boolean(values) => json!(values.get(row)),
-        Column::Float(values) => json!(values.get(row)),
-        _ => json!(column.text(row)),
-    };
-    Value::Object(table.iter().map(|(name, column)| (name.to_owned(), cell(column))).collect())
 }

@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use tove::metrics::Score;
 use tove::nn::{Ending, Report};
 use tove::plot::LineChart;
-use tove::tensor::io::{Container, WriteOptions, atomic};
+use tove::tensor::io::{Container, WriteOptions};
 
 use crate::arguments::Keeping;
 use crate::failure::Failure;
+use crate::files;
 use crate::runs::Run;
 
 /// The name of the record of losses in the folder of a run.
@@ -29,9 +30,10 @@ pub struct Files {
 
 impl Files {
     /// Takes a number and a folder for the run, when nothing would be written over.
-    pub fn begin(keeping: &Keeping) -> Result<Files, Failure> {
+    pub fn begin(keeping: &Keeping, inputs: &[&Path]) -> Result<Files, Failure> {
+        files::differ(&[keeping.output.as_ref(), keeping.report.as_ref()])?;
         for path in [&keeping.output, &keeping.report].into_iter().flatten() {
-            may_write(path, keeping.overwrite)?;
+            files::may_write(path, keeping.overwrite, inputs)?;
         }
         let run = Run::begin(&keeping.runs)?;
         let inside = |given: &Option<PathBuf>, name: &str| given.clone().unwrap_or_else(|| run.folder.join(name));
@@ -72,36 +74,19 @@ impl Files {
     }
 }
 
-/// That a file is not there, or may be replaced, and that its folder is; what killed programs have left in the folder is
-/// removed.
-pub fn may_write(path: &Path, overwrite: bool) -> Result<(), Failure> {
-    if path.exists() && !overwrite {
-        let path = path.display();
-        return Err(Failure::usage(format!("{path} exists already; choose another name or add --overwrite")));
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if folder.is_some_and(|folder| !folder.is_dir()) {
-        return Err(Failure::work(format!("{}: there is no such folder; make it first", path.display())));
-    }
-    if path != Path::new("-") {
-        atomic::sweep(folder.unwrap_or(Path::new(".")));
-    }
-    Ok(())
-}
-
-/// That a share lies between 0 and 1.
+/// Checks that a fraction lies between 0 and 1.
 pub fn share(name: &str, value: f64) -> Result<f64, Failure> {
     let fine = value > 0.0 && value < 1.0;
-    fine.then_some(value).ok_or_else(|| Failure::usage(format!("--{name} {value}: give a share between 0 and 1")))
+    fine.then_some(value).ok_or_else(|| Failure::usage(format!("--{name} {value}: give a fraction between 0 and 1")))
 }
 
-/// That a number is positive.
+/// Checks that a number is positive.
 pub fn positive(name: &str, value: f64) -> Result<f64, Failure> {
     let fine = value > 0.0 && value.is_finite();
     fine.then_some(value).ok_or_else(|| Failure::usage(format!("--{name} {value}: give a positive number")))
 }
 
-/// That a count lies between 1 and what can be meant.
+/// Checks that a count lies between 1 and `most`.
 pub fn count(name: &str, value: usize, most: usize) -> Result<usize, Failure> {
     let fine = (1..=most).contains(&value);
     fine.then_some(value).ok_or_else(|| Failure::usage(format!("--{name} {value}: give a number from 1 to {most}")))

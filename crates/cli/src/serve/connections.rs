@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
@@ -18,6 +18,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+
+use super::hosts::Hosts;
 
 /// The shortest time that a head is waited for, however little requests may take.
 const LEAST: Duration = Duration::from_secs(1);
@@ -46,13 +48,14 @@ pub struct Connections {
     /// How long a head may take, and a connection may be idle.
     patience: Duration,
     most: usize,
+    hosts: Hosts,
     places: Arc<Semaphore>,
     clients: Mutex<Vec<Arc<Client>>>,
     ending: watch::Sender<bool>,
 }
 
 impl Connections {
-    pub fn new(router: Router, patience: Duration, most: usize) -> Arc<Connections> {
+    pub fn new(router: Router, patience: Duration, most: usize, hosts: Hosts) -> Arc<Connections> {
         // The semaphore has a limit of its own, beyond what a system can have.
         let most = most.clamp(1, u32::MAX as usize).min(Semaphore::MAX_PERMITS);
         let places = Arc::new(Semaphore::new(most));
@@ -62,6 +65,7 @@ impl Connections {
             answers: TowerToHyperService::new(router),
             patience,
             most,
+            hosts,
             places,
             clients: Mutex::default(),
             ending,
@@ -140,7 +144,10 @@ impl Connections {
 
     async fn answer(&self, client: &Client, request: hyper::Request<Incoming>) -> Result<Response, Infallible> {
         *client.idle() = None;
-        let response = self.answers.call(request).await;
+        let response = match self.hosts.check(request.headers()) {
+            Ok(()) => self.answers.call(request).await,
+            Err(refusal) => Ok(refusal.into_response()),
+        };
         *client.idle() = Some(Instant::now());
         response
     }

@@ -10,16 +10,19 @@
 //! | `GET /openapi.json` | a description of all this |
 //!
 //! Everything that goes wrong is answered by `{"error": "a sentence"}`: 400 where the rows are at fault, 404, 405, 408 where
-//! the body does not arrive, 413, 415, and 503 where predicting takes too long. Connections on which no whole head arrives in
-//! time are closed without a word.
+//! the body does not arrive, 413, 415, 421 for a name that is not this machine's, and 503 where predicting takes too long or too
+//! many large bodies arrive at once. Connections on which no whole head arrives in time are closed without a word.
 
 mod batches;
 mod connections;
 mod counters;
+mod hosts;
+mod json;
 mod openapi;
 mod page;
 mod predictor;
 mod refusal;
+mod room;
 mod rows;
 
 use std::net::{IpAddr, SocketAddr};
@@ -41,8 +44,10 @@ use crate::output::Output;
 use batches::Batches;
 use connections::Connections;
 use counters::Counters;
+use hosts::Hosts;
 use predictor::{Answer, Predictor};
 use refusal::Refusal;
+use room::{Body, Room};
 use rows::Format;
 
 /// What all requests share.
@@ -55,6 +60,7 @@ struct Shared {
     about: Bytes,
     timeout: Duration,
     max_body: usize,
+    room: Room,
 }
 
 pub fn run(serve: &Serve, output: &Output) -> Result<(), Failure> {
@@ -88,10 +94,13 @@ pub fn run(serve: &Serve, output: &Output) -> Result<(), Failure> {
         counters,
         timeout: Duration::from_secs_f64(serve.timeout),
         max_body: serve.max_body.saturating_mul(1 << 20),
+        room: Room::new(serve.max_body.saturating_mul(1 << 20)),
         predictor: Arc::new(Predictor::new(model, serve.max_rows, batches)),
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let ended = runtime.block_on(listen(SocketAddr::new(address, serve.port), shared, serve.max_connections, output));
+    let hosts = Hosts::new(address, &serve.allow_host);
+    let place = SocketAddr::new(address, serve.port);
+    let ended = runtime.block_on(listen(place, shared, (serve.max_connections, hosts), output));
     // Work that nobody waits for any more must not hold up the end.
     runtime.shutdown_background();
     ended
@@ -110,7 +119,12 @@ fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-async fn listen(address: SocketAddr, shared: Arc<Shared>, most: usize, output: &Output) -> Result<(), Failure> {
+async fn listen(
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    (most, hosts): (usize, Hosts),
+    output: &Output,
+) -> Result<(), Failure> {
     let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => {
             Failure::work(format!("port {} is in use; choose another with --port, or 0 for any", address.port()))
@@ -127,10 +141,12 @@ async fn listen(address: SocketAddr, shared: Arc<Shared>, most: usize, output: &
     if !bound.ip().is_loopback() {
         output.remark("warning: everybody who reaches this address can use the model; there is no password");
     }
-    output
-        .result(|| format!("serving on http://{bound} (Ctrl-C stops)\n"), || json!({"address": bound.to_string()}))?;
+    if output.is_json() || !output.is_quiet() {
+        let text = || format!("serving on http://{bound} (Ctrl-C stops)\n");
+        output.result(text, || json!({"address": bound.to_string()}))?;
+    }
     let patience = shared.timeout;
-    let connections = Connections::new(router(shared), patience, most);
+    let connections = Connections::new(router(shared), patience, most, hosts);
     tokio::select! {
         () = connections.accept(&listener) => {}
         () = stopped() => {}
@@ -200,7 +216,8 @@ async fn predict(State(shared): State<Arc<Shared>>, request: Request) -> Respons
 }
 
 async fn answer(shared: &Shared, request: Request) -> Result<Answer, Refusal> {
-    let deadline = tokio::time::Instant::now() + shared.timeout;
+    let begun = tokio::time::Instant::now();
+    let deadline = begun + shared.timeout;
     let seconds = shared.timeout.as_secs_f64();
     let (head, body) = request.into_parts();
     let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -210,15 +227,22 @@ async fn answer(shared: &Shared, request: Request) -> Result<Answer, Refusal> {
         let megabytes = most >> 20;
         Refusal::new(413, format!("the body has more than {megabytes} MB; send the rows in parts, or raise --max-body"))
     };
-    if text(header::CONTENT_LENGTH).parse::<usize>().is_ok_and(|length| length > most) {
+    let length = text(header::CONTENT_LENGTH).parse::<usize>().ok();
+    if length.is_some_and(|length| length > most) {
         return Err(large());
     }
+    // Half of the time: who finds room late would have none left to send in.
+    let place = timeout_at(begun + shared.timeout / 2, shared.room.place(length)).await.map_err(|_| {
+        let waited = seconds / 2.0;
+        Refusal::new(503, format!("no room for another large body within {waited} seconds; try again later"))
+    })?;
     let body = timeout_at(deadline, to_bytes(body, most)).await;
     let body = body.map_err(|_| Refusal::new(408, format!("the body did not arrive within {seconds} seconds")))?;
     let body = body.map_err(|error| match std::error::Error::source(&error) {
         Some(source) if source.to_string().contains("length limit") => large(),
         _ => Refusal::bad(format!("the body could not be read: {error}")),
     })?;
+    let body = Body { bytes: body, _place: place };
     let answer = timeout_at(deadline, Arc::clone(&shared.predictor).answer(format, body)).await;
     answer.unwrap_or_else(|_| {
         Err(Refusal::new(503, format!("it took more than {seconds} seconds; send fewer rows, or raise --timeout")))

@@ -15,10 +15,7 @@ function complain(text, field) {
 }
 
 function wrong(field) {
-  const state = field.validity;
-  if (state.valid) return null;
-  const wanted = state.stepMismatch || field.step === '1' ? 'a whole number' : 'a number';
-  return `${field.name}: give ${wanted}, or leave the field empty.`;
+  return field.validity.valid ? null : `${field.name}: give a number, or leave the field empty.`;
 }
 
 function short(value) {

@@ -36,8 +36,7 @@ fn field((number, column): (usize, &Value)) -> String {
             let names = categories.iter().filter_map(Value::as_str);
             choice(names.map(|category| format!("<option>{}</option>", escape(category))).collect())
         }
-        (_, "float") => format!("<input {attributes} type=\"number\" step=\"any\">"),
-        (_, "integer") => format!("<input {attributes} type=\"number\" step=\"1\">"),
+        (_, "float" | "integer") => format!("<input {attributes} type=\"number\" step=\"any\">"),
         (_, "boolean") => choice("<option>true</option><option>false</option>".to_owned()),
         (_, "date") => format!("<input {attributes} placeholder=\"2026-01-31\">"),
         _ => format!("<input {attributes}>"),

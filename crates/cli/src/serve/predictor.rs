@@ -3,18 +3,15 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
 use tove::data::table::{Column, Conformed, Table};
 use tove::learn::Rows;
 use tove::tabular::{Answers, ColumnCounts, Predictions, TabularModel};
 
 use super::batches::Batches;
 use super::refusal::{Refusal, guarded};
+use super::room::{Body, SMALL};
 use super::rows::{Format, Reading};
 use crate::commands::predict::answer;
-
-/// Bytes of a body that is read and answered on the thread that received it.
-const SMALL: usize = 1 << 14;
 
 /// The predictions of a request, as JSON.
 pub struct Answer {
@@ -44,18 +41,18 @@ impl Predictor {
     }
 
     /// The answer to a body, by way of the thread that suits its size.
-    pub async fn answer(self: Arc<Predictor>, format: Format, body: Bytes) -> Result<Answer, Refusal> {
-        if body.len() > SMALL {
+    pub async fn answer(self: Arc<Predictor>, format: Format, body: Body) -> Result<Answer, Refusal> {
+        if body.bytes.len() > SMALL {
             let slot = self.batches.slot().await?;
             let work = move || {
-                let answer = guarded(|| self.large(format, &body));
-                drop(slot);
+                let answer = guarded(|| self.large(format, &body.bytes));
+                drop((slot, body));
                 answer
             };
             let worked = tokio::task::spawn_blocking(work).await;
             return worked.unwrap_or_else(|_| Err(Refusal::fault("a thread of the server ended")));
         }
-        let (rows, request) = guarded(|| self.read(format, &body))?;
+        let (rows, request) = guarded(|| self.read(format, &body.bytes))?;
         let answers = self.batches.ask(rows).await?;
         guarded(|| self.write(request, answers))
     }
@@ -69,7 +66,7 @@ impl Predictor {
     fn read(&self, format: Format, body: &[u8]) -> Result<(Rows, Request), Refusal> {
         let super::rows::Rows { table, ignored } = self.reading.rows(format, body)?;
         let (rows, conformed, imputed) = self.model.rows(&table).map_err(|error| Refusal::bad(error.to_string()))?;
-        if !self.model.model().takes_missing() {
+        if !self.model.model().capabilities().missing {
             rows.checked().map_err(|error| Refusal::bad(error.to_string()))?;
         }
         Ok((rows, Request { table, ignored, conformed, imputed }))

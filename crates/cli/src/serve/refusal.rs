@@ -43,7 +43,7 @@ impl IntoResponse for Refusal {
         let code = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = (code, axum::Json(json!({"error": self.text}))).into_response();
         // What is left of a body that was not read would be taken for the next request.
-        if matches!(self.status, 408 | 413 | 415) {
+        if matches!(self.status, 408 | 413 | 415 | 421 | 503) {
             response.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
         }
         response

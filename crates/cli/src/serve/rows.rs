@@ -1,29 +1,28 @@
 //! The rows of a request, from JSON or CSV to a table with the model's columns.
 
-use std::collections::BTreeSet;
-
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use tove::data::DataError;
 use tove::data::table::csv::{Charset, MISSING};
 use tove::data::table::{Column, CsvOptions, Field, Kind, Role, Schema, Table};
 use tove::tabular::TabularModel;
 
+use super::json;
 use super::refusal::Refusal;
 
-/// How many names a sentence or a list in an answer has at most.
-const NAMED: usize = 20;
+/// Columns that a CSV body may have, most of which are ignored.
+const WIDEST: usize = 1 << 16;
 
 /// The columns that a row needs, and what comes back.
 pub fn schema(model: &TabularModel) -> Value {
     let columns: Vec<Value> = needed(model.schema())
         .map(|field| {
-            json!({
+            serde_json::json!({
                 "name": field.name, "kind": field.kind.name(), "categories": field.categories,
                 "role": if field.role == Role::Id { "id" } else { "feature" },
             })
         })
         .collect();
-    json!({
+    serde_json::json!({
         "columns": columns, "target": model.target(), "task": model.task().to_string(), "classes": model.classes(),
         "facts": model.facts(),
     })
@@ -98,8 +97,17 @@ impl Reading {
             // A small packed body can hold more than fits into memory.
             return Err(Refusal::new(415, "the body is packed with gzip; send the CSV itself"));
         }
-        let read = self.options.clone().charset(charset).read_bytes(body);
-        let (table, _) = read.map_err(|error| Refusal::bad(in_body(error)))?;
+        // A refused body must cost no memory: the reader itself ends at the limits.
+        let options = self.options.clone().charset(charset).max_rows(self.max_rows).max_columns(WIDEST);
+        let (table, _) = options.read_bytes(body).map_err(|error| match error {
+            DataError::TooLarge { what: "rows", most, .. } => {
+                Refusal::new(413, format!("more than {most} rows, but no more are taken at once; send them in parts"))
+            }
+            DataError::TooLarge { most, .. } => {
+                Refusal::new(413, format!("the header has more than {most} columns; send those of GET /schema"))
+            }
+            error => Refusal::bad(in_body(error)),
+        })?;
         self.counted(table.n_rows())?;
         Ok(table)
     }
@@ -119,42 +127,7 @@ impl Reading {
     }
 
     fn json(&self, body: &[u8]) -> Result<Rows, Refusal> {
-        let document: Value = serde_json::from_slice(body).map_err(|error| {
-            Refusal::bad(format!(
-                "the body is no JSON ({error}); send {{\"rows\": [{{...}}]}}, or CSV with content type text/csv"
-            ))
-        })?;
-        let rows = match &document {
-            Value::Array(rows) => rows.as_slice(),
-            Value::Object(object) => match object.get("rows") {
-                Some(Value::Array(rows)) => rows.as_slice(),
-                Some(_) if !self.fields.iter().any(|field| field.name == "rows") => {
-                    return Err(Refusal::bad("`rows` must be a list of objects"));
-                }
-                _ => std::slice::from_ref(&document),
-            },
-            _ => return Err(Refusal::bad("send a row as an object, or several as a list")),
-        };
-        self.counted(rows.len())?;
-        let mut objects = Vec::with_capacity(rows.len());
-        for (number, row) in rows.iter().enumerate() {
-            let wrong = || Refusal::bad(format!("row {number} (from 0) is no object of columns and values"));
-            objects.push(row.as_object().ok_or_else(wrong)?);
-        }
-        self.table(&objects)
-    }
-
-    fn table(&self, rows: &[&Map<String, Value>]) -> Result<Rows, Refusal> {
-        let mut columns = Vec::with_capacity(self.fields.len());
-        for field in self.fields.iter().filter(|field| rows.iter().any(|row| row.contains_key(&field.name))) {
-            columns.push((field.name.clone(), column(field, rows)?));
-        }
-        let mut extra = BTreeSet::new();
-        for row in rows {
-            let known = |name: &str| self.fields.iter().any(|field| field.name == name);
-            extra.extend(row.keys().filter(|name| !known(name)).take(NAMED));
-        }
-        let ignored: Vec<String> = extra.into_iter().take(NAMED).cloned().collect();
+        let (columns, ignored) = json::read(body, &self.fields, |rows| self.counted(rows))?;
         if columns.is_empty() {
             let sent = if ignored.is_empty() { "none".to_owned() } else { ignored.join(", ") };
             return Err(Refusal::bad(format!(
@@ -178,50 +151,43 @@ fn misfit(field: &Field, row: usize, value: &Value, wanted: &str) -> Refusal {
     Refusal::bad(format!("row {row} (from 0), column {:?}: {shown} is no {wanted}; send one, or null", field.name))
 }
 
-/// One column of JSON objects, in the kind the model was fitted on.
-fn column(field: &Field, rows: &[&Map<String, Value>]) -> Result<Column, Refusal> {
-    let cells = rows.iter().enumerate().map(|(row, object)| (row, object.get(&field.name).unwrap_or(&Value::Null)));
-    fn all<T, C: FromIterator<Option<T>>>(
-        cells: impl Iterator<Item = Result<Option<T>, Refusal>>,
-    ) -> Result<C, Refusal> {
-        cells.collect()
-    }
-    Ok(match field.kind {
-        Kind::Float => Column::Float(all(cells.map(|(row, value)| number(field, row, value)))?),
-        Kind::Integer => Column::Integer(all(cells.map(|(row, value)| whole(field, row, value)))?),
-        Kind::Boolean => Column::Boolean(all(cells.map(|(row, value)| truth(field, row, value)))?),
-        Kind::Categorical => Column::Categorical(all(cells.map(|(row, value)| name(field, row, value)))?),
-        Kind::Text => Column::Text(all(cells.map(|(row, value)| name(field, row, value)))?),
-        Kind::Date => dates(field, &cells.map(|(_, value)| value).collect::<Vec<_>>())?,
-    })
-}
-
 /// Whether a text stands for a missing number.
 fn absent(text: &str) -> bool {
     text.is_empty() || MISSING.contains(&text)
 }
 
-fn number(field: &Field, row: usize, value: &Value) -> Result<Option<f64>, Refusal> {
+pub fn number(field: &Field, row: usize, value: &Value) -> Result<Option<f64>, Refusal> {
     let read = match value {
         Value::Null => return Ok(None),
         Value::Number(number) => number.as_f64(),
         Value::String(text) if absent(text.trim()) => return Ok(None),
-        Value::String(text) => text.trim().parse().ok(),
+        Value::String(text) => match field.format {
+            Some(format) => format.parse(text.trim()),
+            None => text.trim().parse().ok(),
+        },
         _ => None,
     };
     read.filter(|number| number.is_finite()).map(Some).ok_or_else(|| misfit(field, row, value, "number"))
 }
 
-fn whole(field: &Field, row: usize, value: &Value) -> Result<Option<i64>, Refusal> {
-    if let Some(number) = value.as_i64() {
-        return Ok(Some(number));
-    }
-    let wrong = || misfit(field, row, value, "whole number");
-    let Some(number) = number(field, row, value).map_err(|_| wrong())? else { return Ok(None) };
-    if number.fract() == 0.0 && number.abs() < 9e15 { Ok(Some(number as i64)) } else { Err(wrong()) }
+/// A number of a column of integers.
+pub enum Whole {
+    Integer(i64),
+    /// Integers are numbers: a column that gets another one becomes a column of real numbers.
+    Real(f64),
 }
 
-fn truth(field: &Field, row: usize, value: &Value) -> Result<Option<bool>, Refusal> {
+/// A cell of a column of integers.
+pub fn whole(field: &Field, row: usize, value: &Value) -> Result<Option<Whole>, Refusal> {
+    if let Some(number) = value.as_i64() {
+        return Ok(Some(Whole::Integer(number)));
+    }
+    let short = |number: f64| number.fract() == 0.0 && number.abs() < 9e15;
+    let read = number(field, row, value)?;
+    Ok(read.map(|number| if short(number) { Whole::Integer(number as i64) } else { Whole::Real(number) }))
+}
+
+pub fn truth(field: &Field, row: usize, value: &Value) -> Result<Option<bool>, Refusal> {
     let text = match value {
         Value::Null => return Ok(None),
         Value::Bool(truth) => return Ok(Some(*truth)),
@@ -238,7 +204,7 @@ fn truth(field: &Field, row: usize, value: &Value) -> Result<Option<bool>, Refus
 }
 
 /// A category or a text. Numbers that were names in a table were written without a point.
-fn name(field: &Field, row: usize, value: &Value) -> Result<Option<String>, Refusal> {
+pub fn name(field: &Field, row: usize, value: &Value) -> Result<Option<String>, Refusal> {
     let known = |text: &str| field.categories.as_ref().is_some_and(|all| all.iter().any(|one| one == text));
     match value {
         Value::Null => Ok(None),
@@ -254,7 +220,7 @@ fn name(field: &Field, row: usize, value: &Value) -> Result<Option<String>, Refu
 }
 
 /// Dates are read by the reader of tables, as a file of one column.
-fn dates(field: &Field, cells: &[&Value]) -> Result<Column, Refusal> {
+pub fn dates(field: &Field, cells: &[&Value]) -> Result<Column, Refusal> {
     let mut text = String::from("date\n");
     for (row, cell) in cells.iter().enumerate() {
         match cell {
@@ -306,6 +272,12 @@ mod tests {
         let texts = first(r#"[{"size": " 2.5", "count": "NA", "good": "No", "colour": 3.0, "day": null}]"#).unwrap();
         assert_eq!(texts, [some("2.5"), None, some("false"), some("3"), None]);
         assert_eq!(first(r#"{"rows": [{"size": null}, {"size": 1}]}"#).unwrap(), [None]);
+        // A column of integers takes other numbers.
+        assert_eq!(first(r#"[{"count": 1.5}, {"count": 2}]"#).unwrap(), [some("1.5")]);
+        assert_eq!(first(r#"[{"count": 1}, {"count": "2.5"}, {}]"#).unwrap(), [some("1.0")]);
+        assert_eq!(first(r#"{"count": 1e300}"#).unwrap(), [some("1e300")]);
+        // What stands beside the list of rows is not a row; columns that only later rows have are missing in the first.
+        assert_eq!(first(r#"{"size": 7, "rows": [{}, {"size": 1}], "count": 3}"#).unwrap(), [None]);
     }
 
     #[test]
@@ -321,17 +293,45 @@ mod tests {
             (r#"[{"size": 1}, {"size": "big"}]"#, vec!["row 1", "size", "big", "number"]),
             (r#"{"size": "inf"}"#, vec!["inf"]),
             (r#"{"size": [1]}"#, vec!["[1]"]),
-            (r#"{"count": 1.5}"#, vec!["count", "1.5", "whole"]),
-            (r#"{"count": 1e300}"#, vec!["count", "whole"]),
+            (r#"{"count": "one"}"#, vec!["count", "one", "number"]),
+            (r#"{"count": "inf"}"#, vec!["count", "inf"]),
+            (r#"{"size": 1, "size": 2}"#, vec!["size", "twice"]),
+            (r#"[{"size": 1}, {"count": 1, "size": 1, "count": 2}]"#, vec!["count", "twice"]),
             (r#"{"good": 2}"#, vec!["good", "2"]),
             (r#"{"colour": {}}"#, vec!["colour"]),
             (r#"[{"day": null}, {"day": "2026-13-01"}]"#, vec!["row 1", "day", "2026-13-01"]),
             (r#"{"day": 5}"#, vec!["day", "5"]),
             (r#"[{"size":1},{"size":1},{"size":1},{"size":1}]"#, vec!["4 rows", "3"]),
+            (r#"[{"size":1,"size":2}]"#, vec!["row 0", "size", "twice"]),
+            (
+                r#"{"size": [[[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18]]]}"#,
+                vec!["size", "[[[1,2"],
+            ),
         ] {
             let text = first(body).unwrap_err();
             assert!(words.iter().all(|word| text.contains(word)), "{body}: {text}");
         }
+    }
+
+    #[test]
+    fn csv_has_as_many_rows_as_it_may() {
+        let csv = |body: &str| reading().rows(Format::Csv(Charset::Utf8), body.as_bytes());
+        assert_eq!(csv("size,count\n1,2\n\n3,4").unwrap().table.n_rows(), 2);
+        assert_eq!(csv("size,\"b\n,x\"\r\n1,\"1\n\n\n\n2\"\r\n").unwrap().table.n_rows(), 1);
+        let four = "1\n2\n3\n4\n";
+        for body in [
+            format!("size\n{four}"),
+            format!("size\n{four}").replace('\n', "\r"),
+            format!("size\n\"1\"\n{four}"),
+            format!("size,b\"c\n{}", four.replace('\n', ",x\n")),
+            format!("size,colour\n5,6\" pipe\n{}", four.replace('\n', ",x\n")),
+            format!("size,colour\n{four}"), // rows of another length, too
+        ] {
+            let refused = csv(&body).err().unwrap();
+            assert!(refused.status == 413 && refused.text.contains("more than 3 rows"), "{body:?}: {}", refused.text);
+        }
+        let wide = csv(&format!("{}\n1\n", "a,".repeat(1 << 17))).err().unwrap();
+        assert!(wide.status == 413 && wide.text.contains("columns"), "{}", wide.text);
     }
 
     #[test]

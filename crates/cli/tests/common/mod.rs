@@ -133,6 +133,12 @@ impl Ran {
         assert!(self.err.lines().count() <= 4 && !self.err.contains("panicked"), "{}", self.err);
     }
 
+    /// Warnings of the result, each on one line.
+    pub fn warnings(&self) -> Vec<String> {
+        let unbroken = self.out.replace("\n  ", " ");
+        unbroken.lines().filter(|line| line.starts_with("Warning:")).map(str::to_owned).collect()
+    }
+
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
@@ -151,6 +157,6 @@ pub fn data(name: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    println!("SKIPPED: {} is not there", path.display());
+    println!("SKIPPED: data set absent: {}", path.display());
     None
 }

@@ -92,7 +92,8 @@ pub struct Connection(pub TcpStream);
 impl Connection {
     pub fn send(&mut self, method: &str, path: &str, kind: &str, body: &[u8]) {
         let kind = if kind.is_empty() { String::new() } else { format!("content-type: {kind}\r\n") };
-        let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{kind}content-length: {}\r\n\r\n", body.len());
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n{kind}content-length: {}\r\n\r\n", body.len());
         self.raw(&[head.as_bytes(), body].concat());
     }
 

@@ -30,7 +30,12 @@ fn program() -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts a browser with a profile in `folder`, or says why there is none.
+    /// Whether a browser is installed.
+    pub fn is_installed() -> bool {
+        program().is_some()
+    }
+
+    /// Starts a browser with a profile in `folder`.
     pub fn start(folder: &Path) -> Result<Browser, String> {
         let program = program().ok_or("chromium is not installed; `apt-get install chromium` brings it")?;
         let flags = [

@@ -12,15 +12,13 @@ use common::Place;
 use common::server::{Server, credit, credit_rows};
 use serde_json::{Value, json};
 
-/// A browser on the page of a credit model, or a word why not.
+/// A browser on the page of a credit model, if one is installed.
 fn opened(place: &Place) -> Option<(Browser, Server)> {
-    let mut browser = match Browser::start(&place.path("profile")) {
-        Ok(browser) => browser,
-        Err(reason) => {
-            println!("SKIPPED: {reason}");
-            return None;
-        }
-    };
+    if !Browser::is_installed() {
+        println!("SKIPPED: browser not installed");
+        return None;
+    }
+    let mut browser = Browser::start(&place.path("profile")).unwrap();
     credit(place, "LogisticRegression");
     let server = Server::start(place, "credit.tove", &[]);
     browser.look("light", 1100);
@@ -96,28 +94,25 @@ fn wrong_input_is_explained_beside_the_form() {
     let place = Place::new("page-wrong");
     let Some((mut browser, server)) = opened(&place) else { return };
     let error = "document.querySelector('output .error')?.textContent ?? ''";
-    // A fraction where whole numbers are wanted, and something that is no number at all.
-    for typed in ["12.5", "1e"] {
+    // Something that is no number at all.
+    for typed in ["1e", "--"] {
         browser.click("[name=duration]");
         browser.value("document.querySelector('[name=duration]').value = ''");
         browser.write(typed);
         browser.click("button[type=submit]");
         browser.until(&format!("({error}) !== ''"));
         let text = browser.value(error);
-        assert!(text.as_str().unwrap().contains("duration: give a whole number"), "{typed}: {text}");
+        assert!(text.as_str().unwrap().contains("duration: give a number"), "{typed}: {text}");
         assert_eq!(browser.value("document.activeElement.name"), "duration");
         assert_eq!(browser.value("document.activeElement.getAttribute('aria-invalid')"), "true");
         browser.click("button[type=reset]");
         assert_eq!(browser.value(error), "");
     }
-    // What only the server can see: a number beyond its whole numbers.
+    // A fraction is a number, also where all training rows had whole ones.
     browser.click("[name=age]");
-    browser.write("1e300");
+    browser.write("30.5");
     browser.click("button[type=submit]");
-    browser.until(&format!("({error}) !== ''"));
-    let text = browser.value(error);
-    assert!(text.as_str().unwrap().contains("\"age\"") && text.as_str().unwrap().contains("1e+300"), "{text}");
-    assert_eq!(browser.value("document.activeElement.name"), "age");
+    browser.until("document.querySelector('output table') !== null");
     drop(server);
     browser.click("button[type=reset]");
     browser.click("button[type=submit]");

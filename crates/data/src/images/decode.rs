@@ -36,7 +36,15 @@ fn unsound(path: &Path, error: &image::ImageError) -> DataError {
 /// If the file cannot be read or is no sound picture.
 pub fn read_image(path: impl AsRef<Path>) -> Result<Tensor> {
     let path = path.as_ref();
-    let bytes = Source::open(path)?.rest()?;
+    let mut source = Source::open(path)?;
+    let mut bytes = source.up_to(16)?;
+    // What is no picture is not read to its end, which may never come.
+    if image::guess_format(&bytes).is_err() {
+        let advice = "give a PNG or JPEG file that other programs can show";
+        let problem = "the first bytes are not those of a picture".to_owned();
+        return Err(source.fault(FaultKind::Malformed, 0, problem, advice));
+    }
+    bytes.append(&mut source.rest()?);
     let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
     let picture = reader
         .map_err(image::ImageError::IoError)

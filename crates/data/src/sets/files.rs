@@ -31,7 +31,7 @@ pub const CIFAR10_CLASSES: [&str; 10] =
 /// ```
 /// match tove_data::sets::data_dir() {
 ///     Some(folder) => assert!(folder.is_dir()),
-///     None => println!("SKIPPED: no data folder; set TOVE_DATA"),
+///     None => println!("no data folder; set TOVE_DATA"),
 /// }
 /// ```
 pub fn data_dir() -> Option<PathBuf> {

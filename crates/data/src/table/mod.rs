@@ -1,6 +1,6 @@
 //! Tables: named columns of numbers, truth values, categories, strings and dates, from files to tensors.
 //!
-//! The way of a file through this module: [`CsvOptions`] (or [`read_parquet`](parquet::read_parquet)) makes a [`Table`]
+//! The way of a file through this module: [`TableFile`] sees what it is, [`CsvOptions`] (or [`read_parquet`](parquet::read_parquet)) makes a [`Table`]
 //! with a [`ReadReport`] of everything that was coerced or dropped; a [`Schema`] says what each column is and is for;
 //! a [`TableEncoder`], fitted on training rows only, makes numbers of it; a [`Target`] is what is to be predicted.
 //!
@@ -28,6 +28,8 @@ mod date;
 mod describe;
 mod display;
 pub mod encode;
+mod file;
+mod json;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 mod rows;
@@ -41,12 +43,13 @@ use crate::{DataError, Result};
 
 pub use categorical::Categorical;
 pub use column::{Column, Kind};
-pub use csv::{ColumnReport, CsvOptions, ReadReport, read_csv};
+pub use csv::{ColumnReport, CsvOptions, NumberFormat, ReadReport, read_csv};
 pub use date::{DateParts, Dates, Unit};
 pub use describe::{Description, Summary};
 pub use encode::{Encoded, Encoding, SparseRows, TableEncoder};
+pub use file::{Format, TableFile, Wanted};
 pub use schema::{Conformed, Field, Role, Schema, Unseen};
-pub use target::{Labels, Loss, Proposal, Target, Task, TaskKind, propose_task};
+pub use target::{Labels, Proposal, Target, Task, TaskKind, propose_task};
 pub use text::Text;
 pub use values::{Cell, Values};
 

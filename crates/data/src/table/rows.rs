@@ -167,6 +167,12 @@ fn joined(name: &str, first: &Column, second: &Column) -> Result<Column> {
     match (&mut first, second) {
         (Column::Float(a), Column::Float(b)) => a.append(b.clone()),
         (Column::Integer(a), Column::Integer(b)) => a.append(b.clone()),
+        (Column::Float(a), Column::Integer(b)) => a.append(b.map(|value| value as f64)),
+        (Column::Integer(a), Column::Float(b)) => {
+            let mut wide = a.map(|value| value as f64);
+            wide.append(b.clone());
+            first = Column::Float(wide);
+        }
         (Column::Boolean(a), Column::Boolean(b)) => a.append(b.clone()),
         (Column::Text(a), Column::Text(b)) => a.append(b),
         (Column::Categorical(a), Column::Categorical(b)) => *a = a.iter().chain(b.iter()).collect(),

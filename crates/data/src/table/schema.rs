@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Column, Dates, Kind, Table, Unit, Values, repeated, spelling};
+use super::{Column, Dates, Kind, NumberFormat, Table, Unit, Values, repeated, spelling};
 use crate::{DataError, Result};
 
 /// What a column is for.
@@ -38,6 +38,9 @@ pub struct Field {
     /// The unit of a date column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
+    /// How the numbers of a column are written in text files, if not plainly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<NumberFormat>,
 }
 
 /// The columns that a model was fitted on.
@@ -95,6 +98,7 @@ impl Schema {
                 _ => None,
             },
             unit: if let Column::Date(dates) = column { Some(dates.unit()) } else { None },
+            format: None,
         };
         Self { fields: table.iter().map(field).collect() }
     }
@@ -126,6 +130,16 @@ impl Schema {
         if let Some(field) = found.next() {
             field.categories = Some(categories);
         }
+        Ok(self)
+    }
+
+    /// The schema with how the numbers of a column are written in text files.
+    ///
+    /// # Errors
+    /// If the column does not exist.
+    pub fn with_format(mut self, name: &str, format: NumberFormat) -> Result<Self> {
+        self.field(name)?;
+        self.fields.iter_mut().filter(|field| field.name == name).for_each(|field| field.format = Some(format));
         Ok(self)
     }
 
@@ -183,7 +197,7 @@ impl Schema {
 
     /// The columns of `table` that this schema knows, in its order and of its kinds. Features must be there; the other
     /// roles may be absent. Kinds are converted where nothing is lost: a small file often looks narrower than the one
-    /// that was fitted on.
+    /// that was fitted on. A column of integers may hold other numbers now; it is then float.
     ///
     /// # Errors
     /// If a feature is missing, or a column's values cannot be of the kind asked for; the error names both.
@@ -201,7 +215,7 @@ impl Schema {
             }
             let column = table.column(&field.name)?;
             let fitting = convert(column, field)?;
-            if column.kind() != field.kind {
+            if column.kind() != fitting.kind() {
                 about.converted.push((field.name.clone(), column.kind(), field.kind));
             }
             about.unseen.extend(unseen(&fitting, field));
@@ -240,6 +254,11 @@ fn convert(column: &Column, field: &Field) -> Result<Column> {
         return Ok(Column::blank(field.kind, rows));
     }
     let whole = |value: f64| (value.fract() == 0.0 && value.abs() < 9e15).then_some(value as i64);
+    // Integers are numbers: a column that held whole ones takes others too.
+    let widened = field.kind == Kind::Integer && column.kind() == Kind::Float;
+    if widened && (0..rows).any(|row| column.number(row).is_some_and(|value| whole(value).is_none())) {
+        return Ok(column.clone());
+    }
     let bad = (0..rows).find(|&row| {
         let number = if column.kind().is_numeric() { column.number(row) } else { None };
         !column.is_missing(row)
@@ -285,7 +304,8 @@ fn refuse(column: &Column, field: &Field, row: usize) -> DataError {
     let value = column.text(row).unwrap_or_default();
     let (has, wants) = (column.kind(), field.kind);
     let problem = format!(
-        "is {has} where the model was fitted on {wants}: row {row} has {}; mend the value or read the column as {wants}",
+        "is {has} where the model was fitted on {wants}: row {} has {}; fix the value or read the column as {wants}",
+        row + 1,
         crate::error::shown(&value)
     );
     DataError::Schema { column: field.name.clone(), problem }

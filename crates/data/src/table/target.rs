@@ -41,25 +41,6 @@ impl std::str::FromStr for TaskKind {
     }
 }
 
-/// Losses that people train with, and what each is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Loss {
-    /// (y - f)².
-    Squared,
-    /// |y - f|.
-    Absolute,
-    /// Squared near zero, absolute far away.
-    Huber,
-    /// Tilted absolute loss.
-    Quantile,
-    /// log(1 + exp(-yf)), y = ±1.
-    Logistic,
-    /// max(0, 1 - yf), y = ±1.
-    Hinge,
-    /// -log of the class's softmax probability.
-    CrossEntropy,
-}
-
 impl Task {
     /// Regression or classification.
     pub fn kind(self) -> TaskKind {
@@ -72,29 +53,6 @@ impl Task {
             Task::Regression => 0,
             Task::Binary => 2,
             Task::Multiclass(classes) => classes,
-        }
-    }
-
-    /// Checks that a loss suits the task.
-    ///
-    /// ```
-    /// use tove_data::table::{Loss, Task};
-    /// assert!(Task::Binary.accepts(Loss::CrossEntropy).is_ok());
-    /// assert!(Task::Multiclass(3).accepts(Loss::Squared).is_err());
-    /// ```
-    ///
-    /// # Errors
-    /// [`DataError::TaskMismatch`] if it does not.
-    pub fn accepts(self, loss: Loss) -> Result<()> {
-        let (suits, needs) = match loss {
-            Loss::Squared | Loss::Absolute | Loss::Huber | Loss::Quantile => (self == Task::Regression, "a regression"),
-            Loss::Logistic | Loss::Hinge => (self == Task::Binary, "a binary classification"),
-            Loss::CrossEntropy => (self != Task::Regression, "a classification"),
-        };
-        if suits {
-            Ok(())
-        } else {
-            Err(DataError::TaskMismatch { what: format!("the loss {loss:?}"), needs, task: self })
         }
     }
 

@@ -34,7 +34,12 @@ pub use windows::TextWindows;
 /// If the file cannot be read or is not UTF-8; the error names the byte.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String> {
     let mut source = Source::open(path.as_ref())?;
-    let bytes = source.rest()?;
+    let mut bytes = source.up_to(1 << 12)?;
+    if let Some(place) = memchr::memchr(0, &bytes) {
+        let problem = "a byte 0, which no text has".to_owned();
+        return Err(source.fault(FaultKind::Unsupported, place as u64, problem, "give a text file in UTF-8"));
+    }
+    bytes.append(&mut source.rest()?);
     let text = String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to();
         let problem = format!("byte {:#04x} is not UTF-8", error.as_bytes()[place]);

@@ -134,3 +134,128 @@ fn mutated_parquet_files_do_no_harm() {
     let refused = outcome.unwrap();
     assert!(refused > 1000 && refused < 3000, "{refused}");
 }
+
+/// Records with fields of any length, quotes, byte-order marks, zeros and mixed line ends, read in every way that there is: all give
+/// the same table, or all refuse.
+#[test]
+fn every_way_of_reading_gives_the_same() {
+    let folder = super::Folder::new();
+    let (mut dice, mut accepted) = (Dice(0x5eed), 0);
+    let rounds = 120;
+    for round in 0..rounds {
+        let file = composed(&mut dice, round);
+        let path = folder.file("t.csv", &file);
+        let options = CsvOptions::new().ragged(if round % 3 == 0 { Ragged::Drop } else { Ragged::Error });
+        let memory = options.read_bytes(&file);
+        let disk = options.read(&path);
+        let gzip = options.read_bytes(&packed(&file));
+        let rows = 1 + dice.roll(500);
+        let pieces = options.chunks(&path, rows).and_then(|chunks| {
+            let tables = chunks.collect::<Result<Vec<Table>, _>>()?;
+            Table::concat(tables)
+        });
+        match memory {
+            Ok((table, report)) => {
+                accepted += 1;
+                let (disk, about) = disk.unwrap();
+                assert!(disk == table, "round {round}");
+                assert_eq!(about.columns, report.columns, "round {round}");
+                assert!(gzip.unwrap().0 == table, "round {round}");
+                match pieces.unwrap() {
+                    Some(pieces) => assert!(pieces == table, "round {round}"),
+                    None => assert_eq!(table.n_rows(), 0, "round {round}"),
+                }
+            }
+            Err(error) => {
+                let text = error.to_string();
+                assert!(text.len() < 2_000, "{text}");
+                assert!(disk.is_err() && gzip.is_err() && pieces.is_err(), "round {round}: {text}");
+            }
+        }
+    }
+    assert!(accepted > rounds / 3 && accepted < rounds, "{accepted}");
+}
+
+/// A file out of pieces that are awkward.
+fn composed(dice: &mut Dice, round: usize) -> Vec<u8> {
+    let columns = 1 + dice.roll(4);
+    let mut file: Vec<u8> = if dice.roll(3) == 0 { b"\xef\xbb\xbf".to_vec() } else { Vec::new() };
+    let end = |dice: &mut Dice| if dice.roll(4) == 0 { &b"\r\n"[..] } else { b"\n" };
+    let names: Vec<String> = (0..columns).map(|column| format!("c{column}")).collect();
+    file.extend(names.join(",").as_bytes());
+    file.extend(end(dice));
+    let rows = dice.roll(2_000);
+    // A few records are longer than a block; most files have none of some troubles.
+    let (long, odd) = (dice.roll(3) == 0, round.is_multiple_of(4));
+    for row in 0..rows {
+        for column in 0..columns {
+            if column > 0 {
+                file.push(b',');
+            }
+            match dice.roll(12) {
+                0 => file.extend(b"\"a, \"\"b\"\"\r\nc\""),
+                1 => file.extend(b"\"\""),
+                2 => file.extend(b" NA "),
+                3 if long && row % 97 == 5 => {
+                    let length = dice.roll(600_000);
+                    let quoted = dice.roll(2) == 0;
+                    file.extend(if quoted { &b"\""[..] } else { b"" });
+                    file.extend((0..length).map(|i| if quoted && i % 50 == 7 { b'\n' } else { b'x' }));
+                    file.extend(if quoted { &b"\""[..] } else { b"" });
+                }
+                4 if odd => file.extend(b"5\" pipe"),
+                5 if odd => file.extend(b"x\0y"),
+                6 if odd && row % 400 == 399 => file.extend(b"one,more"),
+                7 if odd && row % 900 == 899 => file.extend(b"\"open"),
+                8 => file.extend("é€".as_bytes()),
+                9 => file.extend(b"2024-02-29"),
+                _ => file.extend(format!("{}", dice.roll(1000) as f64 / 4.0).as_bytes()),
+            }
+        }
+        file.extend(end(dice));
+    }
+    file
+}
+
+/// One field as long as the file. How often its bytes are looked at is counted beside the reader, in `csv/body.rs`.
+#[test]
+fn a_field_of_many_blocks_is_read() {
+    let folder = super::Folder::new();
+    for quoted in [false, true] {
+        let quote = if quoted { "\"" } else { "" };
+        let filling = if quoted { "x,\n" } else { "xyz" };
+        let long = filling.repeat(12_000_000);
+        let text = format!("a,b\n1,{quote}{long}{quote}\n2,z\n");
+        let path = folder.file("long.csv", text.as_bytes());
+        for table in
+            [CsvOptions::new().read(&path).unwrap().0, CsvOptions::new().read_bytes(text.as_bytes()).unwrap().0]
+        {
+            assert_eq!(table.n_rows(), 2);
+            assert!(table.column("b").unwrap().text(0).as_deref() == Some(long.as_str()));
+        }
+        let chunks: Vec<Table> = CsvOptions::new().chunks(&path, 1).unwrap().map(Result::unwrap).collect();
+        assert_eq!(chunks.len(), 2);
+    }
+}
+
+/// A small file that unpacks to much is left before it does.
+#[test]
+fn packed_bombs_are_refused() {
+    use std::io::Write;
+    let folder = super::Folder::new();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(b"a,b\n").unwrap();
+    let piece = vec![b'1'; 1 << 20];
+    (0..200).for_each(|_| encoder.write_all(&piece).unwrap());
+    let bomb = encoder.finish().unwrap();
+    assert!(bomb.len() < 300_000);
+    let path = folder.file("bomb.csv.gz", &bomb);
+    for outcome in [
+        CsvOptions::new().read(&path).map(drop),
+        CsvOptions::new().read_bytes(&bomb).map(drop),
+        CsvOptions::new().chunks(&path, 10).and_then(|mut chunks| chunks.try_for_each(|table| table.map(drop))),
+    ] {
+        let error = outcome.unwrap_err().to_string();
+        assert!(error.contains("gunzip"), "{error}");
+    }
+}

@@ -1,12 +1,18 @@
 //! Tables: files, schemas, encoders, against pandas and scikit-learn, with hostile and random files.
 #![allow(clippy::unwrap_used)]
 
+#[cfg(unix)]
+mod channels;
 mod csv;
 mod encoding;
 mod fuzz;
+mod json;
 #[path = "../files/meter.rs"]
 mod meter;
+mod numbers;
 mod pandas;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod plain;
 mod round_trip;
 mod schema;

@@ -43,7 +43,7 @@ fn check(file: &str, summary: &Summary, expected: &Value) {
 #[test]
 fn rows_kinds_missing_values_and_means_are_those_of_pandas() {
     let Some(folder) = data_dir() else {
-        println!("SKIPPED: no data folder; set TOVE_DATA");
+        println!("SKIPPED: data set absent: no data folder; set TOVE_DATA");
         return;
     };
     let fixture = super::fixture("pandas_tables.json");
@@ -63,7 +63,7 @@ fn rows_kinds_missing_values_and_means_are_those_of_pandas() {
 fn a_file_of_a_million_rows_goes_through_csv_unchanged_and_in_chunks() {
     let path = data_dir().map(|folder| folder.join("flights-1m/flights-1m.parquet"));
     let Some((table, _)) = path.filter(|path| path.exists()).and_then(|path| read(&path)) else {
-        println!("SKIPPED: no data folder, or built without parquet");
+        println!("SKIPPED: data set absent: flights-1m");
         return;
     };
     let folder = super::Folder::new();

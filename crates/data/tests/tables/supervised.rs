@@ -1,6 +1,6 @@
-//! Samples with their targets: syllabus F1 and G1.
+//! Samples with their targets.
 
-use tove_data::table::{Column, Loss, Table, Target, Task, TaskKind, propose_task, read_csv};
+use tove_data::table::{Column, Table, Target, Task, TaskKind, propose_task, read_csv};
 use tove_data::{DataError, Dataset, Key, TensorDataset, sets};
 use tove_tensor::Tensor;
 use tove_tensor::io::WriteOptions;
@@ -8,7 +8,7 @@ use tove_tensor::io::WriteOptions;
 use super::Folder;
 
 #[test]
-fn f1_task_kinds_are_proposed_can_be_overridden_and_mismatches_are_typed() {
+fn task_kinds_are_proposed_and_can_be_overridden() {
     let proposed = |column: &Column| propose_task(column).unwrap().task;
     // Inspection proposes: real numbers, one of m values, one of two.
     assert_eq!(proposed(sets::diabetes().unwrap().table().column("progression").unwrap()), Task::Regression);
@@ -33,25 +33,6 @@ fn f1_task_kinds_are_proposed_can_be_overridden_and_mismatches_are_typed() {
         (Task::Multiclass(3), &["0.0", "0.5", "1.0"].map(str::to_owned)[..])
     );
 
-    // A mismatch between loss and kind is a typed error, for every pair.
-    let losses = [
-        (Loss::Squared, [true, false, false]),
-        (Loss::Absolute, [true, false, false]),
-        (Loss::Huber, [true, false, false]),
-        (Loss::Quantile, [true, false, false]),
-        (Loss::Logistic, [false, true, false]),
-        (Loss::Hinge, [false, true, false]),
-        (Loss::CrossEntropy, [false, true, true]),
-    ];
-    for (loss, suits) in losses {
-        for (task, suits) in [Task::Regression, Task::Binary, Task::Multiclass(3)].into_iter().zip(suits) {
-            match task.accepts(loss) {
-                Ok(()) => assert!(suits, "{loss:?} {task}"),
-                Err(DataError::TaskMismatch { task: told, .. }) => assert!(!suits && told == task, "{loss:?} {task}"),
-                Err(other) => panic!("{other}"),
-            }
-        }
-    }
     let names = Column::categories(["a", "b", "c"]);
     let refused = Target::encode(&names, Some(TaskKind::Regression));
     assert!(matches!(refused, Err(DataError::TaskMismatch { task: Task::Multiclass(3), .. })));
@@ -78,7 +59,7 @@ fn paired(table: &Table) -> bool {
 }
 
 #[test]
-fn g1_lengths_are_equal_csv_goes_both_ways_and_pairs_stay_together() {
+fn lengths_are_equal_csv_goes_both_ways_and_pairs_stay_together() {
     // Equal lengths are enforced.
     let uneven = Table::new([("x", Column::integers(vec![1, 2, 3])), ("y", Column::integers(vec![2, 4]))]);
     assert!(matches!(uneven, Err(DataError::ColumnLength { rows: 2, others: 3, .. })));

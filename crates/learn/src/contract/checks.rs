@@ -2,18 +2,23 @@
 
 use tove_tensor::{DType, Tensor, TryOps, num_threads, set_num_threads};
 
-use super::Outcome;
+use super::hostile;
 use super::problems::{distance, plain, three_classes, weighted};
-use crate::{Csr, Estimator, LearnError, Model, Predict, Record, Result, Rows, Samples, Task, restore};
-
-pub(super) type Check = fn(&dyn Estimator) -> Result<Outcome>;
+use super::{Check, Outcome};
+use crate::{Csr, Estimator, Fit, LearnError, Model, Predict, Predictions, Record, Result, Rows, Samples, restore};
 
 pub(super) const ALL: &[(&str, Check)] = &[
     ("fits and predicts", fits),
     ("one sample", one_sample),
+    ("no samples", hostile::no_samples),
+    ("weights that cannot be used are refused", hostile::bad_weights),
+    ("huge and tiny numbers", hostile::magnitudes),
+    ("a class that is missing from a part", hostile::missing_class),
+    ("a fit leaves no trace in the estimator", hostile::refit),
+    ("decisions, scores and probabilities agree", hostile::agreement),
     ("one class", one_class),
     ("three classes", several_classes),
-    ("NaN is refused with its place", nan_is_named),
+    ("NaN is a missing value or refused with its place", nan_is_named),
     ("wrong width is refused", wrong_width),
     ("constant column", constant_column),
     ("integers and views are taken", other_layouts),
@@ -25,53 +30,53 @@ pub(super) const ALL: &[(&str, Check)] = &[
     ("same bits when repeated", repeated),
     ("same bits for any number of threads", threads),
     ("a saved model gives the same bits", saved),
-    ("a damaged record is an error", damaged),
+    ("a damaged record is an error", hostile::damaged),
     ("probabilities", probabilities),
     ("absurd hyperparameters are refused", hyperparameters),
 ];
 
-fn require(holds: bool, problem: impl FnOnce() -> String) -> Result<Outcome> {
+pub(super) fn require(holds: bool, problem: impl FnOnce() -> String) -> Result<Outcome> {
     Ok(if holds { Outcome::Passed } else { Outcome::Failed(problem()) })
 }
 
 /// Predictions as numbers: of a regression, or probabilities or scores of a classifier where it has them.
-fn answers(model: &dyn Model, x: impl Into<Rows>) -> Result<Tensor> {
+pub(super) fn answers(model: &dyn Model, x: impl Into<Rows>) -> Result<Tensor> {
     let x = x.into();
-    match model.task() {
-        Task::Regression => model.predict(&x),
-        Task::Classification => {
-            let soft = model.predict_proba(&x).or_else(|_| model.decision_function(&x));
-            soft.or_else(|_| model.predict(&x))
-        }
+    let capabilities = model.capabilities();
+    if capabilities.probabilities {
+        return model.predict_proba(&x);
     }
+    if capabilities.decision_function { model.decision_function(&x) } else { model.predict(&x) }
 }
 
 fn close(estimator: &dyn Estimator, a: &Tensor, b: &Tensor, slack: f64) -> Result<Outcome> {
-    let (found, allowed) = (distance(a, b), estimator.abilities().accuracy.max(slack));
+    let (found, allowed) = (distance(a, b), estimator.capabilities().accuracy.max(slack));
     require(found <= allowed, || format!("answers differ by {found:e}, more than {allowed:e}"))
 }
 
 fn fits(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
-    let model = estimator.fit_any(&Samples::new(&x, &y)?)?;
+    let model = estimator.fit_samples(&Samples::new(&x, &y)?)?;
     let predicted = model.predict(&x)?;
     let labels = model.classes();
     let known = |label: &f64| labels.contains(&(*label as i64));
-    let sensible = match model.task() {
-        Task::Regression => predicted.to_f64_vec().iter().all(|value| value.is_finite()),
-        Task::Classification => labels == [-2, 4] && predicted.to_f64_vec().iter().all(known),
+    let sensible = match model.capabilities().predictions {
+        Predictions::Classes => labels == [-2, 4] && predicted.to_f64_vec().iter().all(known),
+        Predictions::Clusters => predicted.try_to_vec::<i64>()?.iter().all(|&cluster| cluster >= 0),
+        _ => predicted.to_f64_vec().iter().all(|value| value.is_finite()),
     };
     require(sensible && predicted.dims() == [60] && model.width() == 4 && model.name() == estimator.name(), || {
         format!("predictions of shape {} from a model {} of width {}", predicted.shape(), model.name(), model.width())
     })
 }
 
-/// A fit to one sample either works or says why not.
+/// A fit to one sample either works or says why not: too few samples, one class, or what the data lack.
 fn one_sample(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
     let samples = Samples::new(&x, &y)?.take(&[0])?;
-    match estimator.fit_any(&samples) {
-        Err(_) => Ok(Outcome::Passed),
+    match estimator.fit_samples(&samples) {
+        Err(LearnError::TooFew { .. } | LearnError::OneClass { .. } | LearnError::Data { .. }) => Ok(Outcome::Passed),
+        Err(error) => Ok(Outcome::Failed(format!("the error does not speak of the samples: {error}"))),
         Ok(model) => {
             let finite = model.predict(samples.x())?.to_f64_vec().iter().all(|value| value.is_finite());
             require(finite, || "the prediction is not finite".to_owned())
@@ -81,12 +86,12 @@ fn one_sample(estimator: &dyn Estimator) -> Result<Outcome> {
 
 /// A classifier says that there is one class only, or predicts it.
 fn one_class(estimator: &dyn Estimator) -> Result<Outcome> {
-    if estimator.task() == Task::Regression {
-        return Ok(Outcome::Skipped("a regression"));
+    if !estimator.capabilities().classifies() {
+        return Ok(Outcome::Skipped("not a classifier"));
     }
     let (x, _) = plain(estimator)?;
     let y = Tensor::full([60], 7.0, DType::I64);
-    match estimator.fit_any(&Samples::new(&x, &y)?) {
+    match estimator.fit_samples(&Samples::new(&x, &y)?) {
         Err(LearnError::OneClass { class: 7, .. }) => Ok(Outcome::Passed),
         Err(error) => Ok(Outcome::Failed(format!("another error came: {error}"))),
         Ok(model) => {
@@ -97,13 +102,13 @@ fn one_class(estimator: &dyn Estimator) -> Result<Outcome> {
 }
 
 fn several_classes(estimator: &dyn Estimator) -> Result<Outcome> {
-    if estimator.task() == Task::Regression {
-        return Ok(Outcome::Skipped("a regression"));
+    if !estimator.capabilities().classifies() {
+        return Ok(Outcome::Skipped("not a classifier"));
     }
     let (x, y) = three_classes()?;
-    let fitted = estimator.fit_any(&Samples::new(&x, &y)?);
-    if !estimator.abilities().several {
-        return require(fitted.is_err(), || "three classes were taken although the abilities say no".to_owned());
+    let fitted = estimator.fit_samples(&Samples::new(&x, &y)?);
+    if !estimator.capabilities().multiclass {
+        return require(fitted.is_err(), || "three classes were taken although the capabilities say no".to_owned());
     }
     let model = fitted?;
     require(model.classes() == [10, 20, 30], || format!("classes {:?}", model.classes()))
@@ -114,19 +119,24 @@ fn nan_is_named(estimator: &dyn Estimator) -> Result<Outcome> {
     let mut numbers = x.to_f64_vec();
     numbers[4 * 7 + 2] = f64::NAN;
     let broken = Tensor::try_from_vec(numbers, [60, 4])?;
+    if estimator.capabilities().missing {
+        let model = estimator.fit_samples(&Samples::with_missing(&broken, &y)?)?;
+        let finite = answers(&*model, &broken)?.to_f64_vec().iter().all(|value| value.is_finite());
+        return require(finite, || "answers for rows with a gap are not finite".to_owned());
+    }
     let named = |error: LearnError| {
         let text = error.to_string();
         text.contains("row 7") && text.contains("column 2")
     };
-    let fitting = Samples::new(&broken, &y).and_then(|samples| estimator.fit_any(&samples));
-    let model = estimator.fit_any(&Samples::new(&x, &y)?)?;
+    let fitting = Samples::new(&broken, &y).and_then(|samples| estimator.fit_samples(&samples));
+    let model = estimator.fit_samples(&Samples::new(&x, &y)?)?;
     let predicting = model.predict(&broken);
     require(fitting.is_err_and(named) && predicting.is_err_and(named), || "the place is not named".to_owned())
 }
 
 fn wrong_width(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
-    let model = estimator.fit_any(&Samples::new(&x, &y)?)?;
+    let model = estimator.fit_samples(&Samples::new(&x, &y)?)?;
     let narrow = model.predict(&x.try_narrow(1, 0, 3)?);
     require(matches!(narrow, Err(LearnError::Width { expected: 4, found: 3, .. })), || format!("{narrow:?}"))
 }
@@ -134,7 +144,7 @@ fn wrong_width(estimator: &dyn Estimator) -> Result<Outcome> {
 fn constant_column(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
     let x = Tensor::try_concat(&[&x, &Tensor::full([60, 1], 3.0, DType::F64)], 1)?;
-    let model = estimator.fit_any(&Samples::new(&x, &y)?)?;
+    let model = estimator.fit_samples(&Samples::new(&x, &y)?)?;
     let finite = answers(&*model, &x)?.to_f64_vec().iter().all(|value| value.is_finite());
     require(finite, || "answers are not finite".to_owned())
 }
@@ -143,10 +153,10 @@ fn other_layouts(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
     let whole = (&x * 4.0).round().to_dtype(DType::I64);
     let floats = whole.to_dtype(DType::F64);
-    let model = estimator.fit_any(&Samples::new(&floats, &y)?)?;
-    let from_integers = estimator.fit_any(&Samples::new(&whole, &y)?)?;
+    let model = estimator.fit_samples(&Samples::new(&floats, &y)?)?;
+    let from_integers = estimator.fit_samples(&Samples::new(&whole, &y)?)?;
     let view = floats.t().contiguous().t(); // column-major
-    let from_view = estimator.fit_any(&Samples::new(&view, &y)?)?;
+    let from_view = estimator.fit_samples(&Samples::new(&view, &y)?)?;
     let expected = answers(&*model, &floats)?.to_f64_vec();
     let same = answers(&*from_integers, &whole)?.to_f64_vec() == expected
         && answers(&*from_view, &view)?.to_f64_vec() == expected;
@@ -155,10 +165,10 @@ fn other_layouts(estimator: &dyn Estimator) -> Result<Outcome> {
 
 fn single_precision(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
-    let double = answers(&*estimator.fit_any(&Samples::new(&x, &y)?)?, &x)?;
+    let double = answers(&*estimator.fit_samples(&Samples::new(&x, &y)?)?, &x)?;
     let x = x.to_dtype(DType::F32);
     let y = if y.dtype().is_float() { y.to_dtype(DType::F32) } else { y };
-    let model = estimator.fit_any(&Samples::new(&x, &y)?)?;
+    let model = estimator.fit_samples(&Samples::new(&x, &y)?)?;
     let single = answers(&*model, &x)?;
     if single.dtype().is_float() && single.dtype() != DType::F32 {
         return Ok(Outcome::Failed(format!("answers of type {} for features of type f32", single.dtype())));
@@ -167,38 +177,38 @@ fn single_precision(estimator: &dyn Estimator) -> Result<Outcome> {
 }
 
 fn order(estimator: &dyn Estimator) -> Result<Outcome> {
-    if !estimator.abilities().order_free {
+    if !estimator.capabilities().order_free {
         return Ok(Outcome::Skipped("depends on the order by its nature"));
     }
     let (x, y) = plain(estimator)?;
     let samples = Samples::new(&x, &y)?;
-    let there = answers(&*estimator.fit_any(&samples)?, &x)?;
-    let back = answers(&*estimator.fit_any(&samples.take(&(0..60).rev().collect::<Vec<_>>())?)?, &x)?;
+    let there = answers(&*estimator.fit_samples(&samples)?, &x)?;
+    let back = answers(&*estimator.fit_samples(&samples.take(&(0..60).rev().collect::<Vec<_>>())?)?, &x)?;
     close(estimator, &there, &back, 0.0)
 }
 
 fn weights_are_copies(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
     let (weights, copies) = weighted(&x, &y)?;
-    if !estimator.abilities().weights {
-        let refused = estimator.fit_any(&weights);
-        return require(refused.is_err(), || "weights were taken although the abilities say no".to_owned());
+    if !estimator.capabilities().weights {
+        let refused = estimator.fit_samples(&weights);
+        return require(refused.is_err(), || "weights were taken although the capabilities say no".to_owned());
     }
-    if !estimator.abilities().order_free {
+    if !estimator.capabilities().order_free {
         return Ok(Outcome::Skipped("copies change the order of the steps"));
     }
-    let weights = answers(&*estimator.fit_any(&weights)?, &x)?;
-    close(estimator, &weights, &answers(&*estimator.fit_any(&copies)?, &x)?, 0.0)
+    let weights = answers(&*estimator.fit_samples(&weights)?, &x)?;
+    close(estimator, &weights, &answers(&*estimator.fit_samples(&copies)?, &x)?, 0.0)
 }
 
 fn unit_weights(estimator: &dyn Estimator) -> Result<Outcome> {
-    if !estimator.abilities().weights {
+    if !estimator.capabilities().weights {
         return Ok(Outcome::Skipped("takes no weights"));
     }
     let (x, y) = plain(estimator)?;
     let samples = Samples::new(&x, &y)?;
     let ones = samples.clone().weighted(&Tensor::ones([60], DType::F64))?;
-    let (plain, ones) = (estimator.fit_any(&samples)?, estimator.fit_any(&ones)?);
+    let (plain, ones) = (estimator.fit_samples(&samples)?, estimator.fit_samples(&ones)?);
     close(estimator, &answers(&*plain, &x)?, &answers(&*ones, &x)?, 0.0)
 }
 
@@ -206,18 +216,18 @@ fn sparse_like_dense(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
     let holes = x.relu(); // half of the numbers are zero
     let csr = Csr::from_dense(&holes)?;
-    let sparse = estimator.fit_any(&Samples::new(&csr, &y)?);
-    if !estimator.abilities().sparse {
-        return require(sparse.is_err(), || "sparse rows were taken although the abilities say no".to_owned());
+    let sparse = estimator.fit_samples(&Samples::new(&csr, &y)?);
+    if !estimator.capabilities().sparse {
+        return require(sparse.is_err(), || "sparse rows were taken although the capabilities say no".to_owned());
     }
-    let (dense, sparse) = (estimator.fit_any(&Samples::new(&holes, &y)?)?, sparse?);
+    let (dense, sparse) = (estimator.fit_samples(&Samples::new(&holes, &y)?)?, sparse?);
     close(estimator, &answers(&*dense, &holes)?, &answers(&*sparse, &csr)?, 0.0)
 }
 
 fn repeated(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
     let samples = Samples::new(&x, &y)?;
-    let (first, second) = (estimator.fit_any(&samples)?, estimator.fit_any(&samples)?);
+    let (first, second) = (estimator.fit_samples(&samples)?, estimator.fit_samples(&samples)?);
     let same = answers(&*first, &x)?.to_f64_vec() == answers(&*second, &x)?.to_f64_vec();
     require(same, || "two fits with one seed differ".to_owned())
 }
@@ -230,7 +240,7 @@ fn threads(estimator: &dyn Estimator) -> Result<Outcome> {
         .into_iter()
         .map(|threads| {
             set_num_threads(threads);
-            Ok(answers(&*estimator.fit_any(&samples)?, &x)?.to_f64_vec())
+            Ok(answers(&*estimator.fit_samples(&samples)?, &x)?.to_f64_vec())
         })
         .collect();
     set_num_threads(before);
@@ -242,7 +252,7 @@ fn threads(estimator: &dyn Estimator) -> Result<Outcome> {
 
 fn saved(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
-    let model = estimator.fit_any(&Samples::new(&x, &y)?)?;
+    let model = estimator.fit_samples(&Samples::new(&x, &y)?)?;
     let copy = restore(&through_bytes(model.record())?)?;
     let same = answers(&*model, &x)?.to_f64_vec() == answers(&*copy, &x)?.to_f64_vec()
         && model.predict(&x)?.to_f64_vec() == copy.predict(&x)?.to_f64_vec()
@@ -265,44 +275,15 @@ fn through_bytes(record: Record) -> Result<Record> {
     back
 }
 
-/// Every value and tensor taken out of the record in turn is an error or has no influence; none is a panic.
-fn damaged(estimator: &dyn Estimator) -> Result<Outcome> {
-    let (x, y) = plain(estimator)?;
-    let whole = estimator.fit_any(&Samples::new(&x, &y)?)?.record().into_container();
-    for name in whole.tensors.keys() {
-        let mut without = whole.clone();
-        without.tensors.remove(name);
-        if let Ok(model) = restore(&Record::from_container(without)) {
-            let _ = model.predict(&x);
-        }
-        let mut other = whole.clone();
-        other.insert(name.clone(), Tensor::from([1.0, 2.0, 3.0]));
-        if let Ok(model) = restore(&Record::from_container(other)) {
-            let _ = model.predict(&x);
-        }
-    }
-    let names: Vec<String> = whole.header.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
-    for name in names {
-        for value in [serde_json::Value::Null, (-1).into(), u64::MAX.into(), "x".into()] {
-            let mut other = whole.clone();
-            other.header[&name] = value;
-            if let Ok(model) = restore(&Record::from_container(other)) {
-                let _ = model.predict(&x);
-            }
-        }
-    }
-    Ok(Outcome::Passed)
-}
-
 fn probabilities(estimator: &dyn Estimator) -> Result<Outcome> {
-    if estimator.task() == Task::Regression {
-        return Ok(Outcome::Skipped("a regression"));
+    if !estimator.capabilities().classifies() {
+        return Ok(Outcome::Skipped("not a classifier"));
     }
-    let (x, y) = if estimator.abilities().several { three_classes()? } else { plain(estimator)? };
-    let model = estimator.fit_any(&Samples::new(&x, &y)?)?;
+    let (x, y) = if estimator.capabilities().multiclass { three_classes()? } else { plain(estimator)? };
+    let model = estimator.fit_samples(&Samples::new(&x, &y)?)?;
     let found = model.predict_proba(&x);
-    if !estimator.abilities().probabilities {
-        return require(found.is_err(), || "probabilities were given although the abilities say no".to_owned());
+    if !estimator.capabilities().probabilities {
+        return require(found.is_err(), || "probabilities were given although the capabilities say no".to_owned());
     }
     let found = found?;
     let m = model.classes().len();
@@ -317,15 +298,15 @@ fn probabilities(estimator: &dyn Estimator) -> Result<Outcome> {
 fn hyperparameters(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
     let samples = Samples::new(&x, &y)?;
-    for (name, entry) in estimator.describe_any() {
+    for (name, entry) in estimator.describe_all() {
         let Some(range) = entry.range else { continue };
-        let mut outside: Vec<String> = vec!["nan".into()];
-        outside.extend(range.low.is_finite().then(|| (range.low - 1.0).to_string()));
-        outside.extend(range.high.is_finite().then(|| (range.high + 1.0).to_string()));
-        for text in outside {
+        let mut outside = vec![f64::NAN];
+        outside.extend(range.low.is_finite().then_some(range.low - 1.0));
+        outside.extend(range.high.is_finite().then_some(range.high + 1.0));
+        for value in outside {
             let mut broken = estimator.duplicate();
-            if broken.set_any(&name, &text).is_ok() && broken.fit_any(&samples).is_ok() {
-                return Ok(Outcome::Failed(format!("{name} = {text} was accepted")));
+            if broken.set(&name, value.into()).is_ok() && broken.fit_samples(&samples).is_ok() {
+                return Ok(Outcome::Failed(format!("{name} = {value} was accepted")));
             }
         }
     }

@@ -1,8 +1,10 @@
-//! What every estimator has to fulfil; public, so that users can run it over their own.
+//! What every estimator has to fulfil, whatever its capabilities; public, so that users can run it over their own.
 //!
 //! Each check fits small problems and looks at one promise: clear errors for a NaN, a wrong width or a single class; no panic
 //! on one sample or a constant column; the same answer for any order of the samples, any number of threads, either precision;
-//! a weight of 2 like two copies; sparse like dense; a saved model that answers with the same bits.
+//! a weight of 2 like two copies; sparse like dense; a saved model that answers with the same bits. And promises about hostile data:
+//! empty parts, weights that cannot be used, numbers from 1e-300 to 1e300, missing classes and damaged records lead to an error that
+//! says so, never to a panic, a NaN or a silently wrong answer.
 //!
 //! ```
 //! use tove_learn::{DummyClassifier, contract};
@@ -11,7 +13,10 @@
 //! ```
 
 mod checks;
+mod declared;
+mod hostile;
 mod problems;
+mod transformers;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -67,12 +72,29 @@ impl fmt::Display for ContractReport {
     }
 }
 
-/// Runs all checks over an estimator with its present hyperparameters. A panic counts as a failure of its check.
+/// Runs all checks that its capabilities call for over an estimator with its present hyperparameters. A panic counts as a failure
+/// of its check.
+///
+/// ```
+/// use tove_learn::{StandardScaler, contract};
+/// let report = contract::check(&StandardScaler::default());
+/// assert!(report.passed(), "{report}");
+/// ```
 pub fn check(estimator: &dyn Estimator) -> ContractReport {
-    let run = |&(name, check): &(&'static str, checks::Check)| {
+    let capabilities = estimator.capabilities();
+    let mut checks = declared::ALL.to_vec();
+    if capabilities.predicts() {
+        checks.extend(checks::ALL);
+    }
+    if capabilities.transform {
+        checks.extend(transformers::ALL);
+    }
+    let run = |(name, check): (&'static str, Check)| {
         let outcome = catch_unwind(AssertUnwindSafe(|| check(estimator)));
         let outcome = outcome.unwrap_or_else(|_| Ok(Outcome::Failed("it panicked".to_owned())));
         (name, outcome.unwrap_or_else(|error| Outcome::Failed(format!("an error came instead: {error}"))))
     };
-    ContractReport { estimator: estimator.name(), outcomes: checks::ALL.iter().map(run).collect() }
+    ContractReport { estimator: estimator.name(), outcomes: checks.into_iter().map(run).collect() }
 }
+
+type Check = fn(&dyn Estimator) -> crate::Result<Outcome>;

@@ -2,7 +2,7 @@
 
 use tove_tensor::{DType, Key, Tensor};
 
-use crate::{Estimator, Result, Samples, Task};
+use crate::{Estimator, Result, Samples, Targets};
 
 /// 60 samples with four features: numbers from a linear rule with noise, or two overlapping classes.
 pub(super) fn plain(estimator: &dyn Estimator) -> Result<(Tensor, Tensor)> {
@@ -11,9 +11,10 @@ pub(super) fn plain(estimator: &dyn Estimator) -> Result<(Tensor, Tensor)> {
     let noise = Key::new(12).normal([n], DType::F64).to_f64_vec();
     let rows = x.to_f64_vec();
     let rule = rows.chunks(4).zip(&noise).map(|(x, noise)| 1.5 * x[0] - 2.0 * x[1] + 0.5 * x[2] + 0.7 + 0.6 * noise);
-    let y = match estimator.task() {
-        Task::Regression => Tensor::try_from_vec(rule.collect::<Vec<f64>>(), [n])?,
-        Task::Classification => Tensor::try_from_vec(rule.map(|s| if s > 0.3 { 4i64 } else { -2 }).collect(), [n])?,
+    let capabilities = estimator.capabilities();
+    let y = match capabilities.classifies() || capabilities.targets == Targets::Classes {
+        false => Tensor::try_from_vec(rule.collect::<Vec<f64>>(), [n])?,
+        true => Tensor::try_from_vec(rule.map(|s| if s > 0.3 { 4i64 } else { -2 }).collect(), [n])?,
     };
     Ok((x, y))
 }

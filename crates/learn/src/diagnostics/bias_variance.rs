@@ -21,7 +21,7 @@
 use tove_tensor::{Key, Tensor};
 
 use crate::selection::in_parallel;
-use crate::{Estimator, LearnError, Predict, Result, Samples};
+use crate::{Estimator, Fit, LearnError, Predict, Result, Samples};
 
 /// A problem whose truth is known.
 pub struct Experiment<'a> {
@@ -71,7 +71,7 @@ pub fn bias_variance(
     }
     let keys = Key::new(seed).split(sets);
     let fits = in_parallel(sets, |set| -> Result<(Vec<f64>, f64)> {
-        let model = estimator.fit_any(&(experiment.draw)(keys[set].fold(0))?)?;
+        let model = estimator.fit_samples(&(experiment.draw)(keys[set].fold(0))?)?;
         let found = model.predict(experiment.points)?.to_f64_vec();
         let noise = (experiment.noise)(keys[set].fold(1));
         let errors = found.iter().zip(experiment.truth).zip(&noise).map(|((fit, f), e)| (f + e - fit).powi(2));

@@ -25,7 +25,7 @@ use std::fmt;
 
 use super::risk::{Loss, losses};
 use crate::selection::{Splitter, Train, in_parallel};
-use crate::{DummyClassifier, DummyRegressor, Estimator, Result, Samples, Task};
+use crate::{DummyClassifier, DummyRegressor, Estimator, Fit, Result, Samples};
 
 /// The verdict of [`diagnose_fit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,18 +84,18 @@ pub fn diagnose_fit(
     loss: Loss,
     attainable: Option<f64>,
 ) -> Result<FitReport> {
-    let folds = splitter.split(train.y())?;
-    let constant: Box<dyn Estimator> = match estimator.task() {
-        Task::Regression => Box::new(DummyRegressor::default()),
-        Task::Classification => Box::new(DummyClassifier::default()),
+    let folds = splitter.split(train.y()?)?;
+    let constant: Box<dyn Estimator> = match estimator.capabilities().classifies() {
+        false => Box::new(DummyRegressor::default()),
+        true => Box::new(DummyClassifier::default()),
     };
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let work = |task: usize| -> Result<[f64; 3]> {
         let (learnt, others) = (train.take(&folds[task].train)?, train.take(&folds[task].test)?);
         let error = |estimator: &dyn Estimator, on: &Samples| -> Result<f64> {
-            Ok(mean(&losses(&*estimator.fit_any(&learnt)?, on, loss)?))
+            Ok(mean(&losses(&*estimator.fit_samples(&learnt)?, on, loss)?))
         };
-        let model = estimator.fit_any(&learnt)?;
+        let model = estimator.fit_samples(&learnt)?;
         let (own, left_out) = (mean(&losses(&*model, &learnt, loss)?), mean(&losses(&*model, &others, loss)?));
         Ok([own, left_out, error(&*constant, &others)?])
     };

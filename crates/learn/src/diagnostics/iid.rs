@@ -97,10 +97,10 @@ fn columns(x: &Rows) -> Result<Vec<Vec<f64>>> {
 pub fn check_iid(samples: &Samples, alpha: f64) -> Result<IidReport> {
     check(alpha, samples.len(), "check_iid")?;
     let (columns, half) = (columns(samples.x())?, samples.len() / 2);
-    let labels = (!samples.y().dtype().is_float()).then(|| Labels::of("check_iid", samples.y())).transpose()?;
+    let labels = (!samples.y()?.dtype().is_float()).then(|| Labels::of("check_iid", samples.y()?)).transpose()?;
     let target = match &labels {
         Some(labels) => labels.codes().iter().map(|&code| code as f64).collect(),
-        None => samples.y().to_f64_vec(),
+        None => samples.y()?.to_f64_vec(),
     };
     let single = target.len() == samples.len(); // several outputs are not tested
     let series = columns.len() + usize::from(single);

@@ -8,14 +8,14 @@
 //! | [`diagnose_fit`] | too simple, too flexible, or right? |
 //! | [`risk()`], [`generalisation_gap`] | how large is the error, and how optimistic is the training error? |
 //! | [`bias_variance()`] | what is the error made of? |
-//! | [`StandardErrors`] | how sure is a score? |
+//! | [`Scorer::standard_error`](crate::selection::Scorer::standard_error) | how sure is a score? |
 
 mod bias_variance;
 mod duplicates;
 mod fit;
 pub mod hypotheses;
 mod iid;
-mod precision;
+pub(crate) mod influence;
 mod risk;
 mod student;
 
@@ -23,6 +23,5 @@ pub use bias_variance::{BiasVariance, Experiment, bias_variance};
 pub use duplicates::{DuplicateReport, Sets, duplicates};
 pub use fit::{FitReport, Fitness, diagnose_fit};
 pub use iid::{BiasReport, Finding, IidReport, check_iid, sampling_bias};
-pub use precision::StandardErrors;
 pub use risk::{GapReport, Loss, Risk, generalisation_gap, losses, risk};
 pub use student::{student_critical, student_two_sided};

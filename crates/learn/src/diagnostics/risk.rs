@@ -10,7 +10,7 @@
 //! use tove_learn::{DummyRegressor, Fit, Samples};
 //! use tove_tensor::Tensor;
 //! let samples = Samples::new(&Tensor::from([[0.0], [1.0]]), &Tensor::from([1.0, 3.0]))?;
-//! let model = DummyRegressor::default().fit_checked(&samples)?;
+//! let model = DummyRegressor::default().fit_samples(&samples)?;
 //! assert_eq!(risk(&model, &samples, Loss::Squared, 0.05)?.mean, 1.0);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
@@ -20,7 +20,7 @@ use std::fmt;
 use tove_metrics::hoeffding;
 use tove_tensor::DType;
 
-use crate::{LearnError, Model, Predict, Result, Samples, Task};
+use crate::{LearnError, Model, Predict, Predictions, Result, Samples};
 
 /// What a wrong answer costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,13 +61,13 @@ impl Risk {
 /// The loss of each sample.
 pub fn losses(model: &dyn Model, samples: &Samples, loss: Loss) -> Result<Vec<f64>> {
     let predicted = model.predict(samples.x())?;
-    match (loss, model.task()) {
-        (Loss::ZeroOne, Task::Classification) => {
-            let (truth, guess) = (samples.y().to_dtype(DType::I64).to_vec::<i64>(), predicted.to_vec::<i64>());
+    match (loss, model.capabilities().predictions) {
+        (Loss::ZeroOne, Predictions::Classes) => {
+            let (truth, guess) = (samples.y()?.to_dtype(DType::I64).to_vec::<i64>(), predicted.to_vec::<i64>());
             Ok(truth.iter().zip(&guess).map(|(a, b)| f64::from(a != b)).collect())
         }
-        (Loss::Squared | Loss::Absolute, Task::Regression) => {
-            let (truth, guess) = (samples.y().to_f64_vec(), predicted.to_f64_vec());
+        (Loss::Squared | Loss::Absolute, Predictions::Numbers) => {
+            let (truth, guess) = (samples.y()?.to_f64_vec(), predicted.to_f64_vec());
             let power = |error: f64| if loss == Loss::Squared { error * error } else { error.abs() };
             Ok(truth.iter().zip(&guess).map(|(a, b)| power(a - b)).collect())
         }

@@ -1,20 +1,23 @@
 //! Bagging: k bootstrap sets of samples drawn with replacement, a model for each, answers averaged (Breiman 1996).
 //!
 //! A set of n draws from n samples holds about 1 − 1/e = 63.2 % of them; the others judge its model (out-of-bag score).
-//! Weights of samples are chances of being drawn.
+//! Weights of samples are chances of being drawn. A set may lack classes: its model then gives them probability 0, and where only one
+//! class was drawn the model is a constant, that class.
 
-use tove_optim::settings::{Hyperparameter, Hyperparameters, Value};
+use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::{DType, Key, Tensor};
 
 use super::fitted::{FittedEnsemble, Member};
 use crate::features::take_columns;
-use crate::pipeline::dotted;
 use crate::selection::in_parallel;
-use crate::{Abilities, About, Estimator, Labels, LearnError, Model, Predict, Result, Samples, Summary, Task, Tunable};
+use crate::{
+    About, Algorithm, Capabilities, DummyClassifier, Estimator, Fit, Labels, LearnError, LinearRegression,
+    LogisticRegression, Predict, Result, Samples, Summary,
+};
 
 /// How sets are drawn, with scikit-learn's names and defaults.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "Bagging")]
+#[hyper(name = "Bagging", shared)]
 pub struct BaggingSettings {
     /// Number of models.
     #[hyper(default = 10, range = "[1, inf)")]
@@ -39,155 +42,115 @@ pub struct BaggingSettings {
     pub seed: u64,
 }
 
-macro_rules! bagging {
-    ($(#[$doc:meta])* $type:ident, $name:literal, $task:expr) => {
-        $(#[$doc])*
-        #[derive(Clone)]
-        pub struct $type {
-            settings: BaggingSettings,
-            estimator: Box<dyn Estimator>,
-        }
+/// Averages regressors that were fitted to bootstrap sets, as scikit-learn's `BaggingRegressor`.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(check = check_regressor)]
+pub struct BaggingRegressor {
+    /// The regressor that is fitted to each set.
+    #[hyper(default = Box::new(LinearRegression::default()))]
+    pub estimator: Box<dyn Estimator>,
+    /// How sets are drawn.
+    #[hyper(flatten)]
+    pub sets: BaggingSettings,
+}
 
+/// Joins classifiers that were fitted to bootstrap sets, by their probabilities where there are any, as scikit-learn's
+/// `BaggingClassifier`.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(check = check_classifier)]
+pub struct BaggingClassifier {
+    /// The classifier that is fitted to each set.
+    #[hyper(default = Box::new(LogisticRegression::default()))]
+    pub estimator: Box<dyn Estimator>,
+    /// How sets are drawn.
+    #[hyper(flatten)]
+    pub sets: BaggingSettings,
+}
+
+fn check_regressor(settings: &BaggingRegressor) -> Result<(), SettingError> {
+    check(BaggingRegressor::NAME, &Capabilities::REGRESSOR, &*settings.estimator, &settings.sets)
+}
+
+fn check_classifier(settings: &BaggingClassifier) -> Result<(), SettingError> {
+    check(BaggingClassifier::NAME, &Capabilities::CLASSIFIER, &*settings.estimator, &settings.sets)
+}
+
+fn check(
+    who: &'static str,
+    wanted: &Capabilities,
+    estimator: &dyn Estimator,
+    sets: &BaggingSettings,
+) -> Result<(), SettingError> {
+    if !estimator.capabilities().predicts_like(wanted) {
+        let problem = format!("{} is a {}", estimator.name(), estimator.capabilities().kind());
+        let other = match estimator.capabilities().kind() {
+            "classifier" => ", or use BaggingClassifier",
+            "regressor" => ", or use BaggingRegressor",
+            _ => "",
+        };
+        return Err(SettingError::conflict(who, "estimator", problem, format!("give a {}{other}", wanted.kind())));
+    }
+    if sets.oob_score && !sets.bootstrap {
+        let problem = "there is an out-of-bag score only when drawing with replacement";
+        return Err(SettingError::conflict(who, "oob_score", problem, "set `bootstrap` to true"));
+    }
+    Ok(())
+}
+
+macro_rules! bagging {
+    ($type:ident, $inner:ty) => {
         impl $type {
             /// Ten models of this estimator, each on a bootstrap set.
             pub fn new(estimator: impl Estimator + 'static) -> $type {
-                $type { settings: BaggingSettings::default(), estimator: estimator.duplicate() }
-            }
-
-            /// Number of models.
-            #[must_use]
-            pub fn n_estimators(mut self, count: usize) -> $type {
-                self.settings.n_estimators = count;
-                self
-            }
-
-            /// Samples drawn for each model, as a share of all.
-            #[must_use]
-            pub fn max_samples(mut self, share: f64) -> $type {
-                self.settings.max_samples = share;
-                self
-            }
-
-            /// Features drawn for each model, as a share of all.
-            #[must_use]
-            pub fn max_features(mut self, share: f64) -> $type {
-                self.settings.max_features = share;
-                self
-            }
-
-            /// Whether samples are drawn with replacement.
-            #[must_use]
-            pub fn bootstrap(mut self, with_replacement: bool) -> $type {
-                self.settings.bootstrap = with_replacement;
-                self
-            }
-
-            /// Whether to judge each model on the samples it did not see.
-            #[must_use]
-            pub fn oob_score(mut self, judge: bool) -> $type {
-                self.settings.oob_score = judge;
-                self
-            }
-
-            /// Seed of the draws.
-            #[must_use]
-            pub fn seed(mut self, seed: u64) -> $type {
-                self.settings.seed = seed;
-                self
+                $type { estimator: estimator.duplicate(), ..$type::default() }
             }
 
             /// The places that are drawn from n samples for each model.
             ///
             /// # Errors
             /// If the settings cannot be used, or weights do not go with them.
-            pub fn sets(&self, n: usize, weights: Option<&[f64]>) -> Result<Vec<Vec<usize>>> {
-                self.settings.validate()?;
-                let draw = |number: usize| self.settings.rows(number, n, weights);
-                (0..self.settings.n_estimators).map(draw).collect()
-            }
-
-            /// Fits all models; the typed face of [`Estimator::fit_any`].
-            pub fn fit_samples(&self, samples: &Samples) -> Result<FittedEnsemble> {
-                self.validate_any()?;
-                let values = self.values_any().into_iter().map(|(name, value)| (name, value.to_json())).collect();
-                fit($name, $task, &self.settings, &*self.estimator, samples, values)
+            pub fn draws(&self, n: usize, weights: Option<&[f64]>) -> Result<Vec<Vec<usize>>> {
+                self.validate()?;
+                let draw = |number: usize| self.sets.rows(number, n, weights);
+                (0..self.sets.n_estimators).map(draw).collect()
             }
         }
 
-        impl Tunable for $type {
-            fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
-                match name.strip_prefix("estimator.") {
-                    Some(inner) => self.estimator.set_any(inner, text),
-                    None => Ok(self.settings.set(name, text)?),
-                }
+        impl Algorithm for $type {
+            type Fitted = FittedEnsemble;
+            const CAPABILITIES: Capabilities = capabilities(<$inner>::CAPABILITIES);
+
+            fn capabilities_of(settings: &$type) -> Capabilities {
+                // Without replacement nothing is drawn by chance.
+                let weights = settings.sets.bootstrap;
+                Capabilities { weights, ..capabilities(settings.estimator.capabilities()) }
             }
 
-            fn values_any(&self) -> Vec<(String, Value)> {
-                let own = self.settings.values().into_iter().map(|(name, value)| (name.to_owned(), value));
-                own.chain(dotted("estimator", self.estimator.values_any())).collect()
-            }
-
-            fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
-                let own = self.settings.schema().hyperparameters.iter();
-                let own = own.map(|entry| (entry.name.to_owned(), entry.clone()));
-                own.chain(dotted("estimator", self.estimator.describe_any())).collect()
-            }
-
-            fn validate_any(&self) -> Result<()> {
-                self.settings.validate()?;
-                if self.estimator.task() != $task {
-                    let fix = "take BaggingRegressor for a regression, BaggingClassifier for a classifier";
-                    return Err(LearnError::unsupported($name, "joins models of the other task", fix));
-                }
-                self.estimator.validate_any()
-            }
-        }
-
-        impl Estimator for $type {
-            fn name(&self) -> &'static str {
-                $name
-            }
-
-            fn task(&self) -> Task {
-                $task
-            }
-
-            fn abilities(&self) -> Abilities {
-                abilities(&*self.estimator)
-            }
-
-            fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
-                Ok(Box::new(self.fit_samples(samples)?))
-            }
-
-            fn duplicate(&self) -> Box<dyn Estimator> {
-                Box::new(self.clone())
+            fn train(&self, samples: &Samples) -> Result<FittedEnsemble> {
+                train(self, &*self.estimator, &self.sets, samples)
             }
         }
     };
 }
+bagging!(BaggingRegressor, LinearRegression);
+bagging!(BaggingClassifier, LogisticRegression);
 
-bagging!(
-    /// Averages regressions that were fitted to bootstrap sets, as scikit-learn's `BaggingRegressor`.
-    BaggingRegressor,
-    "BaggingRegressor",
-    Task::Regression
-);
-bagging!(
-    /// Joins classifiers that were fitted to bootstrap sets, by their probabilities where there are any, as scikit-learn's
-    /// `BaggingClassifier`.
-    BaggingClassifier,
-    "BaggingClassifier",
-    Task::Classification
-);
-
-fn abilities(estimator: &dyn Estimator) -> Abilities {
+const fn capabilities(inner: Capabilities) -> Capabilities {
     // Which samples are drawn depends on their places; weights are chances, not copies.
-    Abilities {
+    Capabilities {
         order_free: false,
         weights: true,
-        probabilities: estimator.task() == Task::Classification,
-        ..estimator.abilities()
+        multi_output: false,
+        probabilities: inner.classifies(),
+        decision_function: false,
+        transform: false,
+        fills: false,
+        inverse_transform: false,
+        score_samples: false,
+        partial_fit: false,
+        checks_finite: false,
+        delegates: true,
+        ..inner
     }
 }
 
@@ -234,58 +197,45 @@ fn draw(key: Key, n: usize, count: usize, replace: bool, weights: Option<&[f64]>
     Ok(places.into_iter().map(|place| place as usize).collect())
 }
 
-fn fit(
-    name: &'static str,
-    task: Task,
-    settings: &BaggingSettings,
+fn train(
+    ensemble: &dyn Estimator,
     estimator: &dyn Estimator,
+    settings: &BaggingSettings,
     samples: &Samples,
-    values: serde_json::Value,
 ) -> Result<FittedEnsemble> {
+    let (name, classifies) = (ensemble.name(), estimator.capabilities().classifies());
     let (n, d) = (samples.len(), samples.width());
-    if settings.oob_score && !settings.bootstrap {
-        let fix = "set `bootstrap` to true";
-        return Err(LearnError::unsupported(name, "has an out-of-bag score only when drawing with replacement", fix));
-    }
-    let classes = match task {
-        Task::Regression => Vec::new(),
-        Task::Classification => Labels::several(name, samples.y())?.classes().to_vec(),
-    };
+    let classes = if classifies { Labels::several(name, samples.y()?)?.classes().to_vec() } else { Vec::new() };
     let weights = samples.weights().map(Tensor::to_f64_vec);
-    let plain = if weights.is_some() { unweighted(samples)? } else { samples.clone() };
+    let plain = samples.without_weights();
     let work = |i: usize| -> Result<(Member, Vec<usize>)> {
         let drawn = settings.rows(i, n, weights.as_deref())?;
         let own = settings.columns(i, d)?;
         let set = plain.take(&drawn)?;
         let set = match &own {
-            Some(own) => set.with_x(take_columns(set.x(), own)?)?,
+            Some(own) => set.with_columns(take_columns(set.x(), own)?),
             None => set,
         };
-        Ok((Member { model: estimator.fit_any(&set)?, columns: own }, drawn))
+        let single = classifies && Labels::of(name, set.y()?)?.classes().len() == 1;
+        // A set that drew one class only has a constant answer, whatever the estimator.
+        let model = if single { DummyClassifier::default().fit_boxed(&set)? } else { estimator.fit_samples(&set)? };
+        Ok((Member { model, columns: own }, drawn))
     };
     let made: Vec<(Member, Vec<usize>)> =
         in_parallel(settings.n_estimators, work).into_iter().collect::<Result<_>>()?;
     let (members, drawn): (Vec<Member>, Vec<Vec<usize>>) = made.into_iter().unzip();
     let mut summary = Summary::exact();
     let oob = match settings.oob_score {
-        true => Some(out_of_bag(task, &members, &drawn, &plain, &classes, &mut summary)?),
+        true => Some(out_of_bag(&members, &drawn, &plain, &classes, &mut summary)?),
         false => None,
     };
-    let hard = !estimator.abilities().probabilities && task == Task::Classification;
-    let about = About::new(name, task, d, samples.x().dtype(), values).classes(&classes).summary(summary);
+    let hard = classifies && !estimator.capabilities().probabilities;
+    let about = About::new(ensemble, d, samples.x().dtype()).classes(&classes).summary(summary);
     Ok(FittedEnsemble { about, members, weights: None, hard, oob })
-}
-
-fn unweighted(samples: &Samples) -> Result<Samples> {
-    match samples.may_miss() {
-        true => Samples::with_missing(samples.x(), samples.y()),
-        false => Samples::new(samples.x(), samples.y()),
-    }
 }
 
 /// R² or accuracy of the answers that each sample gets from the models that did not see it.
 fn out_of_bag(
-    task: Task,
     members: &[Member],
     drawn: &[Vec<usize>],
     samples: &Samples,
@@ -302,9 +252,9 @@ fn out_of_bag(
         }
         let x = members[i].rows(&samples.x().take(&unseen)?)?;
         let model = &*members[i].model;
-        let found = match task {
-            Task::Regression => model.predict(&x)?,
-            Task::Classification => FittedEnsemble::spread(classes, model, &x.to_dtype(model.dtype()), false)?,
+        let found = match classes.is_empty() {
+            true => model.predict(&x)?,
+            false => FittedEnsemble::spread(classes, model, &x.to_dtype(model.dtype()), false)?,
         };
         Ok((unseen, found.to_f64_vec()))
     });
@@ -324,16 +274,16 @@ fn out_of_bag(
     if judged.is_empty() {
         return Err(LearnError::data("Bagging", "no sample was left out of any set", "raise `n_estimators`"));
     }
-    match task {
-        Task::Regression => {
-            let truth = samples.targets("Bagging")?;
+    match classes.is_empty() {
+        true => {
+            let truth = samples.single_target("Bagging")?;
             let mean = judged.iter().map(|&i| truth[i]).sum::<f64>() / judged.len() as f64;
             let rest: f64 = judged.iter().map(|&i| (truth[i] - sums[i] / counts[i]).powi(2)).sum();
             let all: f64 = judged.iter().map(|&i| (truth[i] - mean).powi(2)).sum();
             Ok(1.0 - rest / all)
         }
-        Task::Classification => {
-            let truth = samples.y().to_dtype(DType::I64).to_vec::<i64>();
+        false => {
+            let truth = samples.y()?.to_dtype(DType::I64).to_vec::<i64>();
             let right = |&i: &usize| {
                 let row = &sums[i * m..(i + 1) * m];
                 let best = (1..m).fold(0, |best, k| if row[k] > row[best] { k } else { best });

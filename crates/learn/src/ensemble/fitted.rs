@@ -5,7 +5,7 @@ use tove_tensor::{Tensor, TryOps};
 use super::average::{average, average_probabilities, vote};
 use crate::features::take_columns;
 use crate::selection::in_parallel;
-use crate::{About, Labels, LearnError, Model, Predict, Record, Restore, Result, Rows, Task, restore};
+use crate::{About, Capabilities, Labels, LearnError, Model, Predict, Record, Restore, Result, Rows, restore};
 
 /// One model of an ensemble.
 pub(super) struct Member {
@@ -89,28 +89,24 @@ impl Model for FittedEnsemble {
         &self.about
     }
 
-    fn takes_missing(&self) -> bool {
-        self.members.iter().all(|member| member.model.takes_missing())
-    }
-
     fn longest_sum(&self) -> usize {
         self.members.iter().map(|member| member.model.longest_sum()).max().unwrap_or(0)
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let weights = self.weights.as_deref();
-        match self.task() {
-            Task::Regression => average(&self.answers(x, |model, x| model.predict(x))?, weights),
-            Task::Classification if self.hard => vote(&self.answers(x, |model, x| model.predict(x))?, weights),
-            Task::Classification => {
-                let best = self.proba_rows(x)?.try_argmax(1)?.to_vec::<i64>();
-                Ok(Labels::decode(self.classes(), best.into_iter().map(|code| code as usize)))
-            }
+        if !self.capabilities().classifies() {
+            return average(&self.answers(x, |model, x| model.predict(x))?, weights);
         }
+        if self.hard {
+            return vote(&self.answers(x, |model, x| model.predict(x))?, weights);
+        }
+        let best = self.proba_rows(x)?.try_argmax(1)?.to_vec::<i64>();
+        Ok(Labels::decode(self.classes(), best.into_iter().map(|code| code as usize)))
     }
 
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
-        if self.task() == Task::Regression || (self.hard && self.name() == "VotingClassifier") {
+        if !self.capabilities().probabilities {
             let fix = "use `predict`, or soft voting of classifiers";
             return Err(LearnError::unsupported(self.name(), "gives no probabilities", fix));
         }
@@ -123,6 +119,9 @@ impl Model for FittedEnsemble {
         self.about.write_shape(&mut record);
         record.put("hard", self.hard);
         record.put("members", self.members.len());
+        // Whether there are weights and columns of their own is said twice, so that a file that lost them is noticed.
+        record.put("weighted", self.weights.is_some());
+        record.put("selected", self.members.iter().filter(|member| member.columns.is_some()).count());
         if let Some(weights) = &self.weights {
             record.put_tensor("weights", &Tensor::from_slice(weights));
         }
@@ -151,10 +150,11 @@ impl Restore for FittedEnsemble {
         for number in 0..record.count("members")? {
             let model = restore(&record.part(&format!("model.{number}"))?)?; // an absent one ends the loop
             let inside = |column: i64| usize::try_from(column).ok().filter(|&column| column < width);
-            let columns: Option<Vec<usize>> = match record.integers(&format!("columns.{number}")) {
+            let name = format!("columns.{number}");
+            let columns: Option<Vec<usize>> = match record.tensor(&name) {
                 Err(_) => None,
-                Ok(list) => {
-                    let list: Option<Vec<usize>> = list.into_iter().map(inside).collect();
+                Ok(_) => {
+                    let list: Option<Vec<usize>> = record.integers(&name)?.into_iter().map(inside).collect();
                     Some(list.ok_or_else(|| record.wrong("columns", "a list of columns"))?)
                 }
             };
@@ -163,16 +163,30 @@ impl Restore for FittedEnsemble {
             }
             members.push(Member { model, columns });
         }
-        let task = if name.ends_with("Regressor") { Task::Regression } else { Task::Classification };
-        let settings = record.get("settings")?.clone();
-        let about = About::new(name, task, width, record.precision()?, settings).read_rest(record)?;
-        if members.is_empty() || members.iter().any(|member| member.model.task() != task) {
-            return Err(record.wrong("members", "models of one task"));
+        let base = if name.ends_with("Regressor") { Capabilities::REGRESSOR } else { Capabilities::CLASSIFIER };
+        let hard = record.switch("hard")?;
+        let each = || members.iter().map(|member| member.model.capabilities());
+        if members.is_empty() || each().any(|own| !own.predicts_like(&base)) {
+            return Err(record.wrong("members", "models that predict what the ensemble does"));
         }
-        let weights = record.vector("weights").ok();
+        let soft = base.classifies() && (!hard || name == "BaggingClassifier");
+        let (missing, sparse) = (each().all(|own| own.missing), each().all(|own| own.sparse));
+        let settings = record.get("settings")?.clone();
+        let former = Capabilities { missing, sparse, probabilities: soft, ..base };
+        let capabilities = crate::registry::capabilities(name, &settings).unwrap_or(former);
+        let about = About::with(name, capabilities, width, record.precision()?, settings).read_rest(record)?;
+        let weights = record.tensor("weights").is_ok().then(|| record.vector("weights")).transpose()?;
+        // Former versions did not write these two.
+        if record.get("weighted").is_ok() && record.switch("weighted")? != weights.is_some() {
+            return Err(record.wrong("weights", "there, as the record says"));
+        }
+        let selected = members.iter().filter(|member| member.columns.is_some()).count();
+        if record.get("selected").is_ok() && record.count("selected")? != selected {
+            return Err(record.wrong("columns", "there for every model, as the record says"));
+        }
         if weights.as_ref().is_some_and(|weights| weights.len() != members.len()) {
             return Err(record.wrong("weights", "a number per model"));
         }
-        Ok(FittedEnsemble { about, members, weights, hard: record.switch("hard")?, oob: record.real("oob").ok() })
+        Ok(FittedEnsemble { about, members, weights, hard, oob: record.real("oob").ok() })
     }
 }

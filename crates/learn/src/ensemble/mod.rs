@@ -7,11 +7,11 @@
 //!
 //! ```
 //! use tove_learn::ensemble::BaggingRegressor;
-//! use tove_learn::{DummyRegressor, Estimator, Predict, Samples};
+//! use tove_learn::{DummyRegressor, Fit, Predict};
 //! use tove_tensor::{DType, Key};
 //! let (x, y) = (Key::new(1).normal([50, 2], DType::F64), Key::new(2).normal([50], DType::F64));
 //! let bagging = BaggingRegressor::new(DummyRegressor::default()).n_estimators(20).oob_score(true).seed(7);
-//! let model = bagging.fit_samples(&Samples::new(&x, &y)?)?;
+//! let model = bagging.fit(&x, &y)?;
 //! assert_eq!((model.models().len(), model.predict(&x)?.dims()), (20, &[50][..]));
 //! assert!(model.oob_score().is_some());
 //! # Ok::<(), tove_learn::LearnError>(())
@@ -25,4 +25,4 @@ mod voting;
 pub use average::{average, average_probabilities, ensemble_error, vote};
 pub use bagging::{BaggingClassifier, BaggingRegressor, BaggingSettings};
 pub use fitted::FittedEnsemble;
-pub use voting::{VotingClassifier, VotingRegressor};
+pub use voting::{Voting, VotingClassifier, VotingRegressor};

@@ -1,11 +1,15 @@
 //! Passes over the columns of dense and sparse rows.
 
+// Loops over columns index several arrays with one counter; iterators would hide which.
+#![allow(clippy::needless_range_loop)]
+
 use std::sync::{Mutex, PoisonError};
 
-use tove_tensor::Tensor;
+use tove_tensor::kernels::simd::{Kernel, dispatch};
 use tove_tensor::pool::parallel_for;
+use tove_tensor::{DType, Tensor};
 
-use crate::{Csr, LearnError, Real, Result, Rows, with_real};
+use crate::{About, Csr, Estimator, LearnError, Real, Record, Result, Rows, with_real};
 
 /// Numbers handled by one task.
 const BLOCK: usize = 1 << 15;
@@ -16,19 +20,15 @@ pub(super) fn map(x: &Rows, change: impl Fn(usize, f64) -> f64 + Sync) -> Result
     match x {
         Rows::Dense(x) => with_real!(x.dtype(), T => {
             let values = x.as_slice::<T>()?;
-            let mut out = vec![<T as Real>::ZERO; values.len()];
-            let step = (BLOCK / width).max(1) * width; // whole rows
-            let parts: Vec<Mutex<&mut [T]>> = out.chunks_mut(step).map(Mutex::new).collect();
-            parallel_for(parts.len(), &|task| {
-                let mut part = parts[task].lock().unwrap_or_else(PoisonError::into_inner);
-                for (out, row) in part.chunks_mut(width).zip(values[task * step..].chunks(width)) {
+            let mut out = Tensor::try_empty(x.dims().to_vec(), x.dtype())?;
+            by_rows(out.as_mut_slice::<T>()?, width, |first, part| {
+                for (out, row) in part.chunks_mut(width).zip(values[first * width..].chunks(width)) {
                     for (column, (out, &value)) in out.iter_mut().zip(row).enumerate() {
                         *out = T::of(change(column, value.f64()));
                     }
                 }
             });
-            drop(parts);
-            Ok(Rows::Dense(Tensor::try_from_vec(out, x.dims().to_vec())?))
+            Ok(Rows::Dense(out))
         }),
         Rows::Sparse(x) => with_real!(x.dtype(), T => {
             let values = x.values().as_slice::<T>()?.iter().zip(x.indices());
@@ -37,6 +37,75 @@ pub(super) fn map(x: &Rows, change: impl Fn(usize, f64) -> f64 + Sync) -> Result
             let values = Tensor::try_from_vec(out, [entries])?;
             Ok(Rows::Sparse(Csr::new(x.indptr().to_vec(), x.indices().to_vec(), values, x.columns())?))
         }),
+    }
+}
+
+/// Has parts of the rows of `out` written, given the number of the first row; parts run in parallel.
+pub(crate) fn by_rows<T: Real>(out: &mut [T], width: usize, write: impl Fn(usize, &mut [T]) + Sync) {
+    let rows = (BLOCK / width.max(1)).max(1);
+    let parts: Vec<Mutex<&mut [T]>> = out.chunks_mut(rows * width.max(1)).map(Mutex::new).collect();
+    parallel_for(parts.len(), &|task| {
+        write(task * rows, &mut parts[task].lock().unwrap_or_else(PoisonError::into_inner));
+    });
+}
+
+/// What an affine change does to a number x of a column with centre c and scale s.
+#[derive(Clone, Copy)]
+pub(super) enum Way {
+    /// (x − c)/s.
+    Forward,
+    /// x s + c.
+    Back,
+}
+
+/// An affine change of every column; of sparse rows, of the numbers that are stored.
+pub(super) fn affine(x: &Rows, centre: &[f64], scale: &[f64], way: Way) -> Result<Rows> {
+    let Rows::Dense(dense) = x else {
+        return map(x, |column, value| match way {
+            Way::Forward => (value - centre[column]) / scale[column],
+            Way::Back => value * scale[column] + centre[column],
+        });
+    };
+    let width = centre.len();
+    with_real!(dense.dtype(), T => {
+        let values = dense.as_slice::<T>()?;
+        let mut out = Tensor::try_empty(dense.dims().to_vec(), dense.dtype())?;
+        by_rows(out.as_mut_slice::<T>()?, width, |first, out| {
+            let x = &values[first * width..][..out.len()];
+            dispatch(Affine { x, out, centre, scale, way });
+        });
+        Ok(Rows::Dense(out))
+    })
+}
+
+struct Affine<'a, T> {
+    x: &'a [T],
+    out: &'a mut [T],
+    centre: &'a [f64],
+    scale: &'a [f64],
+    way: Way,
+}
+
+impl<T: Real> Kernel for Affine<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let width = self.centre.len().max(1);
+        let rows = self.out.chunks_exact_mut(width).zip(self.x.chunks_exact(width));
+        match self.way {
+            Way::Forward => rows.for_each(|(out, x)| change(out, x, self.centre, self.scale, |x, c, s| (x - c) / s)),
+            Way::Back => rows.for_each(|(out, x)| change(out, x, self.centre, self.scale, |x, c, s| x * s + c)),
+        }
+    }
+}
+
+#[inline(always)]
+fn change<T: Real>(out: &mut [T], x: &[T], centre: &[f64], scale: &[f64], of: impl Fn(f64, f64, f64) -> f64) {
+    let width = out.len();
+    let (x, centre, scale) = (&x[..width], &centre[..width], &scale[..width]);
+    for c in 0..width {
+        out[c] = T::of(of(x[c].f64(), centre[c], scale[c]));
     }
 }
 
@@ -109,12 +178,8 @@ pub(super) fn extremes(x: &Rows) -> Result<(Vec<f64>, Vec<f64>)> {
     Ok((low, high))
 }
 
-/// That there is a row, and no infinite number.
-pub(super) fn admit(who: &'static str, x: &Rows) -> Result<()> {
-    if x.is_empty() {
-        let fix = "give rows to learn from".to_owned();
-        return Err(LearnError::TooFew { who, found: 0, needed: 1, fix });
-    }
+/// That there is no infinite number.
+pub(super) fn without_infinite(x: &Rows) -> Result<()> {
     let mut first = None;
     each(x, |row, column, value| {
         if value.is_infinite() && first.is_none() {
@@ -150,24 +215,13 @@ pub(super) fn without_zeros(scale: &mut [f64]) {
     }
 }
 
-/// `Transform` and `RestoreTransform` for a transformation that changes each number by its column alone.
+/// [`Model`](crate::Model) and [`Restore`](crate::Restore) for a transformation that changes each number by its column alone; vectors
+/// are attributes under scikit-learn's names.
 macro_rules! by_column {
-    ($fitted:ident, $settings:ident, [$($vector:ident),*], forward = $forward:ident, inverse = $inverse:ident) => {
-        impl $crate::Transform for $fitted {
-            fn name(&self) -> &'static str {
-                <$settings as $crate::FitTransform>::NAME
-            }
-
-            fn width(&self) -> usize {
-                self.width
-            }
-
-            fn outputs(&self) -> usize {
-                self.width
-            }
-
-            fn takes_missing(&self) -> bool {
-                true
+    ($fitted:ident, $settings:ident, [$($vector:ident as $attribute:literal),*], change = $change:ident) => {
+        impl $crate::Model for $fitted {
+            fn about(&self) -> &$crate::About {
+                &self.about
             }
 
             fn output_names(&self, inputs: &[String]) -> Vec<String> {
@@ -176,31 +230,42 @@ macro_rules! by_column {
 
             fn transform_rows(&self, x: &$crate::Rows) -> $crate::Result<$crate::Rows> {
                 self.admit(x)?;
-                $crate::features::columns::map(x, |column, value| self.$forward(column, value))
+                self.$change(x, $crate::features::columns::Way::Forward)
             }
 
             fn inverse_rows(&self, x: &$crate::Rows) -> $crate::Result<$crate::Rows> {
                 self.admit(x)?;
-                $crate::features::columns::map(x, |column, value| self.$inverse(column, value))
+                self.$change(x, $crate::features::columns::Way::Back)
+            }
+
+            fn attributes(&self) -> Vec<(&'static str, tove_tensor::Tensor)> {
+                vec![$(($attribute, tove_tensor::Tensor::from_slice(&self.$vector))),*]
             }
 
             fn record(&self) -> $crate::Record {
-                let mut record = $crate::Record::new(self.name(), 1);
+                let mut record = $crate::Record::new(self.about.name, 1);
                 record.put("settings", self.settings.to_json());
-                record.put("width", self.width);
+                record.put("width", self.about.width);
+                record.put("single", self.about.dtype == tove_tensor::DType::F32);
                 $(record.put_tensor(stringify!($vector), &tove_tensor::Tensor::from_slice(&self.$vector));)*
                 record
             }
         }
 
-        impl $crate::RestoreTransform for $fitted {
+        impl $crate::Restore for $fitted {
             fn restore(record: &$crate::Record) -> $crate::Result<$fitted> {
-                let settings: $settings = record.settings(<$settings as $crate::FitTransform>::NAME, 1)?;
-                let width = record.count("width")?;
-                $(record.shaped(stringify!($vector), &[width])?;)*
-                Ok($fitted { settings, width, $($vector: record.vector(stringify!($vector))?,)* })
+                let settings: $settings = record.settings(<$settings as tove_optim::settings::Named>::NAME, 1)?;
+                let about = $crate::features::columns::read_about(&settings, record)?;
+                $(record.shaped(stringify!($vector), &[about.width])?;)*
+                Ok($fitted { about, settings, $($vector: record.vector(stringify!($vector))?,)* })
             }
         }
     };
 }
 pub(super) use by_column;
+
+/// What is known of a transformer from its record; former versions did not write the precision.
+pub(super) fn read_about(settings: &dyn Estimator, record: &Record) -> Result<About> {
+    let dtype = if record.get("single").is_ok() { record.precision()? } else { DType::F64 };
+    Ok(About::new(settings, record.count("width")?, dtype))
+}

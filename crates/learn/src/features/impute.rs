@@ -2,22 +2,25 @@
 //!
 //! ```
 //! use tove_learn::features::{Fill, Imputer};
-//! use tove_learn::{Apply, FitTransform};
-//! use tove_tensor::Tensor;
+//! use tove_learn::{Fit, Transform};
+//! use tove_tensor::{DType, Tensor};
 //! let x = Tensor::from([[1.0, 2.0], [f64::NAN, 2.0], [4.0, 8.0]]);
-//! let imputer = Imputer::default().strategy(Fill::Mean).add_indicator(true).fit(&x)?;
+//! let imputer = Imputer::default().strategy(Fill::Mean).add_indicator(true).fit(&x, None)?;
 //! assert_eq!(imputer.statistics(), [2.5, 4.0]);
 //! assert_eq!(imputer.transform(&x)?.to_vec::<f64>(), [1.0, 2.0, 0.0, 2.5, 2.0, 1.0, 4.0, 8.0, 0.0]);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Choice, Hyperparameters};
-use tove_tensor::Tensor;
+use tove_optim::settings::{Choice, Hyperparameters, Named};
+use tove_tensor::{DType, Tensor};
 
-use super::columns::{admit, each, map, sorted};
+use super::columns::{each, extremes, map, read_about, sorted, without_infinite};
 use super::robust::quantile;
 use super::standard::means;
-use crate::{FitTransform, LearnError, Real, Record, RestoreTransform, Result, Rows, Transform, with_real};
+use crate::baseline::weighted_median;
+use crate::{
+    About, Algorithm, Capabilities, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, with_real,
+};
 
 /// What a gap is filled with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -35,7 +38,6 @@ pub enum Fill {
 
 /// Fills gaps, as scikit-learn's `SimpleImputer`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "Imputer")]
 pub struct Imputer {
     /// What gaps are filled with: mean, median, most_frequent or constant.
     #[hyper(default = Fill::Mean)]
@@ -46,7 +48,7 @@ pub struct Imputer {
     /// Whether a column of 0 and 1 is added for each column with gaps when fitting.
     #[hyper(default = false)]
     pub add_indicator: bool,
-    /// Whether a column of nothing but gaps is kept, filled with 0; otherwise it is left out.
+    /// Whether a column of nothing but gaps is kept, filled with 0 (or `fill_value`); otherwise it is left out.
     #[hyper(default = false)]
     pub keep_empty_features: bool,
 }
@@ -54,13 +56,19 @@ pub struct Imputer {
 /// A fitted [`Imputer`].
 #[derive(Clone, Debug)]
 pub struct FittedImputer {
+    about: About,
     settings: Imputer,
-    width: usize,
     statistics: Vec<f64>,
     gaps: Vec<bool>,
 }
 
 impl FittedImputer {
+    fn new(about: About, settings: Imputer, statistics: Vec<f64>, gaps: Vec<bool>) -> FittedImputer {
+        let mut fitted = FittedImputer { about, settings, statistics, gaps };
+        fitted.about.outputs = fitted.kept().len() + fitted.indicators().len();
+        fitted
+    }
+
     /// What gaps of each column are filled with; NaN for a column that is left out.
     pub fn statistics(&self) -> &[f64] {
         &self.statistics
@@ -68,11 +76,11 @@ impl FittedImputer {
 
     /// The columns that had gaps when fitting.
     pub fn columns_with_gaps(&self) -> Vec<usize> {
-        (0..self.width).filter(|&column| self.gaps[column]).collect()
+        (0..self.about.width).filter(|&column| self.gaps[column]).collect()
     }
 
     fn kept(&self) -> Vec<usize> {
-        (0..self.width).filter(|&column| !self.statistics[column].is_nan()).collect()
+        (0..self.about.width).filter(|&column| !self.statistics[column].is_nan()).collect()
     }
 
     fn indicators(&self) -> Vec<usize> {
@@ -80,19 +88,30 @@ impl FittedImputer {
     }
 }
 
-impl FitTransform for Imputer {
+impl Algorithm for Imputer {
     type Fitted = FittedImputer;
-    const NAME: &'static str = "Imputer";
-    const MISSING: bool = true;
+    const CAPABILITIES: Capabilities =
+        Capabilities { missing: true, fills: true, weights: true, sparse: true, ..Capabilities::TRANSFORMER };
 
-    fn fit_rows(&self, x: &Rows, weights: Option<&Tensor>) -> Result<FittedImputer> {
-        admit(Self::NAME, x)?;
+    fn capabilities_of(settings: &Imputer) -> Capabilities {
+        Capabilities { inverse_transform: settings.add_indicator, ..Self::CAPABILITIES }
+    }
+
+    fn train(&self, samples: &Samples) -> Result<FittedImputer> {
+        let (x, weights) = (samples.x(), samples.weights());
+        without_infinite(x)?;
         let width = x.width();
         let mut gaps = vec![false; width];
         each(x, |_, column, value| gaps[column] |= value.is_nan())?;
         let mut statistics = vec![f64::NAN; width];
         match self.strategy {
-            Fill::Constant => statistics.fill(self.fill_value),
+            Fill::Constant => extremes(x)?.0.iter().zip(&mut statistics).for_each(|(low, fill)| {
+                *fill = if low.is_nan() { f64::NAN } else { self.fill_value }; // NaN: there is no number
+            }),
+            Fill::Median | Fill::MostFrequent if weights.is_some() => {
+                let weights = weights.map_or(Vec::new(), Tensor::to_f64_vec);
+                statistics = self.weighted(x, &weights)?;
+            }
             Fill::Mean => {
                 let weights = weights.map_or(vec![1.0; x.len()], Tensor::to_f64_vec);
                 statistics = means(x, &weights)?.1;
@@ -102,12 +121,45 @@ impl FitTransform for Imputer {
         }
         let empty: Vec<usize> = (0..width).filter(|&column| statistics[column].is_nan()).collect();
         if self.keep_empty_features {
-            empty.iter().for_each(|&column| statistics[column] = 0.0);
+            let fill = if self.strategy == Fill::Constant { self.fill_value } else { 0.0 };
+            empty.iter().for_each(|&column| statistics[column] = fill);
         } else if !empty.is_empty() {
             crate::warn(&format!("Imputer: the columns {empty:?} hold no number and are left out"));
         }
-        Ok(FittedImputer { settings: self.clone(), width, statistics, gaps })
+        Ok(FittedImputer::new(About::of(self, samples), self.clone(), statistics, gaps))
     }
+}
+
+impl Imputer {
+    /// Medians or most frequent numbers of the columns, each row counting as often as its weight says.
+    fn weighted(&self, x: &Rows, weights: &[f64]) -> Result<Vec<f64>> {
+        let dense = x.to_dense()?;
+        let (width, values) = (x.width(), dense.to_f64_vec());
+        let column = |column: usize| {
+            let numbers = values.iter().skip(column).step_by(width.max(1)).copied().zip(weights.iter().copied());
+            let (numbers, weights): (Vec<f64>, Vec<f64>) = numbers.filter(|pair| !pair.0.is_nan()).unzip();
+            match self.strategy {
+                Fill::Median => weighted_median(&numbers, &weights),
+                _ => heaviest(&numbers, &weights),
+            }
+        };
+        Ok((0..width).map(column).collect())
+    }
+}
+
+/// The number with the largest weight; the smallest of several.
+fn heaviest(numbers: &[f64], weights: &[f64]) -> f64 {
+    let mut pairs: Vec<(f64, f64)> =
+        numbers.iter().copied().zip(weights.iter().copied()).filter(|pair| pair.1 > 0.0).collect();
+    pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let mut best = (0.0, f64::NAN);
+    for run in pairs.chunk_by(|a, b| a.0 == b.0) {
+        let weight: f64 = run.iter().map(|pair| pair.1).sum();
+        if weight > best.0 {
+            best = (weight, run[0].0);
+        }
+    }
+    best.1
 }
 
 /// The number that occurs most often among sorted ones.
@@ -121,21 +173,13 @@ fn most_frequent(sorted: &[f64]) -> f64 {
     best.1
 }
 
-impl Transform for FittedImputer {
-    fn name(&self) -> &'static str {
-        Imputer::NAME
+impl Model for FittedImputer {
+    fn about(&self) -> &About {
+        &self.about
     }
 
-    fn width(&self) -> usize {
-        self.width
-    }
-
-    fn outputs(&self) -> usize {
-        self.kept().len() + self.indicators().len()
-    }
-
-    fn takes_missing(&self) -> bool {
-        true
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        vec![("statistics", Tensor::from_slice(&self.statistics))]
     }
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
@@ -146,14 +190,14 @@ impl Transform for FittedImputer {
 
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
         let (kept, marked) = (self.kept(), self.indicators());
-        if kept.len() == self.width && marked.is_empty() {
+        if kept.len() == self.about.width && marked.is_empty() {
             return map(x, |column, value| if value.is_nan() { self.statistics[column] } else { value });
         }
         let x = x.dense(Imputer::NAME)?;
         let width = kept.len() + marked.len();
         with_real!(x.dtype(), T => {
             let mut out = Vec::with_capacity(x.dims()[0] * width);
-            for row in x.as_slice::<T>()?.chunks(self.width.max(1)) {
+            for row in x.as_slice::<T>()?.chunks(self.about.width.max(1)) {
                 let gap = |column: usize| row[column].f64().is_nan();
                 out.extend(kept.iter().map(|&c| if gap(c) { T::of(self.statistics[c]) } else { row[c] }));
                 out.extend(marked.iter().map(|&c| T::of(f64::from(gap(c)))));
@@ -172,8 +216,8 @@ impl Transform for FittedImputer {
         let (kept, marked) = (self.kept(), self.indicators());
         let width = kept.len() + marked.len();
         with_real!(x.dtype(), T => {
-            let mut out = vec![T::of(f64::NAN); x.dims()[0] * self.width];
-            for (row, out) in x.as_slice::<T>()?.chunks(width.max(1)).zip(out.chunks_mut(self.width.max(1))) {
+            let mut out = vec![T::of(f64::NAN); x.dims()[0] * self.about.width];
+            for (row, out) in x.as_slice::<T>()?.chunks(width.max(1)).zip(out.chunks_mut(self.about.width.max(1))) {
                 kept.iter().zip(row).for_each(|(&column, &value)| out[column] = value);
                 for (&column, &mark) in marked.iter().zip(&row[kept.len()..]) {
                     if mark != <T as Real>::ZERO {
@@ -181,30 +225,32 @@ impl Transform for FittedImputer {
                     }
                 }
             }
-            Ok(Rows::Dense(Tensor::try_from_vec(out, [x.dims()[0], self.width])?))
+            Ok(Rows::Dense(Tensor::try_from_vec(out, [x.dims()[0], self.about.width])?))
         })
     }
 
     fn record(&self) -> Record {
         let mut record = Record::new(self.name(), 1);
         record.put("settings", self.settings.to_json());
-        record.put("width", self.width);
+        record.put("width", self.about.width);
+        record.put("single", self.about.dtype == DType::F32);
         record.put("gaps", self.gaps.clone());
         record.put_tensor("statistics", &Tensor::from_slice(&self.statistics));
         record
     }
 }
 
-impl RestoreTransform for FittedImputer {
+impl Restore for FittedImputer {
     fn restore(record: &Record) -> Result<FittedImputer> {
         let settings: Imputer = record.settings(Imputer::NAME, 1)?;
-        let width = record.count("width")?;
+        let about = read_about(&settings, record)?;
+        let width = about.width;
         record.shaped("statistics", &[width])?;
         let gaps = record.get("gaps")?.as_array().into_iter().flatten().filter_map(|gap| gap.as_bool());
         let gaps: Vec<bool> = gaps.collect();
         if gaps.len() != width {
             return Err(record.wrong("gaps", "a truth value per column"));
         }
-        Ok(FittedImputer { settings, width, statistics: record.vector("statistics")?, gaps })
+        Ok(FittedImputer::new(about, settings, record.vector("statistics")?, gaps))
     }
 }

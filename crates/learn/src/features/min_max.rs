@@ -3,23 +3,22 @@
 //! [`MinMaxScaler`]: x' = (x − min)/(max − min) · (b − a) + a. [`MaxAbsScaler`]: x' = x/max|x|, which keeps zeros.
 //!
 //! ```
-//! use tove_learn::{Apply, FitTransform, MaxAbsScaler, MinMaxScaler};
+//! use tove_learn::{Fit, MaxAbsScaler, MinMaxScaler, Transform};
 //! use tove_tensor::Tensor;
 //! let x = Tensor::from([[1.0], [2.0], [5.0]]);
-//! assert_eq!(MinMaxScaler::default().fit(&x)?.transform(&x)?.to_vec::<f64>(), [0.0, 0.25, 1.0]);
-//! assert_eq!(MaxAbsScaler::default().fit(&x)?.transform(&x)?.to_vec::<f64>(), [0.2, 0.4, 1.0]);
+//! assert_eq!(MinMaxScaler::default().fit(&x, None)?.transform(&x)?.to_vec::<f64>(), [0.0, 0.25, 1.0]);
+//! assert_eq!(MaxAbsScaler::default().fit(&x, None)?.transform(&x)?.to_vec::<f64>(), [0.2, 0.4, 1.0]);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Hyperparameters, SettingError};
-use tove_tensor::Tensor;
+use tove_optim::settings::{Hyperparameters, Named, SettingError};
 
-use super::columns::{admit, by_column, extremes, refuse_centring, without_zeros};
-use crate::{FitTransform, Result, Rows};
+use super::columns::{Way, by_column, extremes, map, refuse_centring, without_infinite, without_zeros};
+use crate::{About, Algorithm, Capabilities, Result, Rows, Samples};
 
 /// Shifts and stretches every column to a range, as scikit-learn's `MinMaxScaler`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "MinMaxScaler", check = ordered)]
+#[hyper(check = ordered)]
 pub struct MinMaxScaler {
     /// Lower end of the range.
     #[hyper(default = 0.0, range = "(-inf, inf)")]
@@ -43,8 +42,8 @@ fn ordered(settings: &MinMaxScaler) -> std::result::Result<(), SettingError> {
 /// A fitted [`MinMaxScaler`].
 #[derive(Clone, Debug)]
 pub struct FittedMinMaxScaler {
+    about: About,
     settings: MinMaxScaler,
-    width: usize,
     data_min: Vec<f64>,
     data_max: Vec<f64>,
     scale: Vec<f64>,
@@ -86,33 +85,46 @@ impl FittedMinMaxScaler {
         }
     }
 
+    fn change(&self, x: &Rows, way: Way) -> Result<Rows> {
+        match way {
+            Way::Forward => map(x, |column, value| self.forward(column, value)),
+            Way::Back => map(x, |column, value| self.inverse(column, value)),
+        }
+    }
+
     fn inverse(&self, column: usize, value: f64) -> f64 {
         (value - self.shift[column]) / self.scale[column]
     }
 }
 
-by_column!(FittedMinMaxScaler, MinMaxScaler, [data_min, data_max, scale, shift], forward = forward, inverse = inverse);
+by_column!(FittedMinMaxScaler, MinMaxScaler, [data_min as "data_min", data_max as "data_max", scale as "scale", shift as "min"], change = change);
 
-impl FitTransform for MinMaxScaler {
+impl Algorithm for MinMaxScaler {
     type Fitted = FittedMinMaxScaler;
-    const NAME: &'static str = "MinMaxScaler";
-    const MISSING: bool = true;
+    const CAPABILITIES: Capabilities =
+        Capabilities { missing: true, inverse_transform: true, ..Capabilities::TRANSFORMER };
 
-    fn fit_rows(&self, x: &Rows, _weights: Option<&Tensor>) -> Result<FittedMinMaxScaler> {
-        admit(Self::NAME, x)?;
-        x.dense(Self::NAME)?;
+    fn train(&self, samples: &Samples) -> Result<FittedMinMaxScaler> {
+        let x = samples.x();
+        without_infinite(x)?;
         let (data_min, data_max) = extremes(x)?;
         let mut spread: Vec<f64> = data_max.iter().zip(&data_min).map(|(high, low)| high - low).collect();
         without_zeros(&mut spread);
         let scale: Vec<f64> = spread.iter().map(|spread| (self.high - self.low) / spread).collect();
         let shift = scale.iter().zip(&data_min).map(|(scale, min)| self.low - min * scale).collect();
-        Ok(FittedMinMaxScaler { settings: self.clone(), width: x.width(), data_min, data_max, scale, shift })
+        Ok(FittedMinMaxScaler {
+            about: About::of(self, samples),
+            settings: self.clone(),
+            data_min,
+            data_max,
+            scale,
+            shift,
+        })
     }
 }
 
 /// Divides every column by its largest absolute value, as scikit-learn's `MaxAbsScaler`; sparse rows stay sparse.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "MaxAbsScaler")]
 pub struct MaxAbsScaler {
     /// Whether numbers beyond those seen when fitting are cut off at −1 and 1.
     #[hyper(default = false)]
@@ -122,8 +134,8 @@ pub struct MaxAbsScaler {
 /// A fitted [`MaxAbsScaler`].
 #[derive(Clone, Debug)]
 pub struct FittedMaxAbsScaler {
+    about: About,
     settings: MaxAbsScaler,
-    width: usize,
     max_abs: Vec<f64>,
     scale: Vec<f64>,
 }
@@ -148,24 +160,32 @@ impl FittedMaxAbsScaler {
         if self.settings.clip && scaled.abs() > 1.0 { scaled.signum() } else { scaled }
     }
 
+    fn change(&self, x: &Rows, way: Way) -> Result<Rows> {
+        match way {
+            Way::Forward => map(x, |column, value| self.forward(column, value)),
+            Way::Back => map(x, |column, value| self.inverse(column, value)),
+        }
+    }
+
     fn inverse(&self, column: usize, value: f64) -> f64 {
         value * self.scale[column]
     }
 }
 
-by_column!(FittedMaxAbsScaler, MaxAbsScaler, [max_abs, scale], forward = forward, inverse = inverse);
+by_column!(FittedMaxAbsScaler, MaxAbsScaler, [max_abs as "max_abs", scale as "scale"], change = change);
 
-impl FitTransform for MaxAbsScaler {
+impl Algorithm for MaxAbsScaler {
     type Fitted = FittedMaxAbsScaler;
-    const NAME: &'static str = "MaxAbsScaler";
-    const MISSING: bool = true;
+    const CAPABILITIES: Capabilities =
+        Capabilities { missing: true, sparse: true, inverse_transform: true, ..Capabilities::TRANSFORMER };
 
-    fn fit_rows(&self, x: &Rows, _weights: Option<&Tensor>) -> Result<FittedMaxAbsScaler> {
-        admit(Self::NAME, x)?;
+    fn train(&self, samples: &Samples) -> Result<FittedMaxAbsScaler> {
+        let x = samples.x();
+        without_infinite(x)?;
         let (low, high) = extremes(x)?;
         let max_abs: Vec<f64> = low.iter().zip(&high).map(|(low, high)| high.abs().max(low.abs())).collect();
         let mut scale = max_abs.clone();
         without_zeros(&mut scale);
-        Ok(FittedMaxAbsScaler { settings: self.clone(), width: x.width(), max_abs, scale })
+        Ok(FittedMaxAbsScaler { about: About::of(self, samples), settings: self.clone(), max_abs, scale })
     }
 }

@@ -3,10 +3,10 @@
 //! Every transformer is a struct of hyperparameters whose `fit` returns the fitted transformation.
 //!
 //! ```
-//! use tove_learn::{Apply, FitTransform, StandardScaler};
+//! use tove_learn::{Fit, StandardScaler, Transform};
 //! use tove_tensor::Tensor;
 //! let x = Tensor::from([[1.0, 10.0], [3.0, 30.0]]);
-//! let scaler = StandardScaler::default().fit(&x)?;
+//! let scaler = StandardScaler::default().fit(&x, None)?;
 //! assert_eq!(scaler.mean(), [2.0, 20.0]);
 //! let scaled = scaler.transform(&x)?;
 //! assert_eq!(scaled.to_vec::<f64>(), [-1.0, -1.0, 1.0, 1.0]);
@@ -18,16 +18,21 @@
 //! since that would fill them.
 
 mod columns;
+mod extreme;
 mod impute;
 mod min_max;
+mod moments;
 mod one_hot;
+mod order;
 mod polynomial;
 mod robust;
 mod select;
 mod standard;
 
+pub(crate) use columns::by_rows;
 pub use impute::{Fill, FittedImputer, Imputer};
 pub use min_max::{FittedMaxAbsScaler, FittedMinMaxScaler, MaxAbsScaler, MinMaxScaler};
+pub(crate) use moments::spreads;
 pub use one_hot::{Drop, FittedOneHotEncoder, OneHotEncoder, Unknown};
 pub use polynomial::{FittedPolynomialFeatures, PolynomialFeatures};
 pub use robust::{FittedRobustScaler, RobustScaler};

@@ -2,24 +2,26 @@
 //!
 //! ```
 //! use tove_learn::features::{OneHotEncoder, Unknown};
-//! use tove_learn::{Apply, FitTransform};
-//! use tove_tensor::Tensor;
+//! use tove_learn::{Fit, Transform};
+//! use tove_tensor::{DType, Tensor};
 //! let x = Tensor::from([[3.0], [7.0], [3.0]]);
-//! let encoder = OneHotEncoder::default().fit(&x)?;
+//! let encoder = OneHotEncoder::default().fit(&x, None)?;
 //! assert_eq!(encoder.categories(), [[3.0, 7.0]]);
 //! assert_eq!(encoder.transform(&x)?.to_vec::<f64>(), [1.0, 0.0, 0.0, 1.0, 1.0, 0.0]);
 //! let error = encoder.transform(&Tensor::from([[3.0], [5.0]])).unwrap_err();
 //! assert!(error.to_string().contains("the value 5 in row 1, column 0, was not there when fitting"));
-//! let lenient = OneHotEncoder::default().handle_unknown(Unknown::Ignore).fit(&x)?;
+//! let lenient = OneHotEncoder::default().handle_unknown(Unknown::Ignore).fit(&x, None)?;
 //! assert_eq!(lenient.transform(&Tensor::from([[5.0]]))?.to_vec::<f64>(), [0.0, 0.0]);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Choice, Hyperparameters};
-use tove_tensor::Tensor;
+use tove_optim::settings::{Choice, Hyperparameters, Named};
+use tove_tensor::{DType, Tensor};
 
-use super::columns::{admit, sorted};
-use crate::{Csr, FitTransform, LearnError, Real, Record, RestoreTransform, Result, Rows, Transform, with_real};
+use super::columns::{read_about, sorted};
+use crate::{
+    About, Algorithm, Capabilities, Csr, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, with_real,
+};
 
 /// What happens to a category that was not there when fitting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -45,7 +47,6 @@ pub enum Drop {
 
 /// Turns codes into columns of 0 and 1, as scikit-learn's `OneHotEncoder`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "OneHotEncoder")]
 pub struct OneHotEncoder {
     /// Which category is left out: none, first or if_binary.
     #[hyper(default = Drop::None)]
@@ -61,18 +62,20 @@ pub struct OneHotEncoder {
 /// A fitted [`OneHotEncoder`].
 #[derive(Clone, Debug)]
 pub struct FittedOneHotEncoder {
+    about: About,
     settings: OneHotEncoder,
     categories: Vec<Vec<f64>>,
     starts: Vec<usize>, // where the columns of each feature begin, and their number
 }
 
 impl FittedOneHotEncoder {
-    fn new(settings: OneHotEncoder, categories: Vec<Vec<f64>>) -> FittedOneHotEncoder {
-        let mut fitted = FittedOneHotEncoder { settings, categories, starts: vec![0] };
+    fn new(about: About, settings: OneHotEncoder, categories: Vec<Vec<f64>>) -> FittedOneHotEncoder {
+        let mut fitted = FittedOneHotEncoder { about, settings, categories, starts: vec![0] };
         for column in 0..fitted.categories.len() {
             let end = fitted.starts[column] + fitted.categories[column].len() - fitted.skipped(column);
             fitted.starts.push(end);
         }
+        fitted.about.outputs = fitted.starts.last().copied().unwrap_or(0);
         fitted
     }
 
@@ -108,12 +111,13 @@ impl FittedOneHotEncoder {
     }
 }
 
-impl FitTransform for OneHotEncoder {
+impl Algorithm for OneHotEncoder {
     type Fitted = FittedOneHotEncoder;
-    const NAME: &'static str = "OneHotEncoder";
+    const CAPABILITIES: Capabilities =
+        Capabilities { sparse: true, inverse_transform: true, ..Capabilities::TRANSFORMER };
 
-    fn fit_rows(&self, x: &Rows, _weights: Option<&Tensor>) -> Result<FittedOneHotEncoder> {
-        admit(Self::NAME, x)?;
+    fn train(&self, samples: &Samples) -> Result<FittedOneHotEncoder> {
+        let x = samples.x();
         let mut categories = vec![Vec::new(); x.width()];
         sorted(x, |column, values| {
             let mut list: Vec<f64> = values.iter().map(|value| value + 0.0).collect(); // −0 is 0
@@ -121,21 +125,13 @@ impl FitTransform for OneHotEncoder {
             list.dedup();
             categories[column] = list;
         })?;
-        Ok(FittedOneHotEncoder::new(self.clone(), categories))
+        Ok(FittedOneHotEncoder::new(About::of(self, samples), self.clone(), categories))
     }
 }
 
-impl Transform for FittedOneHotEncoder {
-    fn name(&self) -> &'static str {
-        OneHotEncoder::NAME
-    }
-
-    fn width(&self) -> usize {
-        self.categories.len()
-    }
-
-    fn outputs(&self) -> usize {
-        self.starts.last().copied().unwrap_or(0)
+impl Model for FittedOneHotEncoder {
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
@@ -192,6 +188,7 @@ impl Transform for FittedOneHotEncoder {
         let mut record = Record::new(self.name(), 1);
         record.put("settings", self.settings.to_json());
         record.put("width", self.width());
+        record.put("single", self.dtype() == DType::F32);
         for (column, categories) in self.categories.iter().enumerate() {
             record.put_tensor(&format!("categories.{column}"), &Tensor::from_slice(categories));
         }
@@ -199,11 +196,12 @@ impl Transform for FittedOneHotEncoder {
     }
 }
 
-impl RestoreTransform for FittedOneHotEncoder {
+impl Restore for FittedOneHotEncoder {
     fn restore(record: &Record) -> Result<FittedOneHotEncoder> {
         let settings: OneHotEncoder = record.settings(OneHotEncoder::NAME, 1)?;
+        let about = read_about(&settings, record)?;
         let mut categories = Vec::new();
-        for column in 0..record.count("width")? {
+        for column in 0..about.width {
             let name = format!("categories.{column}"); // an absent one ends the loop, however large the count
             let list = record.vector(&name)?;
             if list.is_empty() || !list.is_sorted_by(|a, b| a < b) {
@@ -211,6 +209,6 @@ impl RestoreTransform for FittedOneHotEncoder {
             }
             categories.push(list);
         }
-        Ok(FittedOneHotEncoder::new(settings, categories))
+        Ok(FittedOneHotEncoder::new(about, settings, categories))
     }
 }

@@ -5,24 +5,28 @@
 //! product of lower degree.
 //!
 //! ```
-//! use tove_learn::{Apply, FitTransform, features::PolynomialFeatures};
+//! use tove_learn::{Fit, Transform, features::PolynomialFeatures};
 //! use tove_tensor::Tensor;
-//! let powers = PolynomialFeatures::default().fit(&Tensor::from([[2.0, 3.0]]))?;
+//! let powers = PolynomialFeatures::default().fit(&Tensor::from([[2.0, 3.0]]), None)?;
 //! assert_eq!(powers.transform(&Tensor::from([[2.0, 3.0]]))?.to_vec::<f64>(), [1.0, 2.0, 3.0, 4.0, 6.0, 9.0]);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::Hyperparameters;
+use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
+use tove_tensor::kernels::simd::{Kernel, dispatch};
 
-use crate::{FitTransform, LearnError, Real, Record, RestoreTransform, Result, Rows, Transform, with_real};
+use super::columns::{by_rows, read_about};
+use crate::rows::survey;
+use crate::{
+    About, Algorithm, Capabilities, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, memory, with_real,
+};
 
 /// Most features that are made; more is a mistake in the degree rather than a wish.
 const MOST: usize = 10_000_000;
 
 /// All products of features up to a degree.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "PolynomialFeatures")]
 pub struct PolynomialFeatures {
     /// Highest degree.
     #[hyper(default = 2, range = "[0, 64]")]
@@ -38,9 +42,19 @@ pub struct PolynomialFeatures {
 /// A fitted [`PolynomialFeatures`].
 #[derive(Clone, Debug)]
 pub struct FittedPolynomialFeatures {
+    about: About,
     settings: PolynomialFeatures,
-    width: usize,
     products: Vec<Product>,
+    runs: Vec<Run>,
+}
+
+/// Products of one feature with adjacent products of one degree less.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    feature: usize,
+    /// Place of the first other factor among the products.
+    from: usize,
+    count: usize,
 }
 
 /// A product: a feature times an earlier product, or times nothing.
@@ -51,18 +65,19 @@ struct Product {
     rest: Option<usize>,
 }
 
-impl FitTransform for PolynomialFeatures {
+impl Algorithm for PolynomialFeatures {
     type Fitted = FittedPolynomialFeatures;
-    const NAME: &'static str = "PolynomialFeatures";
+    const CAPABILITIES: Capabilities = Capabilities::TRANSFORMER;
 
-    fn fit_rows(&self, x: &Rows, _weights: Option<&Tensor>) -> Result<FittedPolynomialFeatures> {
-        FittedPolynomialFeatures::new(self.clone(), x.width())
+    fn train(&self, samples: &Samples) -> Result<FittedPolynomialFeatures> {
+        FittedPolynomialFeatures::new(About::of(self, samples), self.clone())
     }
 }
 
 impl FittedPolynomialFeatures {
-    fn new(settings: PolynomialFeatures, width: usize) -> Result<FittedPolynomialFeatures> {
-        let mut products: Vec<Product> = Vec::new();
+    fn new(about: About, settings: PolynomialFeatures) -> Result<FittedPolynomialFeatures> {
+        let width = about.width;
+        let (mut products, mut runs): (Vec<Product>, Vec<Run>) = (Vec::new(), Vec::new());
         if settings.degree == 0 && !settings.include_bias {
             let problem = "degree 0 without a column of ones leaves no feature; raise the degree or include the ones";
             return Err(LearnError::parameter("PolynomialFeatures", problem));
@@ -88,38 +103,46 @@ impl FittedPolynomialFeatures {
                     return Err(LearnError::parameter("PolynomialFeatures", problem));
                 }
                 products.extend((from..end).map(|rest| Product { feature, rest: Some(rest) }));
+                runs.push(Run { feature, from, count: end.saturating_sub(from) });
             }
             starts = next;
         }
-        Ok(FittedPolynomialFeatures { settings, width, products })
+        let about = about.outputs(products.len() + usize::from(settings.include_bias));
+        Ok(FittedPolynomialFeatures { about, settings, products, runs })
+    }
+
+    /// That the products fit into memory, and that none of them overflows.
+    fn require_room(&self, x: &Tensor) -> Result<()> {
+        let (n, outputs) = (x.dims()[0], self.outputs());
+        let what = format!("a matrix of {n} x {outputs} products");
+        let fix = "lower the degree, or choose features first";
+        memory::require(PolynomialFeatures::NAME, what, memory::matrix(n, outputs, x.dtype().size()), fix)?;
+        let (largest, most) = with_real!(x.dtype(), T => (survey(x.as_slice::<T>()?).largest, <T as Real>::MAX));
+        if largest > 1.0 && largest.ln() * self.settings.degree as f64 > most.ln() {
+            let problem = format!("products of {} features of size {largest:e} overflow", self.settings.degree);
+            return Err(LearnError::data(PolynomialFeatures::NAME, problem, "scale the features, or lower the degree"));
+        }
+        Ok(())
     }
 
     /// The power of each input feature (outputs × inputs) in each output.
     pub fn powers(&self) -> Vec<Vec<usize>> {
         let mut powers: Vec<Vec<usize>> = Vec::with_capacity(self.products.len());
         for product in &self.products {
-            let mut power = product.rest.map_or_else(|| vec![0; self.width], |rest| powers[rest].clone());
+            let mut power = product.rest.map_or_else(|| vec![0; self.about.width], |rest| powers[rest].clone());
             power[product.feature] += 1;
             powers.push(power);
         }
         if self.settings.include_bias {
-            powers.insert(0, vec![0; self.width]);
+            powers.insert(0, vec![0; self.about.width]);
         }
         powers
     }
 }
 
-impl Transform for FittedPolynomialFeatures {
-    fn name(&self) -> &'static str {
-        PolynomialFeatures::NAME
-    }
-
-    fn width(&self) -> usize {
-        self.width
-    }
-
-    fn outputs(&self) -> usize {
-        self.products.len() + usize::from(self.settings.include_bias)
+impl Model for FittedPolynomialFeatures {
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
@@ -141,29 +164,66 @@ impl Transform for FittedPolynomialFeatures {
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
         let x = x.dense(self.name())?.try_contiguous()?;
         let (n, outputs) = (x.dims()[0], self.outputs());
+        self.require_room(&x)?;
         let bias = usize::from(self.settings.include_bias);
         with_real!(x.dtype(), T => {
             let values = x.as_slice::<T>()?;
-            let mut out = vec![<T as Real>::ONE; n * outputs];
-            for (row, out) in values.chunks_exact(self.width.max(1)).zip(out.chunks_exact_mut(outputs.max(1))) {
-                for (place, product) in self.products.iter().enumerate() {
-                    let rest = product.rest.map_or(<T as Real>::ONE, |rest| out[bias + rest]);
-                    out[bias + place] = row[product.feature] * rest;
-                }
-            }
-            Ok(Rows::Dense(Tensor::try_from_vec(out, [n, outputs])?))
+            let mut out = Tensor::try_empty([n, outputs], x.dtype())?;
+            by_rows(out.as_mut_slice::<T>()?, outputs, |first, out| {
+                let x = &values[first * self.about.width..];
+                dispatch(Powers { x, out, width: self.about.width, outputs, bias, degree: self.settings.degree, runs: &self.runs });
+            });
+            Ok(Rows::Dense(out))
         })
     }
 
     fn record(&self) -> Record {
         let mut record = Record::new(self.name(), 1);
         record.put("settings", self.settings.to_json());
-        record.put("width", self.width);
+        record.put("width", self.about.width);
         record
     }
 }
 
-impl RestoreTransform for FittedPolynomialFeatures {
+/// The products of some rows.
+struct Powers<'a, T> {
+    x: &'a [T],
+    out: &'a mut [T],
+    width: usize,
+    outputs: usize,
+    bias: usize,
+    degree: usize,
+    runs: &'a [Run],
+}
+
+impl<T: Real> Kernel for Powers<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Powers { x, out, width, outputs, bias, degree, runs } = self;
+        for (row, out) in out.chunks_exact_mut(outputs).enumerate() {
+            let x = &x[row * width..][..width];
+            let (ones, products) = out.split_at_mut(bias);
+            ones.fill(<T as Real>::ONE);
+            if degree == 0 {
+                continue;
+            }
+            products[..width].copy_from_slice(x);
+            let mut place = width;
+            for run in runs {
+                let (earlier, later) = products.split_at_mut(place);
+                let factor = x[run.feature];
+                for (out, &rest) in later[..run.count].iter_mut().zip(&earlier[run.from..][..run.count]) {
+                    *out = factor * rest;
+                }
+                place += run.count;
+            }
+        }
+    }
+}
+
+impl Restore for FittedPolynomialFeatures {
     fn restore(record: &Record) -> Result<FittedPolynomialFeatures> {
         let settings: PolynomialFeatures = record.settings(PolynomialFeatures::NAME, 1)?;
         settings.validate()?;
@@ -171,6 +231,7 @@ impl RestoreTransform for FittedPolynomialFeatures {
         if width == 0 || width > MOST {
             return Err(record.wrong("width", "a number of features"));
         }
-        FittedPolynomialFeatures::new(settings, width)
+        let about = read_about(&settings, record)?;
+        FittedPolynomialFeatures::new(about, settings)
     }
 }

@@ -1,23 +1,24 @@
 //! Columns by their middle: x' = (x − median)/(q₇₅ − q₂₅), which a few outliers cannot move.
 //!
 //! ```
-//! use tove_learn::{Apply, FitTransform, RobustScaler};
+//! use tove_learn::{Fit, RobustScaler};
 //! use tove_tensor::Tensor;
 //! let x = Tensor::from([[0.0], [1.0], [2.0], [3.0], [1000.0]]);
-//! let scaler = RobustScaler::default().fit(&x)?;
+//! let scaler = RobustScaler::default().fit(&x, None)?;
 //! assert_eq!((scaler.centre(), scaler.scale()), (&[2.0][..], &[2.0][..]));
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Hyperparameters, SettingError};
+use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::Tensor;
 
-use super::columns::{admit, by_column, refuse_centring, sorted, without_zeros};
-use crate::{FitTransform, Result, Rows};
+use super::columns::{Way, affine, by_column, refuse_centring, sorted, without_infinite, without_zeros};
+use super::order::order_statistics;
+use crate::{About, Algorithm, Capabilities, Result, Rows, Samples, with_real};
 
 /// Centres every column at its median and divides it by a range of quantiles, as scikit-learn's `RobustScaler`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "RobustScaler", check = ordered)]
+#[hyper(check = ordered)]
 pub struct RobustScaler {
     /// Whether the median is taken off; not possible for sparse rows.
     #[hyper(default = true)]
@@ -44,8 +45,8 @@ fn ordered(settings: &RobustScaler) -> std::result::Result<(), SettingError> {
 /// A fitted [`RobustScaler`].
 #[derive(Clone, Debug)]
 pub struct FittedRobustScaler {
+    about: About,
     settings: RobustScaler,
-    width: usize,
     centre: Vec<f64>,
     scale: Vec<f64>,
 }
@@ -65,42 +66,78 @@ impl FittedRobustScaler {
         refuse_centring(RobustScaler::NAME, x, self.settings.with_centering, "with_centering")
     }
 
-    fn forward(&self, column: usize, value: f64) -> f64 {
-        let centred = if self.settings.with_centering { value - self.centre[column] } else { value };
-        if self.settings.with_scaling { centred / self.scale[column] } else { centred }
-    }
-
-    fn inverse(&self, column: usize, value: f64) -> f64 {
-        let spread = if self.settings.with_scaling { value * self.scale[column] } else { value };
-        if self.settings.with_centering { spread + self.centre[column] } else { spread }
+    fn change(&self, x: &Rows, way: Way) -> Result<Rows> {
+        let (zeros, ones) = (vec![0.0; self.about.width], vec![1.0; self.about.width]);
+        let centre = if self.settings.with_centering { &self.centre } else { &zeros };
+        affine(x, centre, if self.settings.with_scaling { &self.scale } else { &ones }, way)
     }
 }
 
-by_column!(FittedRobustScaler, RobustScaler, [centre, scale], forward = forward, inverse = inverse);
+by_column!(FittedRobustScaler, RobustScaler, [centre as "center", scale as "scale"], change = change);
 
-impl FitTransform for RobustScaler {
+impl Algorithm for RobustScaler {
     type Fitted = FittedRobustScaler;
-    const NAME: &'static str = "RobustScaler";
-    const MISSING: bool = true;
+    const CAPABILITIES: Capabilities =
+        Capabilities { missing: true, inverse_transform: true, ..Capabilities::TRANSFORMER };
 
-    fn fit_rows(&self, x: &Rows, _weights: Option<&Tensor>) -> Result<FittedRobustScaler> {
-        admit(Self::NAME, x)?;
-        refuse_centring(Self::NAME, x, self.with_centering, "with_centering")?;
-        let (mut centre, mut scale) = (vec![f64::NAN; x.width()], vec![f64::NAN; x.width()]);
-        sorted(x, |column, values| {
-            centre[column] = quantile(values, 0.5);
-            scale[column] = quantile(values, self.quantile_high / 100.0) - quantile(values, self.quantile_low / 100.0);
-        })?;
-        without_zeros(&mut scale);
-        Ok(FittedRobustScaler { settings: self.clone(), width: x.width(), centre, scale })
+    fn capabilities_of(settings: &RobustScaler) -> Capabilities {
+        Capabilities { sparse: !settings.with_centering, ..Self::CAPABILITIES }
     }
+
+    fn train(&self, samples: &Samples) -> Result<FittedRobustScaler> {
+        let x = samples.x();
+        refuse_centring(Self::NAME, x, self.with_centering, "with_centering")?;
+        let shares = [0.5, self.quantile_low / 100.0, self.quantile_high / 100.0];
+        let quantiles = match x {
+            Rows::Dense(x) if x.dims()[1] > 0 => dense_quantiles(x, shares)?,
+            _ => None,
+        };
+        let quantiles = match quantiles {
+            Some(quantiles) => quantiles,
+            None => {
+                without_infinite(x)?;
+                let mut quantiles = vec![[f64::NAN; 3]; x.width()];
+                sorted(x, |column, values| quantiles[column] = shares.map(|share| quantile(values, share)))?;
+                quantiles
+            }
+        };
+        let centre = quantiles.iter().map(|[middle, ..]| *middle).collect();
+        let mut scale: Vec<f64> = quantiles.iter().map(|[_, low, high]| high - low).collect();
+        without_zeros(&mut scale);
+        Ok(FittedRobustScaler { about: About::of(self, samples), settings: self.clone(), centre, scale })
+    }
+}
+
+/// Quantiles of the columns of a dense matrix; none if a number is infinite.
+fn dense_quantiles(x: &Tensor, shares: [f64; 3]) -> Result<Option<Vec<[f64; 3]>>> {
+    let width = x.dims()[1];
+    let ranks = |length: usize| shares.iter().flat_map(|&share| neighbours(length, share).0).collect();
+    let found = with_real!(x.dtype(), T => order_statistics(x.as_slice::<T>()?, width, &ranks));
+    // A column without numbers has no neighbours, and its answers are NaN; the fraction is the same for all of one length.
+    let of = |(statistics, length): (&Vec<f64>, usize)| {
+        let at = |i: usize| between(statistics[2 * i], statistics[2 * i + 1], neighbours(length, shares[i]).1);
+        [at(0), at(1), at(2)]
+    };
+    Ok(found.map(|found| found.iter().map(|(statistics, length)| of((statistics, *length))).collect()))
+}
+
+/// The ranks on both sides of a quantile among so many numbers, and where it lies between them.
+fn neighbours(length: usize, share: f64) -> ([usize; 2], f64) {
+    let last = length.saturating_sub(1);
+    let place = share.clamp(0.0, 1.0) * last as f64;
+    let below = (place.floor() as usize).min(last);
+    ([below, (below + 1).min(last)], place - below as f64)
+}
+
+fn between(low: f64, high: f64, fraction: f64) -> f64 {
+    low + (high - low) * fraction
 }
 
 /// The quantile of sorted numbers, straight between neighbours; NaN of none.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
-    let place = share.clamp(0.0, 1.0) * last as f64;
-    let below = (place.floor() as usize).min(last);
-    let (low, high) = (sorted[below], sorted[(below + 1).min(last)]);
-    low + (high - low) * (place - below as f64)
+    if sorted.is_empty() {
+        return f64::NAN;
+    }
+    let ([below, above], fraction) = neighbours(sorted.len(), share);
+    between(sorted[below], sorted[above], fraction)
 }

@@ -5,19 +5,23 @@
 //! cross-validation, as a step of a [`Pipeline`](crate::Pipeline): outside it makes noise look like knowledge.
 //!
 //! ```
-//! use tove_learn::{Apply, FitTransform, Rows, SelectKBest};
-//! use tove_tensor::Tensor;
+//! use tove_learn::{Fit, SelectKBest};
+//! use tove_tensor::{DType, Tensor};
 //! let (x, y) = (Tensor::from([[5.0, 0.1], [1.0, 0.2], [4.0, 0.9], [2.0, 1.0]]), Tensor::from([0i64, 0, 1, 1]));
-//! let select = SelectKBest::default().k(Some(1)).fit_supervised(&Rows::from(&x), Some(&y), None)?;
+//! let select = SelectKBest::default().k(Some(1)).fit(&x, &y)?;
 //! assert_eq!(select.columns(), [1]);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Choice, Hyperparameters};
-use tove_tensor::Tensor;
+use tove_optim::settings::{Choice, Hyperparameters, Named};
+use tove_tensor::{DType, Tensor};
 
-use super::columns::each;
-use crate::{Csr, FitTransform, Labels, LearnError, Record, RestoreTransform, Result, Rows, Transform, with_real};
+use super::columns::{each, extremes};
+use crate::rows::vector;
+use crate::{
+    About, Algorithm, Capabilities, Csr, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Targets,
+    with_real,
+};
 
 /// How much a feature tells about the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -31,7 +35,6 @@ pub enum FeatureScore {
 
 /// Keeps the k features with the highest score, as scikit-learn's `SelectKBest`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "SelectKBest")]
 pub struct SelectKBest {
     /// The score: f_classif or f_regression.
     #[hyper(default = FeatureScore::FClassif)]
@@ -44,13 +47,14 @@ pub struct SelectKBest {
 /// A fitted [`SelectKBest`].
 #[derive(Clone, Debug)]
 pub struct FittedSelectKBest {
+    about: About,
     settings: SelectKBest,
     scores: Vec<f64>,
     columns: Vec<usize>,
 }
 
 impl FittedSelectKBest {
-    /// The score of every feature; NaN for a constant one.
+    /// The score of every feature; NaN for a constant one, infinite for one that determines the targets.
     pub fn scores(&self) -> &[f64] {
         &self.scores
     }
@@ -61,39 +65,49 @@ impl FittedSelectKBest {
     }
 }
 
-impl FitTransform for SelectKBest {
+impl Algorithm for SelectKBest {
     type Fitted = FittedSelectKBest;
-    const NAME: &'static str = "SelectKBest";
+    const CAPABILITIES: Capabilities =
+        Capabilities { sparse: true, targets: Targets::Classes, ..Capabilities::TRANSFORMER };
 
-    fn fit_rows(&self, _x: &Rows, _weights: Option<&Tensor>) -> Result<FittedSelectKBest> {
-        let fix = "use it as a step of a pipeline, or call `fit_supervised`";
-        Err(LearnError::unsupported(Self::NAME, "needs targets", fix))
+    fn capabilities_of(settings: &SelectKBest) -> Capabilities {
+        let targets = match settings.score_func {
+            FeatureScore::FClassif => Targets::Classes,
+            FeatureScore::FRegression => Targets::Numbers,
+        };
+        Capabilities { targets, ..Self::CAPABILITIES }
     }
 
-    fn fit_supervised(&self, x: &Rows, y: Option<&Tensor>, weights: Option<&Tensor>) -> Result<FittedSelectKBest> {
-        self.validate()?;
-        let x = x.checked()?;
-        let Some(y) = y else { return self.fit_rows(&x, weights) };
-        if y.dims().first() != Some(&x.len()) {
-            let found = y.dims().first().copied().unwrap_or(0);
-            return Err(LearnError::Lengths { rows: x.len(), what: "targets", found });
-        }
-        let scores = match self.score_func {
-            FeatureScore::FClassif => f_classif(&x, &Labels::several(Self::NAME, y)?)?,
-            FeatureScore::FRegression => f_regression(&x, &y.to_f64_vec())?,
+    fn train(&self, samples: &Samples) -> Result<FittedSelectKBest> {
+        let (x, y) = (samples.x(), samples.y()?);
+        let mut scores = match self.score_func {
+            FeatureScore::FClassif => f_classif(x, &Labels::several(Self::NAME, y)?)?,
+            FeatureScore::FRegression => f_regression(x, &vector("targets", y)?)?,
         };
+        // Rounding can give a constant column a spread, and then any score.
+        let (low, high) = extremes(x)?;
+        for (score, (low, high)) in scores.iter_mut().zip(low.iter().zip(&high)) {
+            if low == high {
+                *score = f64::NAN;
+            }
+        }
         let k = self.k.unwrap_or(scores.len()).min(scores.len());
         let mut order: Vec<usize> = (0..scores.len()).collect();
         let score = |column: usize| if scores[column].is_nan() { f64::NEG_INFINITY } else { scores[column] };
         order.sort_by(|&a, &b| score(a).total_cmp(&score(b)));
         let mut columns = order.split_off(order.len() - k);
         columns.sort_unstable();
-        Ok(FittedSelectKBest { settings: self.clone(), scores, columns })
+        let about = About::of(self, samples).outputs(columns.len());
+        Ok(FittedSelectKBest { about, settings: self.clone(), scores, columns })
     }
 }
 
 fn f_classif(x: &Rows, labels: &Labels) -> Result<Vec<f64>> {
     let (n, d, m) = (x.len(), x.width(), labels.classes().len());
+    if n <= m {
+        let fix = "give more samples than classes".to_owned();
+        return Err(LearnError::TooFew { who: SelectKBest::NAME, found: n, needed: m + 1, fix });
+    }
     let mut counts = vec![0.0f64; m];
     labels.codes().iter().for_each(|&code| counts[code] += 1.0);
     let mut sums = vec![0.0; m * d];
@@ -117,26 +131,42 @@ fn f_classif(x: &Rows, labels: &Labels) -> Result<Vec<f64>> {
 
 fn f_regression(x: &Rows, y: &[f64]) -> Result<Vec<f64>> {
     let (n, d) = (x.len() as f64, x.width());
+    if x.len() < 3 {
+        let fix = "give more samples".to_owned();
+        return Err(LearnError::TooFew { who: SelectKBest::NAME, found: x.len(), needed: 3, fix });
+    }
+    if y.iter().all(|value| *value == y[0]) {
+        let fix = "look at how the samples were selected";
+        return Err(LearnError::data(SelectKBest::NAME, "all targets are equal, so no feature tells about them", fix));
+    }
     let centre = y.iter().sum::<f64>() / n;
     let spread: f64 = y.iter().map(|y| (y - centre).powi(2)).sum();
     let mut sums = vec![0.0; d];
     each(x, |_, column, value| sums[column] += value)?;
     let (mut squares, mut products, mut stored) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
+    let mut pushes = vec![0.0; d]; // Σ(y − ȳ) over the rows that are stored
     each(x, |row, column, value| {
         let off = value - sums[column] / n;
         squares[column] += off * off;
-        products[column] += value * (y[row] - centre); // Σ(y − ȳ) = 0, so x need not be centred here
+        products[column] += off * (y[row] - centre);
+        pushes[column] += y[row] - centre;
         stored[column] += 1.0;
     })?;
     let score = |column: usize| {
-        let square = squares[column] + (n - stored[column]) * (sums[column] / n).powi(2);
-        let r2 = products[column].powi(2) / (square * spread);
-        r2 / (1.0 - r2) * (n - 2.0)
+        let (absent, mean) = (n - stored[column], sums[column] / n);
+        let square = squares[column] + absent * mean * mean;
+        // Zeros that are not stored: −x̄ Σ(y − ȳ) over them, and Σ(y − ȳ) over all rows is 0.
+        let product = products[column] + if absent > 0.0 { mean * pushes[column] } else { 0.0 };
+        let r = product / square.sqrt() / spread.sqrt();
+        match r * r {
+            r2 if r2 >= 1.0 => f64::INFINITY, // on a line; rounding may go beyond
+            r2 => r2 / (1.0 - r2) * (n - 2.0),
+        }
     };
     Ok((0..d).map(score).collect())
 }
 
-/// The rows with these columns only, in this order; each column at most once for sparse rows.
+/// The rows with these columns only, in this order.
 pub(crate) fn take_columns(x: &Rows, columns: &[usize]) -> Result<Rows> {
     let width = x.width();
     if let Some(&column) = columns.iter().find(|&&column| column >= width) {
@@ -152,13 +182,13 @@ pub(crate) fn take_columns(x: &Rows, columns: &[usize]) -> Result<Rows> {
             Ok(Rows::Dense(Tensor::try_from_vec(out, [x.dims()[0], columns.len()])?))
         }),
         Rows::Sparse(x) => with_real!(x.dtype(), T => {
-            let mut places = vec![None; width];
-            columns.iter().enumerate().for_each(|(place, &column)| places[column] = Some(place as u32));
+            let mut places = vec![Vec::new(); width]; // a column may be taken more than once
+            columns.iter().enumerate().for_each(|(place, &column)| places[column].push(place as u32));
             let old = x.values().as_slice::<T>()?;
             let (mut indptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
             for two in x.indptr().windows(2) {
                 let mut row: Vec<(u32, T)> = (two[0]..two[1])
-                    .filter_map(|place| Some((places[x.indices()[place] as usize]?, old[place])))
+                    .flat_map(|entry| places[x.indices()[entry] as usize].iter().map(move |&place| (place, old[entry])))
                     .collect();
                 row.sort_unstable_by_key(|entry| entry.0);
                 indices.extend(row.iter().map(|entry| entry.0));
@@ -171,17 +201,13 @@ pub(crate) fn take_columns(x: &Rows, columns: &[usize]) -> Result<Rows> {
     }
 }
 
-impl Transform for FittedSelectKBest {
-    fn name(&self) -> &'static str {
-        SelectKBest::NAME
+impl Model for FittedSelectKBest {
+    fn about(&self) -> &About {
+        &self.about
     }
 
-    fn width(&self) -> usize {
-        self.scores.len()
-    }
-
-    fn outputs(&self) -> usize {
-        self.columns.len()
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        vec![("scores", Tensor::from_slice(&self.scores))]
     }
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
@@ -195,13 +221,14 @@ impl Transform for FittedSelectKBest {
     fn record(&self) -> Record {
         let mut record = Record::new(self.name(), 1);
         record.put("settings", self.settings.to_json());
+        self.about.write_shape(&mut record);
         record.put_tensor("scores", &Tensor::from_slice(&self.scores));
         record.put_tensor("columns", &Tensor::from_slice(&self.columns.iter().map(|&c| c as i64).collect::<Vec<_>>()));
         record
     }
 }
 
-impl RestoreTransform for FittedSelectKBest {
+impl Restore for FittedSelectKBest {
     fn restore(record: &Record) -> Result<FittedSelectKBest> {
         let settings: SelectKBest = record.settings(SelectKBest::NAME, 1)?;
         let scores = record.vector("scores")?;
@@ -209,6 +236,8 @@ impl RestoreTransform for FittedSelectKBest {
         let inside = |column: i64| usize::try_from(column).ok().filter(|&column| column < scores.len());
         let columns: Option<Vec<usize>> = columns.into_iter().map(inside).collect();
         let columns = columns.ok_or_else(|| record.wrong("columns", "a list of columns"))?;
-        Ok(FittedSelectKBest { settings, scores, columns })
+        let dtype = if record.get("single").is_ok() { record.precision()? } else { DType::F64 };
+        let about = About::new(&settings, scores.len(), dtype).outputs(columns.len());
+        Ok(FittedSelectKBest { about, settings, scores, columns })
     }
 }

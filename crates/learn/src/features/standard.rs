@@ -1,24 +1,25 @@
 //! Columns with mean 0 and variance 1: x' = (x − μ)/σ with μ and σ² = Σ(x − μ)²/n of each column.
 //!
 //! ```
-//! use tove_learn::{Apply, FitTransform, StandardScaler};
+//! use tove_learn::{Fit, StandardScaler, Transform};
 //! use tove_tensor::Tensor;
 //! let x = Tensor::from([[0.0, 5.0], [4.0, 5.0]]); // the second column is constant: centred, not scaled
-//! let scaler = StandardScaler::default().fit(&x)?;
+//! let scaler = StandardScaler::default().fit(&x, None)?;
 //! assert_eq!((scaler.var(), scaler.scale()), (&[4.0, 0.0][..], &[2.0, 1.0][..]));
 //! assert_eq!(scaler.transform(&x)?.to_vec::<f64>(), [-1.0, 0.0, 1.0, 0.0]);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::Hyperparameters;
+use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
 
-use super::columns::{admit, by_column, each, refuse_centring};
-use crate::{FitTransform, Result, Rows};
+use super::columns::{Way, affine, by_column, each, refuse_centring, without_infinite};
+use super::extreme;
+use super::moments::{Spreads, spreads};
+use crate::{About, Algorithm, Capabilities, Result, Rows, Samples, with_real};
 
 /// Centres every column and divides it by its standard deviation, as scikit-learn's `StandardScaler`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "StandardScaler")]
 pub struct StandardScaler {
     /// Whether the mean is taken off; not possible for sparse rows.
     #[hyper(default = true)]
@@ -31,8 +32,8 @@ pub struct StandardScaler {
 /// A fitted [`StandardScaler`].
 #[derive(Clone, Debug)]
 pub struct FittedStandardScaler {
+    about: About,
     settings: StandardScaler,
-    width: usize,
     mean: Vec<f64>,
     var: Vec<f64>,
     scale: Vec<f64>,
@@ -44,7 +45,8 @@ impl FittedStandardScaler {
         &self.mean
     }
 
-    /// Variances of the columns, with n in the denominator.
+    /// Variances of the columns, with n in the denominator; infinite or 0 where they leave the range of numbers, though
+    /// [`FittedStandardScaler::scale`] does not.
     pub fn var(&self) -> &[f64] {
         &self.var
     }
@@ -58,33 +60,54 @@ impl FittedStandardScaler {
         refuse_centring(StandardScaler::NAME, x, self.settings.with_mean, "with_mean")
     }
 
-    fn forward(&self, column: usize, value: f64) -> f64 {
-        let centred = if self.settings.with_mean { value - self.mean[column] } else { value };
-        if self.settings.with_std { centred / self.scale[column] } else { centred }
-    }
-
-    fn inverse(&self, column: usize, value: f64) -> f64 {
-        let spread = if self.settings.with_std { value * self.scale[column] } else { value };
-        if self.settings.with_mean { spread + self.mean[column] } else { spread }
+    fn change(&self, x: &Rows, way: Way) -> Result<Rows> {
+        let (zeros, ones) = (vec![0.0; self.about.width], vec![1.0; self.about.width]);
+        let centre = if self.settings.with_mean { &self.mean } else { &zeros };
+        affine(x, centre, if self.settings.with_std { &self.scale } else { &ones }, way)
     }
 }
 
-by_column!(FittedStandardScaler, StandardScaler, [mean, var, scale], forward = forward, inverse = inverse);
+by_column!(FittedStandardScaler, StandardScaler, [mean as "mean", var as "var", scale as "scale"], change = change);
 
-impl FitTransform for StandardScaler {
+impl Algorithm for StandardScaler {
     type Fitted = FittedStandardScaler;
-    const NAME: &'static str = "StandardScaler";
-    const MISSING: bool = true;
+    const CAPABILITIES: Capabilities =
+        Capabilities { missing: true, weights: true, inverse_transform: true, ..Capabilities::TRANSFORMER };
 
-    fn fit_rows(&self, x: &Rows, weights: Option<&Tensor>) -> Result<FittedStandardScaler> {
-        admit(Self::NAME, x)?;
+    fn capabilities_of(settings: &StandardScaler) -> Capabilities {
+        Capabilities { sparse: !settings.with_mean, ..Self::CAPABILITIES }
+    }
+
+    fn train(&self, samples: &Samples) -> Result<FittedStandardScaler> {
+        let x = samples.x();
         refuse_centring(Self::NAME, x, self.with_mean, "with_mean")?;
         let width = x.width();
-        let weights = weights.map_or(vec![1.0; x.len()], Tensor::to_f64_vec);
-        let (total, mean) = means(x, &weights)?;
-        let var = variances(x, &weights, &total, &mean)?;
+        let weights = samples.weights().map(Tensor::to_f64_vec);
+        let Spreads { total, mean, var } = match dense_spreads(x, weights.as_deref())? {
+            Some(spreads) => spreads,
+            None => {
+                without_infinite(x)?;
+                let weights = weights.clone().unwrap_or_else(|| vec![1.0; x.len()]);
+                let (total, mean) = means(x, &weights)?;
+                let var = variances(x, &weights, &total, &mean)?;
+                Spreads { total, mean, var }
+            }
+        };
         let scale = (0..width).map(|c| if constant(var[c], mean[c], total[c]) { 1.0 } else { var[c].sqrt() }).collect();
-        Ok(FittedStandardScaler { settings: self.clone(), width, mean, var, scale })
+        let mut fitted =
+            FittedStandardScaler { about: About::of(self, samples), settings: self.clone(), mean, var, scale };
+        extreme::repair(x, weights.as_deref(), &mut fitted.mean, &fitted.var, &mut fitted.scale)?;
+        Ok(fitted)
+    }
+}
+
+/// The spreads of dense rows, if their sums are finite.
+fn dense_spreads(x: &Rows, weights: Option<&[f64]>) -> Result<Option<Spreads>> {
+    match x {
+        Rows::Dense(x) if x.dims()[1] > 0 => {
+            Ok(with_real!(x.dtype(), T => spreads(x.as_slice::<T>()?, x.dims()[1], weights)))
+        }
+        _ => Ok(None),
     }
 }
 

@@ -105,6 +105,11 @@ impl Expansion {
         if !fits || !points.dtype().is_float() || points.dtype() != coefficients.dtype() {
             return Err(record.wrong("coefficients", "a matrix with a row per point"));
         }
+        for (name, tensor) in [("points", points), ("coefficients", coefficients)] {
+            if !tensor.to_f64_vec().iter().all(|value| value.is_finite()) {
+                return Err(record.wrong(name, "a matrix of finite numbers"));
+            }
+        }
         Expansion::new(function, points, coefficients)
     }
 }

@@ -44,19 +44,25 @@ impl Setting for Gamma {
         }
     }
 
-    fn parse(text: &str) -> Option<Gamma> {
-        match text.trim().to_ascii_lowercase().as_str() {
-            "scale" => Some(Gamma::Scale),
-            "auto" => Some(Gamma::Auto),
-            number => f64::parse(number).map(Gamma::Value),
+    fn from_value(value: &Value) -> Option<Gamma> {
+        match value {
+            Value::Text(name) if name.eq_ignore_ascii_case("scale") => Some(Gamma::Scale),
+            Value::Text(name) if name.eq_ignore_ascii_case("auto") => Some(Gamma::Auto),
+            number => f64::from_value(number).map(Gamma::Value),
         }
     }
 
-    fn number(&self) -> Option<f64> {
-        match self {
-            Gamma::Value(value) => Some(*value),
-            _ => None,
-        }
+    fn parse(text: &str) -> Option<Gamma> {
+        let number = || f64::parse(text).map(Gamma::Value);
+        Gamma::from_value(&Value::Text(text.trim().to_owned())).or_else(number)
+    }
+
+    fn all_numbers(&self, test: &dyn Fn(f64) -> bool) -> bool {
+        if let Gamma::Value(value) = self { test(*value) } else { true }
+    }
+
+    fn expected() -> Option<&'static str> {
+        Some("scale, auto or a number")
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use tove_optim::{deadline, until};
 use tove_tensor::linalg::eigh;
 use tove_tensor::pool::parallel_for;
 use tove_tensor::{Tensor, TryOps, TryUnary};
 
 use super::{Features, KernelFunction, Part};
-use crate::{LearnError, Real, Result, with_real};
+use crate::{LearnError, Real, Result, memory, with_real};
 
 /// Rows and columns of a tile.
 pub(super) const TILE: usize = 256;
@@ -25,6 +26,7 @@ pub fn kernel_matrix(kernel: &KernelFunction, x: &Tensor, z: &Tensor) -> Result<
     if !x.dtype().is_float() {
         return Err(LearnError::parameter("kernel_matrix", format!("rows of type {}; give f32 or f64", x.dtype())));
     }
+    require_memory("kernel_matrix", n, m, x.dtype().size())?;
     let z = z.to_dtype(x.dtype());
     let right = Features::new(&z, kernel.clone())?;
     let left = right.beside(x)?;
@@ -46,6 +48,12 @@ pub fn kernel_matrix(kernel: &KernelFunction, x: &Tensor, z: &Tensor) -> Result<
         drop(bands);
         Ok(Tensor::try_from_vec(out, [n, m])?)
     })
+}
+
+/// That kernel values of n rows with m rows fit into memory.
+pub(crate) fn require_memory(who: &'static str, n: usize, m: usize, size: usize) -> Result<()> {
+    let what = format!("a kernel matrix of {n} x {m} numbers");
+    memory::require(who, what, memory::matrix(n, m, size), "take fewer samples, or a linear model")
 }
 
 /// K C for the kernel matrix K of `left` with `parts`, and coefficients C (m, k) cut like the parts; K is never stored whole.
@@ -71,6 +79,7 @@ pub(crate) fn product(left: &Features, parts: &[Part], coefficients: &[Tensor], 
 /// The kernel matrix (n, n) of the rows at these places, in single precision: the upper half is computed, the lower copied.
 pub(crate) fn symmetric_f32(features: &Features, places: &[usize]) -> Result<Vec<f32>> {
     let n = places.len();
+    require_memory("kernel_matrix", n, n, size_of::<f32>())?;
     let mut out = vec![0.0f32; n * n];
     let bands: Vec<Mutex<&mut [f32]>> = out.chunks_mut((TILE * n).max(1)).map(Mutex::new).collect();
     // The longest bands first, so that the cores end together.
@@ -93,7 +102,17 @@ pub(crate) fn symmetric_f32(features: &Features, places: &[usize]) -> Result<Vec
     })?;
     drop(bands);
     mirror(&mut out, n);
+    require_single((0..n).map(|row| out[row * n + row]))?;
     Ok(out)
+}
+
+/// That kernel values of rows with themselves, which bound the others, are numbers in single precision.
+pub(crate) fn require_single(mut diagonal: impl Iterator<Item = f32>) -> Result<()> {
+    if diagonal.all(f32::is_finite) {
+        return Ok(());
+    }
+    let fix = "scale the features, for instance with `StandardScaler`, or choose a smaller `degree` or `gamma`";
+    Err(LearnError::data("kernel", "the kernel value of a row with itself overflows in single precision", fix))
 }
 
 /// The kernel values (a, b) between the rows at two lists of places, in single precision.
@@ -133,9 +152,10 @@ fn range(tile: usize, n: usize) -> std::ops::Range<usize> {
 
 /// Runs tasks on all cores; the first error, if there is one.
 pub(crate) fn over_tasks(tasks: usize, body: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
-    let failure = Mutex::new(None);
+    let (failure, limit) = (Mutex::new(None), deadline());
     parallel_for(tasks, &|task| {
-        if let Err(error) = body(task) {
+        // The limit is a matter of the calling thread, of which others know nothing.
+        if let Err(error) = until(limit, || body(task)) {
             *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }
     });

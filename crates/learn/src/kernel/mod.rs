@@ -37,6 +37,6 @@ pub(crate) use block::{Features, Part};
 pub(crate) use expansion::Expansion;
 pub use function::{KernelFunction, KernelKind};
 pub use gamma::Gamma;
-pub(crate) use matrix::{between_f32, over_tasks, symmetric_f32};
+pub(crate) use matrix::{between_f32, over_tasks, require_single, symmetric_f32};
 pub use matrix::{is_psd, kernel_matrix, smallest_eigenvalue};
 pub use ridge::{FittedKernelRidge, KernelRidge};

@@ -4,13 +4,16 @@
 //! c = S (S K S + α I)⁻¹ S y, where S = diag(√w). The matrix is positive definite, so it is factored by Cholesky. With the
 //! linear kernel the predictions are those of ridge regression without an intercept, at the cost of n³/3 in place of n d².
 
-use tove_optim::settings::Hyperparameters;
+use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::linalg::{Triangle, lstsq};
 use tove_tensor::{Tensor, TryLinalg, TryOps};
 
 use super::expansion::Expansion;
 use super::{Features, Gamma, KernelFunction, KernelKind, kernel_matrix};
-use crate::{Abilities, About, Fit, Model, Real, Record, Restore, Result, Rows, Samples, Summary, Task, with_real};
+use crate::rows::first_not_finite;
+use crate::{
+    About, Algorithm, Capabilities, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, Summary, with_real,
+};
 
 /// Ridge regression in the space of a kernel; one or several outputs.
 ///
@@ -23,7 +26,6 @@ use crate::{Abilities, About, Fit, Model, Real, Record, Restore, Result, Rows, S
 /// # Ok::<(), tove_learn::LearnError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "KernelRidge")]
 pub struct KernelRidge {
     /// Strength of the penalty.
     #[hyper(default = 1.0, range = "[0, inf)")]
@@ -83,14 +85,17 @@ impl KernelRidge {
     /// Fits with a kernel of the user's own in place of the named one.
     pub fn fit_with(&self, kernel: &KernelFunction, samples: &Samples) -> Result<FittedKernelRidge> {
         self.validate()?;
+        let samples = &crate::estimator::admit(self, samples)?;
         self.solve(kernel.clone(), samples)
     }
 
     fn solve(&self, function: KernelFunction, samples: &Samples) -> Result<FittedKernelRidge> {
         let x = samples.x().dense(Self::NAME)?;
-        let (n, several) = (samples.len(), samples.y().rank() == 2);
+        let (n, several) = (samples.len(), samples.y()?.rank() == 2);
         let roots = samples.weights().map(|w| w.to_f64_vec().into_iter().map(f64::sqrt).collect::<Vec<_>>());
-        let outputs = samples.y().numel() / n;
+        let outputs = samples.y()?.numel() / n;
+        // The matrix, its factor, and what the factorization works with.
+        super::matrix::require_memory(Self::NAME, 3 * n, n, x.dtype().size())?;
         let matrix = with_real!(x.dtype(), T => {
             let mut k = kernel_matrix(&function, x, x)?.into_vec::<T>()?;
             for (i, row) in k.chunks_exact_mut(n).enumerate() {
@@ -99,13 +104,17 @@ impl KernelRidge {
                 }
                 row[i] += T::of(self.alpha);
             }
+            if first_not_finite(&k).is_some() {
+                let fix = "scale the features, for instance with `StandardScaler`, or choose a smaller `degree`";
+                return Err(LearnError::data(Self::NAME, "the kernel values overflow", fix));
+            }
             Tensor::try_from_vec(k, [n, n])?
         });
         let scale = |values: Vec<f64>| match &roots {
             None => values,
             Some(roots) => values.iter().enumerate().map(|(place, value)| value * roots[place / outputs]).collect(),
         };
-        let right = Tensor::try_from_vec(scale(samples.y().to_f64_vec()), [n, outputs])?.to_dtype(x.dtype());
+        let right = Tensor::try_from_vec(scale(samples.y()?.to_f64_vec()), [n, outputs])?.to_dtype(x.dtype());
         let mut summary = Summary::exact();
         let solution = match matrix.try_cholesky() {
             Ok(factor) => {
@@ -132,13 +141,11 @@ impl KernelRidge {
     }
 }
 
-impl Fit for KernelRidge {
+impl Algorithm for KernelRidge {
     type Fitted = FittedKernelRidge;
-    const NAME: &'static str = "KernelRidge";
-    const TASK: Task = Task::Regression;
-    const ABILITIES: Abilities = Abilities { weights: true, several: true, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities = Capabilities { weights: true, multi_output: true, ..Capabilities::REGRESSOR };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedKernelRidge> {
+    fn train(&self, samples: &Samples) -> Result<FittedKernelRidge> {
         let gamma = self.gamma.map_or(Gamma::Auto, Gamma::Value);
         let x = samples.x().dense(Self::NAME)?;
         self.solve(self.kernel.function(self.degree, gamma, self.coef0, x, None)?, samples)

@@ -17,17 +17,16 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::Hyperparameters;
+use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::{DType, Tensor, TryOps};
 
 use super::model::{Extras, FittedLinear};
 use super::moments::{Data, read_row};
 use super::spectrum::Spectrum;
-use crate::{Abilities, Fit, Model, Record, Result, Rows, Samples, Summary, Task};
+use crate::{Algorithm, Capabilities, Model, Record, Result, Rows, Samples, Summary, memory};
 
 /// Ridge regression with the precisions of noise and weights as random variables.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "BayesianRidge")]
 pub struct BayesianRidge {
     /// Iterations at most.
     #[hyper(default = 300, range = "[1, inf)")]
@@ -146,13 +145,12 @@ impl FittedBayesianRidge {
     }
 }
 
-impl Fit for BayesianRidge {
+impl Algorithm for BayesianRidge {
     type Fitted = FittedBayesianRidge;
-    const NAME: &'static str = "BayesianRidge";
-    const TASK: Task = Task::Regression;
-    const ABILITIES: Abilities = Abilities { weights: true, sparse: true, accuracy: 1e-6, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities =
+        Capabilities { weights: true, sparse: true, accuracy: 1e-6, ..Capabilities::REGRESSOR };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedBayesianRidge> {
+    fn train(&self, samples: &Samples) -> Result<FittedBayesianRidge> {
         let data = Data::single(Self::NAME, samples)?;
         let run = Run::new(&data, Spectrum::of(&data, self.fit_intercept)?)?;
         let lambda = self.lambda_init.unwrap_or(1.0);
@@ -248,13 +246,23 @@ impl Run {
         priors + 0.5 * (d * lambda.ln() + n * alpha.ln() - fit + logdet - n * (2.0 * std::f64::consts::PI).ln())
     }
 
-    /// Σ = I/λ − V diag(αs²/(λ(λ + αs²))) Vᵀ, right also in directions without data.
+    /// Σ = V diag(1/(λ + αs²)) Vᵀ + (I − VVᵀ)/λ, the latter for directions without data. Nothing is subtracted where every direction
+    /// has data: there I/λ would be larger than Σ by orders of magnitude and take its digits.
     fn sigma(&self, alpha: f64, lambda: f64) -> Result<Tensor> {
-        let less: Vec<f64> =
-            self.spectrum.values.iter().map(|value| alpha * value / (lambda * (lambda + alpha * value))).collect();
-        let vectors = &self.spectrum.vectors;
-        let less = vectors.try_mul(&Tensor::from_slice(&less))?.try_matmul(&vectors.try_t()?)?;
-        let whole = Tensor::eye(self.width, DType::F64).try_mul(&Tensor::scalar(1.0 / lambda))?;
-        Ok(whole.try_sub(&less)?)
+        let (vectors, d) = (&self.spectrum.vectors, self.width);
+        memory::require(
+            BayesianRidge::NAME,
+            format!("a covariance of {d} x {d} numbers"),
+            memory::matrix(d, 3 * d, 8),
+            "choose features first",
+        )?;
+        let turned = vectors.try_t()?;
+        let inverse: Vec<f64> = self.spectrum.values.iter().map(|value| 1.0 / (lambda + alpha * value)).collect();
+        let known = vectors.try_mul(&Tensor::from_slice(&inverse))?.try_matmul(&turned)?;
+        if self.spectrum.values.len() == d {
+            return Ok(known);
+        }
+        let rest = Tensor::eye(d, DType::F64).try_sub(&vectors.try_matmul(&turned)?)?;
+        Ok(known.try_add(&rest.try_mul(&Tensor::scalar(1.0 / lambda))?)?)
     }
 }

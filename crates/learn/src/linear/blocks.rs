@@ -32,6 +32,22 @@ pub(super) fn mirror(gram: &mut [f64], stride: usize) {
     }
 }
 
+/// Sums of equal length added in a fixed order, halves first, which keeps rounding small.
+pub(super) fn pairwise(mut parts: Vec<Vec<f64>>) -> Vec<f64> {
+    while parts.len() > 1 {
+        let mut next = Vec::with_capacity(parts.len().div_ceil(2));
+        let mut both = parts.into_iter();
+        while let Some(mut first) = both.next() {
+            if let Some(second) = both.next() {
+                first.iter_mut().zip(&second).for_each(|(first, second)| *first += second);
+            }
+            next.push(first);
+        }
+        parts = next;
+    }
+    parts.pop().unwrap_or_default()
+}
+
 struct Gram<'a, const R: usize> {
     block: &'a [f64],
     stride: usize,

@@ -5,7 +5,8 @@
 //!
 //! The products x_jᵀr are what has to be kept right. With a Gram matrix they are changed directly, d numbers for each
 //! coordinate that moves, and the samples are never looked at again; otherwise the residual is changed, n numbers, and each
-//! product is a pass over one column. [`Products`] hides which.
+//! product is a pass over one column. [`Products`] hides which. Dense rows without a Gram matrix have most columns left out from
+//! the start (`working.rs`).
 //!
 //! The dual point θ = r / max(1, ‖Xᵀr − bw‖∞ / a) gives a gap that bounds the distance from the minimum; a coordinate with
 //! |x_jᵀθ| + √(2 gap) ‖x_j‖ < a (in these units) is zero at the minimum and is left out from then on (Ndiaye et al. 2017).
@@ -52,11 +53,11 @@ pub(super) trait Products {
 }
 
 /// What the gap's computation finds.
-struct Gap {
-    gap: f64,
-    objective: f64,
+pub(super) struct Gap {
+    pub(super) gap: f64,
+    pub(super) objective: f64,
     /// Factor from r to the dual point.
-    shrink: f64,
+    pub(super) shrink: f64,
 }
 
 fn soft(z: f64, a: f64, positive: bool) -> f64 {
@@ -122,18 +123,22 @@ impl Net {
     }
 
     fn gap(&self, products: &impl Products, w: &[f64]) -> Gap {
-        let residual = products.residual_square(w);
+        self.gap_of((products.residual_square(w), products.residual_target(w)), w, |j| products.product(j))
+    }
+
+    /// The gap from ‖r‖² and rᵀy, and x_jᵀr of each coordinate.
+    pub(super) fn gap_of(&self, (residual, aimed): (f64, f64), w: &[f64], product: impl Fn(usize) -> f64) -> Gap {
         let l1: f64 = w.iter().map(|w| w.abs()).sum();
         let l2: f64 = w.iter().map(|w| w * w).sum();
         let mut steepest = 0.0f64;
         for (j, w) in w.iter().enumerate() {
-            let slope = products.product(j) - self.l2 * w;
+            let slope = product(j) - self.l2 * w;
             steepest = steepest.max(if self.positive { slope } else { slope.abs() });
         }
         let shrink = if steepest > self.l1 { self.l1 / steepest } else { 1.0 };
         let objective = 0.5 * residual + self.l1 * l1 + 0.5 * self.l2 * l2;
         let augmented = residual + self.l2 * l2; // the ridge part as further rows with target 0
-        let dual = shrink * products.residual_target(w) - 0.5 * shrink * shrink * augmented;
+        let dual = shrink * aimed - 0.5 * shrink * shrink * augmented;
         Gap { gap: (objective - dual).max(0.0), objective, shrink }
     }
 

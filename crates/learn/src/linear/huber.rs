@@ -3,7 +3,7 @@
 //! min over w, b, σ > 0 of Σ σ + H_ε((yᵢ − xᵢᵀw − b)/σ) σ + α‖w‖², H_ε(z) = z² for |z| ≤ ε, else 2ε|z| − ε² (Owen 2007). The
 //! function is convex in (w, b, σ); scaling the targets scales the solution.
 //!
-//! Minimised by L-BFGS over ln σ, with features centred and whitened in effect (by Cholesky's factor of their covariance), so
+//! Minimised by L-BFGS over ln σ, with features centred and whitened in effect (by Cholesky's factor of their covariance and the penalty), so
 //! that badly scaled or correlated columns cost no iterations.
 //!
 //! ```
@@ -17,18 +17,17 @@
 //! ```
 
 use tove_optim::LbfgsSettings;
-use tove_optim::settings::Hyperparameters;
+use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::linalg::Triangle;
 use tove_tensor::{Tensor, TryLinalg};
 
 use super::model::{Extras, FittedLinear};
 use super::moments::{Data, Moments};
 use super::operator::Operator;
-use crate::{Abilities, Fit, Record, Result, Samples, Summary, Task};
+use crate::{Algorithm, Capabilities, Record, Result, Samples, Summary};
 
 /// Linear regression that outliers do not pull far.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "HuberRegressor")]
 pub struct HuberRegressor {
     /// Residuals larger than this many scales count as outliers.
     #[hyper(default = 1.35, range = "[1, inf)")]
@@ -80,13 +79,12 @@ impl FittedHuberRegressor {
     }
 }
 
-impl Fit for HuberRegressor {
+impl Algorithm for HuberRegressor {
     type Fitted = FittedHuberRegressor;
-    const NAME: &'static str = "HuberRegressor";
-    const TASK: Task = Task::Regression;
-    const ABILITIES: Abilities = Abilities { weights: true, sparse: true, accuracy: 1e-4, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities =
+        Capabilities { weights: true, sparse: true, accuracy: 1e-4, ..Capabilities::REGRESSOR };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedHuberRegressor> {
+    fn train(&self, samples: &Samples) -> Result<FittedHuberRegressor> {
         let data = Data::single(Self::NAME, samples)?;
         let moments = Moments::of(&data, self.fit_intercept)?;
         let unit = (moments.squares[0] / moments.weight).sqrt();
@@ -129,9 +127,11 @@ impl<'a> Objective<'a> {
         let mut covariance: Vec<f64> = moments.gram.iter().map(|g| g / moments.weight).collect();
         // Dependent and constant columns get a little of their own, relative to the column.
         let largest = (0..d).map(|j| covariance[j * d + j]).fold(0.0, f64::max);
+        // The penalty's share of the curvature: without it, small features would leave it to L-BFGS to find.
+        let penalty = settings.alpha * unit / moments.weight;
         for j in 0..d {
             let own = covariance[j * d + j];
-            covariance[j * d + j] += 1e-8 * own + if own == 0.0 { largest.max(1.0) } else { 0.0 };
+            covariance[j * d + j] += 1e-8 * own + if own == 0.0 { largest.max(1.0) } else { 0.0 } + penalty;
         }
         let factor = Tensor::try_from_vec(covariance, [d, d])?.try_cholesky()?;
         Ok(Objective { settings, data, moments, operator: Operator::plain(data.x), factor, unit })

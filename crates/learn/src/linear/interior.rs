@@ -27,30 +27,30 @@ pub(super) struct End {
 
 /// The programme over rows r·(z, 1) for features z that are centred and scaled in effect.
 pub(super) struct Programme<'a> {
-    data: &'a Data<'a>,
+    pub(super) data: &'a Data<'a>,
     operator: Operator<'a>,
-    moments: &'a Moments,
+    pub(super) moments: &'a Moments,
     /// Columns' spreads, 1 for constant ones.
-    scales: Vec<f64>,
+    pub(super) scales: Vec<f64>,
     /// Factors of the rows: the samples' weights.
-    weights: Vec<f64>,
+    pub(super) weights: Vec<f64>,
     /// Weighted, centred and scaled targets, then zeros for the penalty's rows.
-    target: Vec<f64>,
+    pub(super) target: Vec<f64>,
     /// Entry of each penalty's row, 2αW/scale; empty without a penalty.
     penalties: Vec<f64>,
     quantile: f64,
-    intercept: bool,
+    pub(super) intercept: bool,
     unit: f64,
 }
 
 /// The variables, one per row, and λ.
 #[derive(Clone)]
-struct State {
-    x: Vec<f64>,
-    s: Vec<f64>,
+pub(super) struct State {
+    pub(super) x: Vec<f64>,
+    pub(super) s: Vec<f64>,
     z: Vec<f64>,
     w: Vec<f64>,
-    lambda: Vec<f64>,
+    pub(super) lambda: Vec<f64>,
 }
 
 struct Step {
@@ -78,12 +78,12 @@ impl<'a> Programme<'a> {
         Ok(Programme { data, operator, moments, scales, weights, target, penalties, quantile, intercept, unit })
     }
 
-    fn parameters(&self) -> usize {
+    pub(super) fn parameters(&self) -> usize {
         self.scales.len() + usize::from(self.intercept)
     }
 
     /// Aᵀv: a number per row.
-    fn rows(&self, v: &[f64]) -> Result<Vec<f64>> {
+    pub(super) fn rows(&self, v: &[f64]) -> Result<Vec<f64>> {
         let d = self.scales.len();
         let scaled: Vec<f64> = v[..d].iter().zip(&self.scales).map(|(v, scale)| v / scale).collect();
         let offset: f64 = self.moments.mean_x.iter().zip(&scaled).map(|(mean, v)| mean * v).sum();
@@ -117,7 +117,9 @@ impl<'a> Programme<'a> {
         let rows = Data { x: self.data.x, y: vec![1.0; n], outputs: 1, weights: Some(weights), unseen: false };
         let sums = Moments::shifted(&rows, &self.moments.mean_x)?;
         let mut matrix = vec![0.0; p * p];
+        let mut largest = if self.intercept { sums.squares[0] } else { f64::MIN_POSITIVE };
         for i in 0..d {
+            largest = largest.max(sums.gram[i * d + i] / (self.scales[i] * self.scales[i]));
             for j in 0..d {
                 matrix[i * p + j] = sums.gram[i * d + j] / (self.scales[i] * self.scales[j]);
             }
@@ -130,8 +132,8 @@ impl<'a> Programme<'a> {
         if self.intercept {
             matrix[p * p - 1] = sums.squares[0];
         }
-        // Dependent columns: a little on the diagonal leaves λ in their span.
-        let largest = (0..p).map(|i| matrix[i * p + i]).fold(f64::MIN_POSITIVE, f64::max);
+        // Dependent columns: a little on the diagonal leaves λ in their span. It is measured by the samples, not by the penalty, which
+        // is larger by orders of magnitude for small features and would hold the intercept.
         let mut little = 1e-15;
         loop {
             let mut lifted = matrix.clone();
@@ -160,7 +162,7 @@ impl<'a> Programme<'a> {
     }
 
     /// The objective at the coefficients −λ, and the duality gap.
-    fn objective(&self, state: &State) -> Result<(f64, f64)> {
+    pub(super) fn objective(&self, state: &State) -> Result<(f64, f64)> {
         let n = self.weights.len();
         let fitted = self.rows(&state.lambda)?;
         let mut primal = 0.0;
@@ -192,6 +194,9 @@ impl<'a> Programme<'a> {
             } else {
                 idle += 1;
             }
+        }
+        if let Some(lambda) = self.vertex(&best)? {
+            best.lambda = lambda;
         }
         let (objective, _) = self.objective(&best)?;
         let relative = best_gap / (1e-3 * self.target.len() as f64 + objective.abs());

@@ -2,7 +2,8 @@
 //!
 //! The absolute values put coefficients at exactly zero: for orthonormal columns w_j is the soft threshold of x_jᵀy/n at α.
 //! Coordinate descent (`descent.rs`) works on the Gram matrix when there are more samples than features, which takes one pass
-//! over X however many penalties are tried, and on residuals otherwise. It stops at a duality gap of `tol` ‖y‖², as scikit-learn
+//! over X however many penalties are tried, and on residuals otherwise, of dense rows with a small set of columns that grows
+//! (`working.rs`). It stops at a duality gap of `tol` ‖y‖², as scikit-learn
 //! does, so that the objective is known to be that near the minimum.
 //!
 //! ```
@@ -15,7 +16,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Choice, Hyperparameters};
+use tove_optim::settings::{Choice, Hyperparameters, Named};
 use tove_tensor::{DType, Tensor};
 
 use super::columns::Columns;
@@ -23,7 +24,8 @@ use super::descent::{FromGram, Net, Outcome, Products};
 use super::model::FittedLinear;
 use super::moments::{Data, Moments};
 use super::solve::prefers_iterations;
-use crate::{Abilities, Fit, LearnError, Result, Rows, Samples, Summary, Task};
+use super::working::Working;
+use crate::{Algorithm, Capabilities, LearnError, Result, Rows, Samples, Summary};
 
 /// Whether coordinate descent works on the Gram matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -39,7 +41,6 @@ pub enum Precompute {
 
 /// Linear regression with a penalty α‖w‖₁, which selects features.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "Lasso")]
 pub struct Lasso {
     /// Strength of the penalty, for half the mean squared error.
     #[hyper(default = 1.0, range = "[0, inf)")]
@@ -63,7 +64,6 @@ pub struct Lasso {
 
 /// Linear regression with a penalty between that of [`Lasso`] and that of [`Ridge`](super::Ridge).
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "ElasticNet")]
 pub struct ElasticNet {
     /// Strength of the penalty, for half the mean squared error.
     #[hyper(default = 1.0, range = "[0, inf)")]
@@ -115,27 +115,24 @@ impl From<&Lasso> for ElasticNet {
     }
 }
 
-const ABILITIES: Abilities = Abilities { weights: true, sparse: true, accuracy: 1e-2, ..Abilities::PLAIN };
+const CAPABILITIES: Capabilities =
+    Capabilities { weights: true, sparse: true, accuracy: 1e-2, ..Capabilities::REGRESSOR };
 
-impl Fit for Lasso {
+impl Algorithm for Lasso {
     type Fitted = FittedLasso;
-    const NAME: &'static str = "Lasso";
-    const TASK: Task = Task::Regression;
-    const ABILITIES: Abilities = ABILITIES;
+    const CAPABILITIES: Capabilities = CAPABILITIES;
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedLasso> {
+    fn train(&self, samples: &Samples) -> Result<FittedLasso> {
         let (w, intercept, summary) = ElasticNet::from(self).solve(Self::NAME, samples)?;
         FittedLinear::single(self, samples, (w, intercept), summary, ())
     }
 }
 
-impl Fit for ElasticNet {
+impl Algorithm for ElasticNet {
     type Fitted = FittedElasticNet;
-    const NAME: &'static str = "ElasticNet";
-    const TASK: Task = Task::Regression;
-    const ABILITIES: Abilities = ABILITIES;
+    const CAPABILITIES: Capabilities = CAPABILITIES;
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedElasticNet> {
+    fn train(&self, samples: &Samples) -> Result<FittedElasticNet> {
         let (w, intercept, summary) = self.solve(Self::NAME, samples)?;
         FittedLinear::single(self, samples, (w, intercept), summary, ())
     }
@@ -177,7 +174,7 @@ impl ElasticNet {
         }
         let samples = Samples::new(x, y)?;
         self.with_solver("ElasticNet", &samples, |solver| {
-            let first = solver.steepest(self.positive).max(f64::MIN_POSITIVE) / (solver.weight * self.l1_ratio);
+            let first = solver.steepest(self.positive)?.max(f64::MIN_POSITIVE) / (solver.weight * self.l1_ratio);
             let step = |place: usize| if count == 1 { 0.0 } else { place as f64 / (count - 1) as f64 };
             let alphas: Vec<f64> = (0..count).map(|place| first * eps.powf(step(place))).collect();
             solver.path(self, &alphas, samples.x().dtype())
@@ -194,7 +191,7 @@ impl ElasticNet {
 
     fn solve(&self, who: &'static str, samples: &Samples) -> Result<(Vec<f64>, f64, Summary)> {
         self.with_solver(who, samples, |solver| {
-            let outcome = solver.run(self, self.alpha);
+            let outcome = solver.run(self, self.alpha)?;
             let weight = solver.weight;
             let Outcome { iterations, converged, gap, objective } = outcome;
             let summary = Summary::iterative(who, iterations, converged, gap / weight, objective / weight);
@@ -221,14 +218,27 @@ impl ElasticNet {
             let (mean_x, mean_y) = (&moments.mean_x[..], moments.mean_y[0]);
             return then(&mut Solver { kind: Kind::Gram(products), w: vec![0.0; d], weight, mean_x, mean_y });
         }
-        let columns = Columns::of(&data, self.fit_intercept)?;
-        let (mean_x, mean_y) = (columns.mean_x.clone(), columns.mean_y);
-        then(&mut Solver { kind: Kind::Columns(columns), w: vec![0.0; d], weight, mean_x: &mean_x, mean_y })
+        let (kind, mean_x, mean_y) = match data.x {
+            Rows::Dense(x) => {
+                let working = Working::of(who, &data, x, self.fit_intercept)?;
+                let (mean_x, mean_y) = (working.mean_x.clone(), working.mean_y);
+                (Kind::Working(working), mean_x, mean_y)
+            }
+            Rows::Sparse(x) => {
+                let columns = Columns::of(&data, x, self.fit_intercept)?;
+                let (mean_x, mean_y) = (columns.mean_x.clone(), columns.mean_y);
+                (Kind::Columns(columns), mean_x, mean_y)
+            }
+        };
+        then(&mut Solver { kind, w: vec![0.0; d], weight, mean_x: &mean_x, mean_y })
     }
 }
 
 enum Kind<'a> {
     Gram(FromGram<'a>),
+    /// Dense rows.
+    Working(Working<'a>),
+    /// Sparse rows.
     Columns(Columns),
 }
 
@@ -242,7 +252,7 @@ struct Solver<'a> {
 }
 
 impl Solver<'_> {
-    fn run(&mut self, settings: &ElasticNet, alpha: f64) -> Outcome {
+    fn run(&mut self, settings: &ElasticNet, alpha: f64) -> Result<Outcome> {
         let net = Net {
             l1: alpha * settings.l1_ratio * self.weight,
             l2: alpha * (1.0 - settings.l1_ratio) * self.weight,
@@ -251,19 +261,21 @@ impl Solver<'_> {
             positive: settings.positive,
         };
         match &mut self.kind {
-            Kind::Gram(products) => net.descend(products, &mut self.w),
-            Kind::Columns(products) => net.descend(products, &mut self.w),
+            Kind::Gram(products) => Ok(net.descend(products, &mut self.w)),
+            Kind::Working(working) => working.descend(&net, &mut self.w),
+            Kind::Columns(products) => Ok(net.descend(products, &mut self.w)),
         }
     }
 
     /// max |x_jᵀy| (or max x_jᵀy) at w = 0.
-    fn steepest(&self, positive: bool) -> f64 {
+    fn steepest(&self, positive: bool) -> Result<f64> {
         match &self.kind {
             Kind::Gram(products) => {
                 let sizes = (0..products.width()).map(|j| products.product(j));
-                sizes.map(|p| if positive { p } else { p.abs() }).fold(0.0, f64::max)
+                Ok(sizes.map(|p| if positive { p } else { p.abs() }).fold(0.0, f64::max))
             }
-            Kind::Columns(products) => products.steepest(positive),
+            Kind::Working(working) => working.steepest(positive),
+            Kind::Columns(products) => Ok(products.steepest(positive)),
         }
     }
 
@@ -277,7 +289,7 @@ impl Solver<'_> {
         let (mut coefs, mut intercepts) = (Vec::new(), Vec::new());
         let (mut gaps, mut iterations) = (Vec::new(), Vec::new());
         for &alpha in &order {
-            let outcome = self.run(settings, alpha);
+            let outcome = self.run(settings, alpha)?;
             if !outcome.converged {
                 let (rounds, gap) = (outcome.iterations, outcome.gap / self.weight);
                 crate::warn(&format!(

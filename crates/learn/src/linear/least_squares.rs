@@ -15,7 +15,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::Hyperparameters;
+use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::DType;
 use tove_tensor::linalg::{ILL_CONDITIONED, ILL_CONDITIONED_F32};
 
@@ -25,12 +25,11 @@ use super::moments::{Data, Moments};
 use super::positive::positive;
 use super::report::OlsReport;
 use super::solve::{Problem, Solution, prefers_iterations};
-use crate::{Abilities, Fit, Record, Result, Rows, Samples, Summary, Task};
+use crate::{Algorithm, Capabilities, Record, Result, Rows, Samples, Summary};
 use tove_tensor::Tensor;
 
 /// Linear regression without a penalty, for one output or several.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "LinearRegression")]
 pub struct LinearRegression {
     /// Whether an intercept is fitted.
     #[hyper(default = true)]
@@ -82,24 +81,32 @@ impl FittedLinearRegression {
     }
 }
 
-impl Fit for LinearRegression {
+impl Algorithm for LinearRegression {
     type Fitted = FittedLinearRegression;
-    const NAME: &'static str = "LinearRegression";
-    const TASK: Task = Task::Regression;
-    const ABILITIES: Abilities = Abilities { weights: true, sparse: true, several: true, ..Abilities::PLAIN };
-    const FINDS_GAPS: bool = true;
+    const CAPABILITIES: Capabilities = Capabilities {
+        weights: true,
+        sparse: true,
+        multi_output: true,
+        checks_finite: true,
+        partial_fit: true,
+        ..Capabilities::REGRESSOR
+    };
 
-    fn pieces(&self, classes: &[i64]) -> Option<Result<Box<dyn crate::AnyLearner>>> {
+    fn capabilities_of(settings: &LinearRegression) -> Capabilities {
+        Capabilities { partial_fit: !settings.positive, ..Self::CAPABILITIES }
+    }
+
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn crate::AnyLearner>> {
         crate::partial::boxed(self, classes)
     }
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedLinearRegression> {
-        let data = Data::several(samples);
+    fn train(&self, samples: &Samples) -> Result<FittedLinearRegression> {
+        let data = Data::several(samples)?;
         let (solution, summary) = match self.positive {
             true => self.solve_positive(&data)?,
             false => (self.solve(&data, false)?, Summary::exact()),
         };
-        self.fitted(&solution, (samples.y().rank() == 2, samples.x().dtype()), samples.len(), summary)
+        self.fitted(&solution, (samples.y()?.rank() == 2, samples.x().dtype()), samples.len(), summary)
     }
 }
 
@@ -156,17 +163,19 @@ impl LinearRegression {
     }
 }
 
-/// A sentence if the columns are dependent, or nearly so: above [`ILL_CONDITIONED`] (1e8; 1e4 for f32).
+/// A sentence if the columns are dependent, as they always are with fewer samples than columns, or nearly so: with a condition number
+/// above [`ILL_CONDITIONED`] (1e8), or [`ILL_CONDITIONED_F32`] (3e3) for features of type f32.
 fn warning(solution: &Solution, width: usize, samples: usize, dtype: DType) -> Option<String> {
     let limit = if dtype == DType::F32 { ILL_CONDITIONED_F32 } else { ILL_CONDITIONED };
     let fix = "drop near-collinear columns, or add a penalty with Ridge";
-    if solution.rank < width && samples > width {
+    if solution.rank < width {
         return Some(format!(
-            "LinearRegression: only {} of {width} columns are independent: the coefficients of least norm were taken; {fix}",
+            "LinearRegression: only {} of {width} columns are independent in {samples} samples: the coefficients of least norm \
+             were taken; {fix}",
             solution.rank
         ));
     }
-    (solution.condition > limit && samples > width).then(|| {
+    (solution.condition > limit).then(|| {
         format!(
             "LinearRegression: the condition number {:.1e} of the columns exceeds {limit:.0e}, so that small changes of the \
              data change the coefficients a lot; {fix}",

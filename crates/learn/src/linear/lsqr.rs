@@ -28,7 +28,8 @@ pub(super) fn lsqr(data: &Data, alpha: f64, centred: bool) -> Result<Solution> {
         intercepts[output] = mean - operator.mean().iter().zip(&w).map(|(mean, w)| mean * w).sum::<f64>();
         (0..d).for_each(|j| coefficients[j * m + output] = w[j]);
     }
-    Ok(Solution { coefficients, intercepts, rank: d.min(n), condition: 1.0, covariance: None })
+    // The iterations do not look at the smallest singular value, so that there is no condition number to tell.
+    Ok(Solution { coefficients, intercepts, rank: d.min(n), condition: f64::NAN, covariance: None })
 }
 
 fn norm(v: &[f64]) -> f64 {

@@ -3,7 +3,7 @@
 use tove_tensor::{DType, Tensor, TryOps};
 
 use super::solve::Solution;
-use crate::{About, Fit, Model, Record, Restore, Result, Rows, Samples, Summary};
+use crate::{About, Algorithm, Model, Record, Restore, Result, Rows, Samples, Summary};
 
 /// What a linear estimator knows beyond coefficients.
 pub trait Extras: Clone + std::fmt::Debug + Send + Sync + 'static {
@@ -40,7 +40,7 @@ pub struct FittedLinear<E, X = ()> {
     extras: X,
 }
 
-impl<E: Fit, X: Extras> FittedLinear<E, X> {
+impl<E: Algorithm, X: Extras> FittedLinear<E, X> {
     /// A model from coefficients (d, m) in double precision; there are several outputs if the targets are a matrix.
     pub(super) fn new(
         settings: &E,
@@ -49,7 +49,7 @@ impl<E: Fit, X: Extras> FittedLinear<E, X> {
         summary: Summary,
         extras: X,
     ) -> Result<FittedLinear<E, X>> {
-        let shape = (samples.y().rank() == 2, samples.x().dtype());
+        let shape = (samples.y()?.rank() == 2, samples.x().dtype());
         FittedLinear::of_shape(settings, solution, shape, summary, extras)
     }
 
@@ -65,12 +65,12 @@ impl<E: Fit, X: Extras> FittedLinear<E, X> {
         let d = solution.coefficients.len() / m.max(1);
         let coef = Tensor::try_from_vec(solution.coefficients.clone(), [d, m])?;
         let intercept = Tensor::from_slice(&solution.intercepts);
-        let (coef, intercept) = if several && E::ABILITIES.several {
+        let (coef, intercept) = if several && E::CAPABILITIES.multi_output {
             (coef.try_t()?.try_contiguous()?, intercept)
         } else {
             (coef.try_reshape([d])?, intercept.try_reshape([])?)
         };
-        let about = About::new(E::NAME, E::TASK, d, dtype, settings.to_json()).summary(summary);
+        let about = About::new(settings, d, dtype).summary(summary);
         let (coef, intercept) = (coef.to_dtype(dtype), intercept.to_dtype(dtype));
         Ok(FittedLinear { about, settings: settings.clone(), coef, intercept, extras })
     }
@@ -118,13 +118,19 @@ impl<E: Fit, X: Extras> FittedLinear<E, X> {
     }
 }
 
-impl<E: Fit<Fitted = FittedLinear<E, X>>, X: Extras> Model for FittedLinear<E, X> {
+impl<E: Algorithm<Fitted = FittedLinear<E, X>>, X: Extras> Model for FittedLinear<E, X> {
     fn about(&self) -> &About {
         &self.about
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         self.linear(x)
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        let mut all = self.about.attributes();
+        all.extend([("coef", self.coef.clone()), ("intercept", self.intercept.clone())]);
+        all
     }
 
     fn coefficients(&self) -> Option<&Tensor> {
@@ -140,7 +146,7 @@ impl<E: Fit<Fitted = FittedLinear<E, X>>, X: Extras> Model for FittedLinear<E, X
     }
 }
 
-impl<E: Fit<Fitted = FittedLinear<E, X>>, X: Extras> Restore for FittedLinear<E, X> {
+impl<E: Algorithm<Fitted = FittedLinear<E, X>>, X: Extras> Restore for FittedLinear<E, X> {
     fn restore(record: &Record) -> Result<FittedLinear<E, X>> {
         let settings: E = record.settings(E::NAME, 1)?;
         let (coef, intercept) = (record.tensor("coef")?.clone(), record.tensor("intercept")?.clone());

@@ -12,17 +12,18 @@ use tove_tensor::kernels::simd::{Kernel, dispatch};
 use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Tensor};
 
-use super::blocks::{add_gram, mirror, padded, project};
-use crate::{LearnError, Real, Result, Rows, Samples, with_real};
+use super::blocks::{add_gram, mirror, padded, pairwise, project};
+use super::sparse_gram;
+use super::wide::{WIDE, add_products, part_rows};
+use crate::features::by_rows;
+use crate::{LearnError, Real, Result, Rows, Samples, memory, with_real};
 
 /// Numbers in a block; it stays in the second-level cache.
 const BLOCK: usize = 8192;
 /// Parts that the rows are cut into, at most; each has its own sums.
 const PARTS: usize = 64;
-/// Rows in a part, at least.
-const PART_ROWS: usize = 1024;
-/// Rows from which the provisional centre is taken.
-const SPREAD_ROWS: usize = 256;
+const PART_ROWS: usize = 1024; // in a part, at least
+const SPREAD_ROWS: usize = 256; // from which the provisional centre is taken
 
 /// Samples ready for linear algebra in double precision.
 pub(super) struct Data<'a> {
@@ -37,16 +38,17 @@ pub(super) struct Data<'a> {
 
 impl<'a> Data<'a> {
     /// The samples of an estimator that learns several outputs.
-    pub(super) fn several(samples: &'a Samples) -> Data<'a> {
-        let outputs = samples.y().dims().get(1).copied().unwrap_or(1);
+    pub(super) fn several(samples: &'a Samples) -> Result<Data<'a>> {
+        let y = samples.y()?;
+        let outputs = y.dims().get(1).copied().unwrap_or(1);
         let weights = samples.weights().map(Tensor::to_f64_vec);
-        Data { x: samples.x(), y: samples.y().to_f64_vec(), outputs, weights, unseen: samples.may_miss() }
+        Ok(Data { x: samples.x(), y: y.to_f64_vec(), outputs, weights, unseen: samples.may_miss() })
     }
 
     /// The samples of an estimator that learns one output.
     pub(super) fn single(who: &'static str, samples: &'a Samples) -> Result<Data<'a>> {
         let weights = samples.weights().map(Tensor::to_f64_vec);
-        Ok(Data { x: samples.x(), y: samples.targets(who)?, outputs: 1, weights, unseen: samples.may_miss() })
+        Ok(Data { x: samples.x(), y: samples.single_target(who)?, outputs: 1, weights, unseen: samples.may_miss() })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -107,26 +109,31 @@ impl Moments {
             let moments = Pass { data, shift_x: &vec![0.0; d], shift_y: &vec![0.0; m], basis: None }.run(false)?;
             return moments.finite(data).map(|()| moments);
         }
-        let (shift_x, shift_y) = provisional(data)?;
+        let (mut shift_x, shift_y) = provisional(data)?;
         let pass = Pass { data, shift_x: &shift_x, shift_y: &shift_y, basis: None };
         let first = pass.run(true)?;
         first.finite(data)?;
-        // A centre that is far off would cost digits: then the exact mean serves as the centre of a second pass.
-        let far = (0..d).any(|j| {
-            let gap = first.mean_x[j] - shift_x[j];
+        // A center that is far off would cost digits: then the exact mean serves as the center of a second pass.
+        let far = |j: &usize| {
+            let gap = first.mean_x[*j] - shift_x[*j];
             gap * gap * first.weight > 1e4 * first.gram[j * d + j]
-        });
-        if !far {
+        };
+        let far: Vec<usize> = (0..d).filter(far).collect();
+        if far.is_empty() {
             return Ok(first);
         }
-        Pass { data, shift_x: &first.mean_x, shift_y: &first.mean_y, basis: None }.run(true)
+        // Columns that are near enough keep their centers: those at zero keep sparse rows sparse.
+        far.into_iter().for_each(|j| shift_x[j] = first.mean_x[j]);
+        Pass { data, shift_x: &shift_x, shift_y: &first.mean_y, basis: None }.run(true)
     }
 
-    /// That the features are finite: a number that is not makes the square of its column so. Finite features whose squares are too
-    /// large pass.
+    /// That the features are finite, and so are their squares: a number that is not makes the square of its column so.
     fn finite(&self, data: &Data) -> Result<()> {
         let d = self.width;
-        if (0..d).all(|j| self.gram[j * d + j].is_finite()) { Ok(()) } else { data.look_through() }
+        let Some(column) = (0..d).find(|j| !self.gram[j * d + j].is_finite()) else { return Ok(()) };
+        data.look_through()?;
+        let problem = format!("the squares of column {column} overflow");
+        Err(LearnError::data("linear model", problem, "scale the features, for instance with `StandardScaler`"))
     }
 
     /// The moments in another basis.
@@ -172,8 +179,14 @@ fn provisional(data: &Data) -> Result<(Vec<f64>, Vec<f64>)> {
             column.add(value);
         }
     }
-    let centres: Vec<f64> = columns.iter().map(Spread::centre).collect();
-    Ok((centres[..d].to_vec(), centres[d..].to_vec()))
+    let mut centers: Vec<f64> = columns.iter().map(Spread::center).collect();
+    if let Rows::Sparse(x) = data.x {
+        let filled = sparse_gram::filled(x);
+        if sparse_gram::pays(x, filled.iter().filter(|filled| **filled).count(), m) {
+            centers.iter_mut().zip(filled).filter(|(_, filled)| !filled).for_each(|(center, _)| *center = 0.0);
+        }
+    }
+    Ok((centers[..d].to_vec(), centers[d..].to_vec()))
 }
 
 #[derive(Clone)]
@@ -197,7 +210,7 @@ impl Spread {
         (self.low, self.high) = (self.low.min(value), self.high.max(value));
     }
 
-    fn centre(&self) -> f64 {
+    fn center(&self) -> f64 {
         if self.low == self.high { self.low } else { self.mean }
     }
 }
@@ -266,8 +279,19 @@ impl Pass<'_> {
     fn sums<T: Real>(&self, source: &Source<T>) -> Result<Vec<f64>> {
         let n = self.data.len();
         let stride = padded(self.data.width() + self.data.outputs + 1);
+        if let (Rows::Sparse(x), None) = (self.data.x, self.basis) {
+            let shifted = self.shift_x.iter().filter(|&&shift| shift != 0.0).count();
+            if sparse_gram::pays(x, shifted, self.data.outputs) {
+                return sparse_gram::sums::<T>(self.data, x, self.shift_x, self.shift_y);
+            }
+        }
+        if stride >= WIDE && self.basis.is_none() {
+            return self.wide_sums(source, stride);
+        }
         // Sums of all parts together stay smaller than the features themselves.
         let most = (n / (4 * stride)).clamp(1, PARTS);
+        let bytes = memory::matrix(stride, stride.saturating_mul(most + 2), 8);
+        memory::require("linear model", format!("a Gram matrix of {stride} columns"), bytes, "choose features first")?;
         let rows = n.div_ceil(most).max(PART_ROWS.min(n));
         let parts: Vec<Mutex<Vec<f64>>> = (0..n.div_ceil(rows)).map(|_| Mutex::new(Vec::new())).collect();
         let basis = self.basis.map(|basis| self.augmented_basis(basis, stride));
@@ -278,6 +302,25 @@ impl Pass<'_> {
         });
         let parts = parts.into_iter().map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner));
         let mut sums = pairwise(parts.collect());
+        mirror(&mut sums, stride);
+        Ok(sums)
+    }
+
+    /// The same for many columns, by products of panels.
+    fn wide_sums<T: Real>(&self, source: &Source<T>, stride: usize) -> Result<Vec<f64>> {
+        let n = self.data.len();
+        let rows = part_rows(stride, n);
+        // The sums, the moments that are taken from them, and a part of the rows.
+        let bytes = memory::matrix(stride, stride.saturating_mul(2).saturating_add(rows), 8);
+        memory::require("linear model", format!("a Gram matrix of {stride} columns"), bytes, "choose features first")?;
+        let mut sums = vec![0.0; stride * stride];
+        for start in (0..n).step_by(rows) {
+            let mut block = Tensor::try_zeros([rows.min(n - start), stride], DType::F64)?;
+            by_rows(block.as_mut_slice::<f64>()?, stride, |first, block| {
+                dispatch(Fill { pass: self, source, start: start + first, block, stride });
+            });
+            add_products(&block, &mut sums)?;
+        }
         mirror(&mut sums, stride);
         Ok(sums)
     }
@@ -379,20 +422,4 @@ fn source<T: Real>(x: &Rows) -> Result<Source<'_, T>> {
             Source::Sparse { indptr: x.indptr(), indices: x.indices(), values: x.values().as_slice::<T>()? }
         }
     })
-}
-
-/// Sums of equal length added in a fixed order, halves first, which keeps rounding small.
-fn pairwise(mut parts: Vec<Vec<f64>>) -> Vec<f64> {
-    while parts.len() > 1 {
-        let mut next = Vec::with_capacity(parts.len().div_ceil(2));
-        let mut both = parts.into_iter();
-        while let Some(mut first) = both.next() {
-            if let Some(second) = both.next() {
-                first.iter_mut().zip(&second).for_each(|(first, second)| *first += second);
-            }
-            next.push(first);
-        }
-        parts = next;
-    }
-    parts.pop().unwrap_or_default()
 }

@@ -21,6 +21,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
+use tove_optim::settings::Named;
 use tove_tensor::DType;
 
 use super::least_squares::{FittedLinearRegression, LinearRegression};
@@ -28,7 +29,7 @@ use super::model::FittedLinear;
 use super::moments::{Data, Moments};
 use super::ridge::{FittedRidge, Ridge, RidgeSolver};
 use super::solve::{Problem, Solution};
-use crate::{Fit, LearnError, Learner, PartialFit, Result, Samples, Summary};
+use crate::{Algorithm, LearnError, Learner, PartialFit, Result, Samples, Summary};
 
 /// Features beyond which the sums of products would take more than two gigabytes.
 const MOST_FEATURES: usize = 16_384;
@@ -49,7 +50,7 @@ struct Shape {
     rows: usize,
 }
 
-impl<E: Fit> LinearPieces<E> {
+impl<E: Algorithm> LinearPieces<E> {
     fn new(settings: &E, centred: bool) -> Result<LinearPieces<E>> {
         settings.validate()?;
         Ok(LinearPieces { settings: settings.clone(), centred, seen: None })
@@ -61,7 +62,11 @@ impl<E: Fit> LinearPieces<E> {
             let problem = format!("{width} features; sums of their products do not fit in memory");
             return Err(LearnError::parameter(E::NAME, format!("{problem}; use the SGD estimators")));
         }
-        let piece = Moments::of(&Data::several(samples), self.centred)?;
+        samples.require_rows(E::NAME)?;
+        if samples.weighs_nothing() {
+            return Ok(()); // the piece adds nothing to the sums
+        }
+        let piece = Moments::of(&Data::several(samples)?, self.centred)?;
         match &mut self.seen {
             Some((moments, shape)) => {
                 samples.x().check_width(E::NAME, moments.width)?;
@@ -73,7 +78,7 @@ impl<E: Fit> LinearPieces<E> {
                 moments.merge(&piece, self.centred);
             }
             None => {
-                let (several, dtype) = (samples.y().rank() == 2, samples.x().dtype());
+                let (several, dtype) = (samples.y()?.rank() == 2, samples.x().dtype());
                 self.seen = Some((piece, Shape { several, dtype, rows: samples.len() }));
             }
         }

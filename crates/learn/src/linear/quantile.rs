@@ -3,7 +3,8 @@
 //!
 //! A linear programme. Its dual, max yᵀa subject to Zᵀa = (1 − q)Zᵀ1, 0 ≤ a ≤ 1, with Z = (X, 1), is solved by a primal-dual
 //! interior-point method with Mehrotra's corrector (Portnoy and Koenker 1997): some twenty weighted least-squares problems,
-//! each one pass over X, down to a relative duality gap of 10⁻¹². The penalty enters as d further rows with target 0 and
+//! each one pass over X, down to a relative duality gap of 10⁻¹². From there a step leads to a vertex of the solutions, at which
+//! coefficients without influence are exactly 0. The penalty enters as d further rows with target 0 and
 //! quantile ½; weights multiply rows.
 //!
 //! ```
@@ -15,16 +16,15 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::Hyperparameters;
+use tove_optim::settings::{Hyperparameters, Named};
 
 use super::interior::Programme;
 use super::model::FittedLinear;
 use super::moments::{Data, Moments};
-use crate::{Abilities, Fit, Result, Samples, Summary, Task};
+use crate::{Algorithm, Capabilities, Result, Samples, Summary};
 
 /// Linear regression of a quantile.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "QuantileRegressor")]
 pub struct QuantileRegressor {
     /// The quantile that is predicted.
     #[hyper(default = 0.5, range = "(0, 1)")]
@@ -53,14 +53,13 @@ impl QuantileRegressor {
 /// A fitted [`QuantileRegressor`].
 pub type FittedQuantileRegressor = FittedLinear<QuantileRegressor>;
 
-impl Fit for QuantileRegressor {
+impl Algorithm for QuantileRegressor {
     type Fitted = FittedQuantileRegressor;
-    const NAME: &'static str = "QuantileRegressor";
-    const TASK: Task = Task::Regression;
     // Where several solutions are equally good (a median between two values) the one found depends on how rows are counted.
-    const ABILITIES: Abilities = Abilities { weights: true, sparse: true, accuracy: 1e-2, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities =
+        Capabilities { weights: true, sparse: true, accuracy: 1e-2, ..Capabilities::REGRESSOR };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedQuantileRegressor> {
+    fn train(&self, samples: &Samples) -> Result<FittedQuantileRegressor> {
         let data = Data::single(Self::NAME, samples)?;
         let moments = Moments::of(&data, self.fit_intercept)?;
         let programme = Programme::new(self, &data, &moments)?;

@@ -1,7 +1,8 @@
 //! Ridge regression: w* = (XᵀX + αI)⁻¹ Xᵀy minimises ½‖y − Xw‖² + (α/2)‖w‖². It exists whatever the rank of X.
 //!
 //! `alpha` belongs to the plain sum of squares; [`Scaling::alpha`](super::Scaling::alpha) converts from means. The intercept is
-//! not penalised. Solved by Cholesky's factor of the Gram matrix (with a second pass where that would lose digits), by singular
+//! not penalised. Solved by Cholesky's factor of the Gram matrix (with a second pass where that would lose digits; for some
+//! hundred columns and more, with the factor in single precision and corrections in double precision, `mixed.rs`), by singular
 //! values for more features than samples, by LSQR for wide sparse rows. [`Ridge::path`] solves for many penalties from one
 //! eigendecomposition.
 //!
@@ -18,10 +19,11 @@
 use tove_optim::settings::{Choice, Hyperparameters};
 
 use super::lsqr::lsqr;
+use super::mixed;
 use super::model::FittedLinear;
 use super::moments::Data;
 use super::solve::{Problem, prefers_iterations};
-use crate::{Abilities, Fit, Result, Samples, Summary, Task};
+use crate::{Algorithm, Capabilities, Result, Samples, Summary};
 
 /// How a [`Ridge`] is solved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -39,7 +41,6 @@ pub enum RidgeSolver {
 
 /// Linear regression with a penalty α‖w‖², for one output or several.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "Ridge")]
 pub struct Ridge {
     /// Strength of the penalty, for the plain sum of squared errors.
     #[hyper(default = 1.0, range = "[0, inf)")]
@@ -55,25 +56,39 @@ pub struct Ridge {
 /// A fitted [`Ridge`].
 pub type FittedRidge = FittedLinear<Ridge>;
 
-impl Fit for Ridge {
+impl Algorithm for Ridge {
     type Fitted = FittedRidge;
-    const NAME: &'static str = "Ridge";
-    const TASK: Task = Task::Regression;
-    const ABILITIES: Abilities = Abilities { weights: true, sparse: true, several: true, ..Abilities::PLAIN };
-    const FINDS_GAPS: bool = true;
+    const CAPABILITIES: Capabilities = Capabilities {
+        weights: true,
+        sparse: true,
+        multi_output: true,
+        checks_finite: true,
+        partial_fit: true,
+        ..Capabilities::REGRESSOR
+    };
 
-    fn pieces(&self, classes: &[i64]) -> Option<Result<Box<dyn crate::AnyLearner>>> {
+    fn capabilities_of(settings: &Ridge) -> Capabilities {
+        // Moments that are merged lead to the normal equations.
+        let merges = matches!(settings.solver, RidgeSolver::Auto | RidgeSolver::Cholesky);
+        Capabilities { partial_fit: merges, ..Self::CAPABILITIES }
+    }
+
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn crate::AnyLearner>> {
         crate::partial::boxed(self, classes)
     }
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedRidge> {
-        let data = Data::several(samples);
+    fn train(&self, samples: &Samples) -> Result<FittedRidge> {
+        let data = Data::several(samples)?;
         let problem = Problem { alpha: self.alpha, centred: self.fit_intercept, tol: None, covariance: false };
         let solution = match self.solver {
             RidgeSolver::Svd => problem.by_singular_values(&data)?,
             RidgeSolver::Lsqr => lsqr(&data, self.alpha, self.fit_intercept)?,
             RidgeSolver::Auto if prefers_iterations(data.x) => lsqr(&data, self.alpha, self.fit_intercept)?,
-            RidgeSolver::Auto | RidgeSolver::Cholesky => problem.solve(&data)?,
+            RidgeSolver::Auto => match mixed::solve(&data, self.alpha, self.fit_intercept)? {
+                Some(solution) => solution,
+                None => problem.solve(&data)?,
+            },
+            RidgeSolver::Cholesky => problem.solve(&data)?,
         };
         FittedLinear::new(self, samples, &solution, Summary::exact(), ())
     }

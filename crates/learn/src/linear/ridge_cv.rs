@@ -26,7 +26,7 @@ use super::moments::{Data, read_row};
 use super::ridge::Ridge;
 use super::solve::{Problem, Solution};
 use super::spectrum::{Spectrum, check_alphas};
-use crate::{Abilities, Fit, LearnError, Record, Result, Rows, Samples, Summary, Task};
+use crate::{Algorithm, Capabilities, LearnError, Record, Result, Rows, Samples, Summary};
 
 /// Rows that one task handles.
 const ROWS: usize = 1024;
@@ -56,7 +56,7 @@ impl Ridge {
     pub fn path(&self, x: impl Into<Rows>, y: &Tensor, alphas: &[f64]) -> Result<RidgePath> {
         check_alphas("Ridge::path", alphas)?;
         let samples = Samples::new(x, y)?;
-        let data = Data::several(&samples);
+        let data = Data::several(&samples)?;
         let spectrum = Spectrum::of(&data, self.fit_intercept)?;
         let (d, m, a) = (data.width(), data.outputs, alphas.len());
         let (mut coefs, mut intercepts) = (Vec::new(), Vec::new());
@@ -147,17 +147,15 @@ impl FittedRidgeCv {
     }
 }
 
-impl Fit for RidgeCv {
+impl Algorithm for RidgeCv {
     type Fitted = FittedRidgeCv;
-    const NAME: &'static str = "RidgeCV";
-    const TASK: Task = Task::Regression;
     // Weights count for the fit as copies do, but leaving out a sample of weight 2 is not leaving out one of two copies.
-    const ABILITIES: Abilities =
-        Abilities { weights: true, sparse: true, several: true, accuracy: 2e-2, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities =
+        Capabilities { weights: true, sparse: true, multi_output: true, accuracy: 2e-2, ..Capabilities::REGRESSOR };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedRidgeCv> {
+    fn train(&self, samples: &Samples) -> Result<FittedRidgeCv> {
         let alphas = self.numbers()?;
-        let data = Data::several(samples);
+        let data = Data::several(samples)?;
         let spectrum = Spectrum::of(&data, self.fit_intercept)?;
         let coefficients = alphas.iter().map(|&alpha| spectrum.coefficients(alpha)).collect::<Result<Vec<_>>>()?;
         let (all, intercept) = (&coefficients, self.fit_intercept);

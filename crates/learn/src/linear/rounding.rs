@@ -13,15 +13,15 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::Hyperparameters;
+use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
 
 use super::least_squares::{FittedLinearRegression, LinearRegression};
-use crate::{Abilities, About, Fit, Labels, Model, Record, Restore, Result, Rows, Samples, Task};
+use crate::logistic::linear::undecided;
+use crate::{About, Algorithm, Capabilities, Fit, Labels, Model, Record, Restore, Result, Rows, Samples};
 
 /// Classification by rounding a linear regression of the classes' numbers.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "RegressAndRound")]
 pub struct RegressAndRound {
     /// Whether an intercept is fitted.
     #[hyper(default = true)]
@@ -42,17 +42,15 @@ impl FittedRegressAndRound {
     }
 }
 
-impl Fit for RegressAndRound {
+impl Algorithm for RegressAndRound {
     type Fitted = FittedRegressAndRound;
-    const NAME: &'static str = "RegressAndRound";
-    const TASK: Task = Task::Classification;
-    const ABILITIES: Abilities = Abilities { weights: true, sparse: true, several: true, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities = Capabilities { weights: true, sparse: true, ..Capabilities::CLASSIFIER };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedRegressAndRound> {
-        let labels = Labels::several(Self::NAME, samples.y())?;
+    fn train(&self, samples: &Samples) -> Result<FittedRegressAndRound> {
+        let labels = Labels::several(Self::NAME, samples.y()?)?;
         let codes: Vec<f64> = labels.codes().iter().map(|&code| (code + 1) as f64).collect();
         let numbers = samples.with_y(&Tensor::from_slice(&codes))?;
-        let regression = LinearRegression::default().fit_intercept(self.fit_intercept).fit_checked(&numbers)?;
+        let regression = LinearRegression::default().fit_intercept(self.fit_intercept).fit_samples(&numbers)?;
         let about = About::of(self, samples).classes(labels.classes()).summary(regression.summary().clone());
         Ok(FittedRegressAndRound { about, regression })
     }
@@ -66,8 +64,12 @@ impl Model for FittedRegressAndRound {
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let last = self.classes().len() as f64;
         let numbers = self.regression.predict_rows(x)?.to_f64_vec();
-        let codes = numbers.iter().map(|number| number.round().clamp(1.0, last) as usize - 1);
-        Ok(Labels::decode(self.classes(), codes))
+        let code = |(row, number): (usize, &f64)| match number.is_nan() {
+            true => Err(undecided(RegressAndRound::NAME, row)),
+            false => Ok(number.round().clamp(1.0, last) as usize - 1),
+        };
+        let codes: Result<Vec<usize>> = numbers.iter().enumerate().map(code).collect();
+        Ok(Labels::decode(self.classes(), codes?))
     }
 
     fn coefficients(&self) -> Option<&Tensor> {

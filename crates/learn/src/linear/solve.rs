@@ -15,13 +15,25 @@ use tove_tensor::linalg::{Triangle, eigh, lstsq, svd};
 use tove_tensor::{Tensor, TryLinalg, TryOps, TryUnary};
 
 use super::moments::{Basis, Data, Moments, read_row};
-use crate::{Result, Rows};
+use super::sparse_gram;
+use crate::{Result, Rows, memory};
 
 /// The squared condition number of the scaled columns above which a second pass is made.
 pub(super) const SQUARED_CONDITION: f64 = 1e6;
 
 /// The share of the largest singular value below which moments alone cannot tell a direction from rounding.
 const ABSENT: f64 = 1e-6;
+
+/// Square matrices that are held at once beside the moments: the scaled one, its factor, the identity, the inverse, squares.
+const CHOLESKY: usize = 5;
+/// The same by eigenvectors, twice: vectors, their copies, the basis, the second matrix and its decomposition.
+const EIGENVECTORS: usize = 8;
+
+/// An error unless there is memory for so many matrices (d, d).
+fn room(d: usize, matrices: usize) -> Result<()> {
+    let what = format!("solving for {d} columns");
+    memory::require("linear model", what, memory::matrix(d, d.saturating_mul(matrices), 8), "choose features first")
+}
 
 /// Coefficients and what they rest on.
 #[derive(Clone, Debug)]
@@ -59,9 +71,14 @@ impl Problem {
 
     /// Solves from moments, with a second pass over the samples if it is needed.
     pub(super) fn tall(&self, data: &Data, moments: &Moments) -> Result<Solution> {
+        room(moments.width, CHOLESKY)?;
         let scales = self.scales(moments);
         let scaled = scaled_gram(moments, self.alpha, &scales)?;
         if let Some(solution) = self.once(moments, &scales, &scaled)? {
+            return Ok(solution);
+        }
+        room(moments.width, EIGENVECTORS)?;
+        if let Some(solution) = self.refined(data, moments, &scales, &scaled)? {
             return Ok(solution);
         }
         self.twice(data, moments, &scales, &scaled)
@@ -72,11 +89,13 @@ impl Problem {
     /// told from rounding then and count as absent, unless a penalty holds them.
     pub(super) fn solve_moments(&self, moments: &Moments) -> Result<Solution> {
         let (d, m) = (moments.width, moments.outputs);
+        room(d, CHOLESKY)?;
         let scales = self.scales(moments);
         let scaled = scaled_gram(moments, self.alpha, &scales)?;
         if let Some(solution) = self.once(moments, &scales, &scaled)? {
             return Ok(solution);
         }
+        room(d, EIGENVECTORS)?;
         let eigen = eigh(&scaled)?;
         let values = eigen.values.to_f64_vec();
         let largest = values.last().copied().unwrap_or(0.0).max(0.0);
@@ -296,6 +315,9 @@ pub(super) struct Centred {
 impl Centred {
     pub(super) fn of(data: &Data, centred: bool) -> Result<Centred> {
         let (n, d, m) = (data.len(), data.width(), data.outputs);
+        // The copy, and as much again for each part of its decomposition.
+        let what = format!("singular values of {n} x {d} numbers");
+        memory::require("linear model", what, memory::matrix(n, d.saturating_mul(4), 8), "choose features first")?;
         let weights = data.weights_or_ones();
         let total: f64 = weights.iter().sum();
         let mut x = vec![0.0; n * d];
@@ -330,14 +352,15 @@ impl Centred {
     }
 }
 
-/// Whether the Gram matrix of sparse rows would cost far more than products with them.
+/// Whether the Gram matrix of sparse rows and its decomposition would cost far more than products with the rows.
 pub(super) fn prefers_iterations(x: &Rows) -> bool {
     match x {
         Rows::Dense(_) => false,
         Rows::Sparse(x) => {
-            let (d, n) = (x.columns() as f64, x.rows() as f64);
+            let (d, n, entries) = (x.columns() as f64, x.rows() as f64, x.indices().len() as f64);
+            let products = if sparse_gram::pays(x, 0, 1) { entries * entries / n } else { d * d.min(n) * n.max(d) };
             let passes = 1000.0;
-            d > 512.0 && d * d.min(n) * n.max(d) > passes * 4.0 * x.indices().len() as f64
+            d > 512.0 && products + 10.0 * d.min(n).powi(3) > passes * 4.0 * entries
         }
     }
 }

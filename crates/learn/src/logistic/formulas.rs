@@ -77,7 +77,8 @@ pub fn class_of(p: &Tensor) -> Result<Tensor> {
     Ok(p.try_argmax(-1)?)
 }
 
-/// The negative log-likelihood Σₙ [−yₙ xₙ·w + ln(1 + exp(xₙ·w))], which is the summed binary cross-entropy.
+/// The negative log-likelihood Σₙ [−yₙ xₙ·w + ln(1 + exp(xₙ·w))], which is the summed binary cross-entropy. Targets are 0, 1, or shares
+/// between them; others are an error.
 ///
 /// ```
 /// use tove_learn::logistic::formulas::logistic_nll;
@@ -88,9 +89,10 @@ pub fn class_of(p: &Tensor) -> Result<Tensor> {
 /// ```
 pub fn logistic_nll(w: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
     let z = scores(w, x, y)?;
-    // softplus(z) − y z, with the sign chosen so that nothing large is subtracted: y = 1 gives softplus(−z).
-    let sign = y * -2.0 + 1.0;
-    Ok(z.try_mul(&sign)?.try_softplus()?.try_sum_axes(&[0], false)?)
+    // softplus(z) − y z = (1 − y) softplus(z) + y softplus(−z), where nothing large is subtracted.
+    let (rise, fall) = (z.try_softplus()?, (-&z).try_softplus()?);
+    let losses = rise.try_mul(&(-y + 1.0))?.try_add(&fall.try_mul(y)?)?;
+    Ok(losses.try_sum_axes(&[0], false)?)
 }
 
 /// The gradient of the mean negative log-likelihood, (1/N) Xᵀ(σ(Xw) − y).
@@ -146,6 +148,10 @@ fn scores(w: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
     if y.dims() != &x.dims()[..x.rank().min(1)] || x.rank() != 2 {
         let problem = "the features need a row per target, the targets one number each";
         return Err(Error::shapes("logistic_nll", x.shape(), y.shape(), problem).into());
+    }
+    if let Some(target) = y.to_f64_vec().into_iter().find(|target| !(0.0..=1.0).contains(target)) {
+        let problem = format!("a target is {target}; targets must lie in [0, 1]");
+        return Err(LearnError::parameter("logistic_nll", problem));
     }
     Ok(x.try_matmul(w)?)
 }

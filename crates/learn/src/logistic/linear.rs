@@ -11,7 +11,7 @@ use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Element, Tensor, TryOps};
 
 use super::kernels::{Block, Layout, Wide};
-use crate::{Record, Result, Rows, with_real};
+use crate::{LearnError, Real, Record, Result, Rows, with_real};
 
 /// Rows handled by one task.
 const ROWS: usize = 512;
@@ -100,11 +100,9 @@ impl Linear {
     pub(crate) fn predict(&self, rows: &Rows, classes: &[i64]) -> Result<Tensor> {
         with_real!(self.dtype(), T => {
             let z = self.scores::<T>(rows)?;
-            let labels: Vec<i64> = match self.outputs() {
-                1 => z.iter().map(|&z| classes[usize::from(z > 0.0)]).collect(),
-                k => z.chunks(k).map(|z| classes[first_largest(z)]).collect(),
-            };
-            Ok(Tensor::try_from_vec(labels, [rows.len()])?)
+            let label = |(row, z): (usize, &[T])| decide(z).map(|code| classes[code]).ok_or_else(|| undecided("predict", row));
+            let labels: Result<Vec<i64>> = z.chunks(self.outputs()).enumerate().map(label).collect();
+            Ok(Tensor::try_from_vec(labels?, [rows.len()])?)
         })
     }
 
@@ -179,6 +177,7 @@ impl Soft {
                 Soft::Clipped => (single(*z), T::ONE - single(*z)),
                 _ => (single(*z), single(-*z)),
             };
+            settle(p, usize::from(*z > T::ZERO));
             return;
         }
         match self {
@@ -192,12 +191,48 @@ impl Soft {
         // Nobody claims the row: all classes alike.
         let even = T::narrow(1.0 / p.len() as f64);
         p.iter_mut().for_each(|p| *p = if sum > T::ZERO { *p / sum } else { even });
+        settle(p, first_largest(z));
     }
 }
 
 /// The place of the largest number; the first of equal ones.
 pub(crate) fn first_largest<T: PartialOrd>(values: &[T]) -> usize {
     (1..values.len()).fold(0, |best, place| if values[place] > values[best] { place } else { best })
+}
+
+/// The class that scores decide for: of two classes, which have one score, the second if it is positive; else the class of the
+/// largest score, the first of equal ones. None where a score is not finite.
+pub(crate) fn decide<T: Real>(scores: &[T]) -> Option<usize> {
+    let finite = scores.iter().all(|score| score.is_finite());
+    finite.then(|| match scores {
+        [score] => usize::from(*score > T::ZERO),
+        scores => first_largest(scores),
+    })
+}
+
+/// Makes the probability of the class that the scores decide for the (first) largest one. Scores that differ by less than
+/// rounding, or that are both saturated, have equal probabilities; the one of the decision is raised by one unit in the last place.
+pub(crate) fn settle<T: Float>(p: &mut [T], decided: usize) {
+    let largest = first_largest(p);
+    if largest != decided {
+        let epsilon = if size_of::<T>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        p[decided] = p[largest] * T::narrow(1.0 + epsilon);
+    }
+}
+
+/// As [`settle`], for probabilities that differ from the decision by rounding only: where each class has a calibration of its own,
+/// the order of the probabilities may really be another one than that of the scores.
+pub(crate) fn settle_ties<T: Float>(p: &mut [T], decided: usize) {
+    let largest = first_largest(p);
+    if p[largest].wide() - p[decided].wide() <= 1e-6 * p[largest].wide() {
+        settle(p, decided);
+    }
+}
+
+/// A row whose scores are not finite.
+#[cold]
+pub(crate) fn undecided(who: &'static str, row: usize) -> LearnError {
+    crate::model::overflow(who, &format!("a score of row {row} is not finite"))
 }
 
 struct Scores<'a, T> {

@@ -3,10 +3,10 @@
 use tove_tensor::Tensor;
 
 use super::linear::{Linear, Soft, outputs};
-use crate::{About, Fit, LearnError, Model, Record, Restore, Result, Rows, Summary};
+use crate::{About, Algorithm, LearnError, Model, Record, Restore, Result, Rows, Summary};
 
 /// An estimator whose fitted model is a linear classifier.
-pub trait LinearClassifier: Fit {
+pub trait LinearClassifier: Algorithm {
     /// How scores become probabilities, if they do.
     fn soft(&self) -> Option<Soft>;
 }
@@ -28,9 +28,9 @@ pub struct FittedLinearClassifier<E> {
     linear: Linear,
 }
 
-impl<E: Fit> FittedLinearClassifier<E> {
+impl<E: Algorithm> FittedLinearClassifier<E> {
     pub(crate) fn new(settings: &E, classes: &[i64], linear: Linear, summary: Summary) -> FittedLinearClassifier<E> {
-        let about = About::new(E::NAME, E::TASK, linear.width(), linear.dtype(), settings.to_json());
+        let about = About::new(settings, linear.width(), linear.dtype());
         FittedLinearClassifier { about: about.classes(classes).summary(summary), settings: settings.clone(), linear }
     }
 
@@ -66,6 +66,12 @@ impl<E: LinearClassifier> Model for FittedLinearClassifier<E> {
                 Err(LearnError::unsupported(E::NAME, "gives no probabilities: its loss is not a likelihood", fix))
             }
         }
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        let mut all = self.about.attributes();
+        all.extend([("coef", self.linear.coef.clone()), ("intercept", self.linear.intercept.clone())]);
+        all
     }
 
     fn coefficients(&self) -> Option<&Tensor> {

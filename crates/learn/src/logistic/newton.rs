@@ -10,13 +10,15 @@ use tove_tensor::kernels::math::Float;
 use tove_tensor::{Element, Tensor, TryLinalg};
 
 use super::kernels::Wide;
-use super::objective::{Limits, Objective, Outcome, dot, largest};
+use super::objective::{Limits, Objective, Outcome, dot, largest, overflow};
 use super::precondition::Preconditioner;
 use crate::Result;
 
 /// Passes over the coordinates for one proximal step.
 const SWEEPS: usize = 1000;
 const HALVINGS: usize = 40;
+/// A decrease that is this small, relative to the value, is none.
+const LEVEL: f64 = 1e-8;
 
 /// Minimises from the parameters `start`.
 pub(super) fn minimise<T: Float + Element>(
@@ -34,7 +36,13 @@ pub(super) fn minimise<T: Float + Element>(
         if done || iterations >= limits.max_iter || interrupted() {
             return Ok(Outcome { parameters: w, value, residual, iterations, converged: done, curve });
         }
+        if !residual.is_finite() {
+            return Err(overflow());
+        }
         let hessian = objective.hessian(&w)?;
+        if !hessian.iter().all(|value| value.is_finite()) {
+            return Err(overflow());
+        }
         let target = if objective.strength.l1 > 0.0 {
             proximal(objective, &hessian, &w, &gradient, 0.01 * residual)
         } else {
@@ -43,7 +51,7 @@ pub(super) fn minimise<T: Float + Element>(
         };
         let step: Vec<f64> = target.iter().zip(&w).map(|(a, b)| a - b).collect();
         let promised = dot(&step, &gradient) + objective.rough(&target) - objective.rough(&w);
-        let (mut t, mut moved) = (1.0, false);
+        let (mut t, mut accepted, mut moved) = (1.0, false, false);
         for _ in 0..HALVINGS {
             let trial: Vec<f64> =
                 if t == 1.0 { target.clone() } else { w.iter().zip(&step).map(|(w, d)| w + t * d).collect() };
@@ -51,6 +59,7 @@ pub(super) fn minimise<T: Float + Element>(
             let reached = objective.smooth(&trial, &mut slope) + objective.rough(&trial);
             // Next to the minimum values differ by rounding alone; there the full step is right.
             if reached <= value + 1e-4 * t * promised + noise * value.abs() {
+                accepted = largest(&step) > 0.0;
                 moved = reached < value || largest(&objective.subgradient(&trial, &slope)) < residual;
                 if moved {
                     (w, gradient, value) = (trial, slope, reached);
@@ -62,7 +71,9 @@ pub(super) fn minimise<T: Float + Element>(
         iterations += 1;
         curve.push(value);
         if !moved {
-            return Ok(Outcome { parameters: w, value, residual, iterations, converged: true, curve });
+            // A step that was accepted, changed nothing and promised next to nothing: the minimum, to rounding.
+            let converged = accepted && -promised <= LEVEL.max(10.0 * noise) * (value.abs() + LEVEL);
+            return Ok(Outcome { parameters: w, value, residual, iterations, converged, curve });
         }
     }
 }
@@ -71,28 +82,34 @@ pub(super) fn minimise<T: Float + Element>(
 #[allow(clippy::needless_range_loop)] // rows and columns by their places
 fn solve(mut hessian: Vec<f64>, gradient: &[f64]) -> Result<Vec<f64>> {
     let size = gradient.len();
-    let most = (0..size).fold(f64::MIN_POSITIVE, |most: f64, i| most.max(hessian[i * size + i]));
-    let scale: Vec<f64> = (0..size).map(|i| 1.0 / hessian[i * size + i].max(1e-30 * most).sqrt()).collect();
+    // A parameter without curvature has scale 0: the ridge alone stands on its diagonal, and its step is 0.
+    let scale = |i: usize| if hessian[i * size + i].is_normal() { 1.0 / hessian[i * size + i].sqrt() } else { 0.0 };
+    let scale: Vec<f64> = (0..size).map(scale).collect();
     for i in 0..size {
         for j in 0..size {
             hessian[i * size + j] *= scale[i] * scale[j];
         }
     }
     let g: Vec<f64> = gradient.iter().zip(&scale).map(|(g, s)| g * s).collect();
+    if !hessian.iter().chain(&g).all(|value| value.is_finite()) {
+        return Err(overflow());
+    }
     let right = Tensor::try_from_vec(g, [size, 1])?;
     let mut ridge = 1e-13 * size as f64;
-    loop {
+    // A matrix with ones on its diagonal is positive definite with a ridge above its size, so this ends.
+    while ridge < 1e6 * size as f64 {
         let mut matrix = hessian.clone();
         (0..size).for_each(|i| matrix[i * size + i] += ridge);
         let matrix = Tensor::try_from_vec(matrix, [size, size])?;
         if matrix.try_cholesky().is_ok() {
             let step = matrix.try_solve(&right)?.into_vec::<f64>()?;
-            if step.iter().all(|step| step.is_finite()) || ridge > 1e3 {
+            if step.iter().all(|step| step.is_finite()) {
                 return Ok(step.into_iter().zip(&scale).map(|(step, s)| step * s).collect());
             }
         }
         ridge *= 100.0;
     }
+    Err(overflow())
 }
 
 /// The minimiser of g·(v − w) + (v − w)ᵀH(v − w)/2 + λ₁‖v‖₁, to `tolerance` in the subgradient.
@@ -106,11 +123,13 @@ fn proximal<T: Float + Element>(
 ) -> Vec<f64> {
     let (size, l1) = (w.len(), objective.strength.l1);
     let (mut v, mut slope) = (w.to_vec(), gradient.to_vec());
-    let most = (0..size).fold(0.0f64, |most, i| most.max(hessian[i * size + i]));
     for _ in 0..SWEEPS {
         let mut change = 0.0f64;
         for i in 0..size {
-            let curvature = hessian[i * size + i] + 1e-12 * most + f64::MIN_POSITIVE;
+            let curvature = hessian[i * size + i];
+            if !curvature.is_normal() {
+                continue; // nothing depends on it, or only by rounding
+            }
             let centre = v[i] - slope[i] / curvature;
             let next = if objective.is_weight(i) {
                 centre.signum() * (centre.abs() - l1 / curvature).max(0.0)
@@ -153,16 +172,19 @@ pub(super) fn minimise_by_products<T: Float + Element>(
             let converged = residual <= limits.tol;
             return Ok(Outcome { parameters: w, value, residual, iterations, converged, curve });
         }
+        if !residual.is_finite() {
+            return Err(overflow());
+        }
         let step = conjugate(objective, &model, &w, &gradient)?;
         let promised = dot(&step, &gradient);
         iterations += 1;
-        let mut moved = false;
-        let mut t = 1.0;
+        let (mut t, mut accepted, mut moved) = (1.0, false, false);
         for _ in 0..HALVINGS {
             let trial: Vec<f64> = w.iter().zip(&step).map(|(w, d)| w + t * d).collect();
             let mut slope = vec![0.0; gradient.len()];
             let reached = objective.smooth(&trial, &mut slope);
             if reached <= value + 1e-4 * t * promised + noise * value.abs() {
+                accepted = largest(&step) > 0.0;
                 moved = reached < value || largest(&slope) < residual;
                 if moved {
                     (w, gradient, value) = (trial, slope, reached);
@@ -173,7 +195,8 @@ pub(super) fn minimise_by_products<T: Float + Element>(
         }
         curve.push(value);
         if !moved {
-            return Ok(Outcome { parameters: w, value, residual, iterations, converged: true, curve });
+            let converged = accepted && -promised <= LEVEL.max(10.0 * noise) * (value.abs() + LEVEL);
+            return Ok(Outcome { parameters: w, value, residual, iterations, converged, curve });
         }
     }
 }

@@ -4,7 +4,7 @@ use tove_tensor::Element;
 use tove_tensor::kernels::math::Float;
 
 use super::problem::Problem;
-use crate::Result;
+use crate::{LearnError, Result};
 
 /// Strengths of the two penalties, relative to the mean loss.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +68,11 @@ impl<T: Float + Element> Objective<'_, '_, T> {
         if self.strength.l1 == 0.0 { 0.0 } else { self.strength.l1 * self.penalised().map(|i| w[i].abs()).sum::<f64>() }
     }
 
+    /// λ₂/2 ‖w‖² + λ₁ ‖w‖₁.
+    pub(super) fn penalty(&self, w: &[f64]) -> f64 {
+        0.5 * self.strength.l2 * self.penalised().map(|i| w[i] * w[i]).sum::<f64>() + self.rough(w)
+    }
+
     /// The steepest member of the subdifferential, from the gradient of the smooth part.
     pub(super) fn subgradient(&self, w: &[f64], gradient: &[f64]) -> Vec<f64> {
         let l1 = self.strength.l1;
@@ -90,6 +95,14 @@ impl<T: Float + Element> Objective<'_, '_, T> {
         }
         Ok(hessian)
     }
+}
+
+/// The error for features whose squares, or sums of products, are not finite.
+#[cold]
+pub(super) fn overflow() -> LearnError {
+    let problem = "the features are so large that sums of their squares overflow";
+    let fix = "divide them by a constant first, so that their magnitude is near 1";
+    LearnError::data("LogisticRegression", problem, fix)
 }
 
 /// Largest magnitude.

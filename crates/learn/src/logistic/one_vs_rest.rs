@@ -4,7 +4,7 @@
 //! Probabilities are those of the models divided by their sum, where the models have them. Two classes need one model.
 //!
 //! ```
-//! use tove_learn::{LogisticRegression, OneVsRest, Predict};
+//! use tove_learn::{Fit, LogisticRegression, OneVsRest, Predict};
 //! use tove_tensor::Tensor;
 //! let (x, y) = (Tensor::from([[0.0], [1.0], [5.0], [6.0], [10.0], [11.0]]), Tensor::from([1i64, 1, 2, 2, 3, 3]));
 //! let model = OneVsRest::new(LogisticRegression::default().c(100.0)).fit(&x, &y)?;
@@ -13,54 +13,70 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Hyperparameter, Value};
+use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::Tensor;
 
 use super::LogisticRegression;
-use super::linear::first_largest;
+use super::linear::{decide, first_largest, settle_ties, undecided};
 use crate::{
-    Abilities, About, Estimator, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary, Task,
-    Tunable, restore,
+    About, Algorithm, Capabilities, Estimator, Fit, Labels, Model, Real, Record, Restore, Result, Rows, Samples,
+    Summary, restore, with_real,
 };
 
-/// Fits one two-class model per class.
-#[derive(Clone)]
+/// Fits one two-class model per class, as scikit-learn's `OneVsRestClassifier`.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(check = check)]
 pub struct OneVsRest {
-    estimator: Box<dyn Estimator>,
+    /// The classifier of each class against the rest.
+    #[hyper(default = Box::new(LogisticRegression::default()))]
+    pub estimator: Box<dyn Estimator>,
 }
 
-impl Default for OneVsRest {
-    fn default() -> OneVsRest {
-        OneVsRest::new(LogisticRegression::default())
+fn check(settings: &OneVsRest) -> Result<(), SettingError> {
+    let own = settings.estimator.capabilities();
+    if own.classifies() && (own.decision_function || own.probabilities) {
+        return Ok(());
     }
+    let problem = format!("{} is not a classifier with scores or probabilities", settings.estimator.name());
+    Err(SettingError::conflict(OneVsRest::NAME, "estimator", problem, "choose a classifier"))
 }
 
 impl OneVsRest {
-    /// The name in messages and files.
-    pub const NAME: &'static str = "OneVsRest";
-
     /// One model of this estimator per class.
     pub fn new(estimator: impl Estimator + 'static) -> OneVsRest {
-        OneVsRest { estimator: Box::new(estimator) }
+        OneVsRest { estimator: estimator.duplicate() }
+    }
+}
+
+/// What a classifier of two classes takes and gives when there is one for each class.
+fn rest(inner: Capabilities) -> Capabilities {
+    Capabilities {
+        delegates: true,
+        multiclass: true,
+        decision_function: true,
+        transform: false,
+        inverse_transform: false,
+        score_samples: false,
+        partial_fit: false,
+        ..inner
+    }
+}
+
+impl Algorithm for OneVsRest {
+    type Fitted = FittedOneVsRest;
+    const CAPABILITIES: Capabilities = LogisticRegression::CAPABILITIES;
+
+    fn capabilities_of(settings: &OneVsRest) -> Capabilities {
+        rest(settings.estimator.capabilities())
     }
 
-    /// Fits to features (n, d) and labels (n).
-    pub fn fit(&self, x: impl Into<Rows>, y: &Tensor) -> Result<FittedOneVsRest> {
-        self.fit_samples(&Samples::new(x, y)?)
-    }
-
-    /// Fits to samples.
-    pub fn fit_samples(&self, samples: &Samples) -> Result<FittedOneVsRest> {
-        if self.estimator.task() != Task::Classification {
-            let what = format!("needs a classifier, and {} is none", self.estimator.name());
-            return Err(LearnError::unsupported(Self::NAME, what, "choose a classifier"));
-        }
-        let labels = Labels::several(Self::NAME, samples.y())?;
+    fn train(&self, samples: &Samples) -> Result<FittedOneVsRest> {
+        let labels = Labels::several(Self::NAME, samples.y()?)?;
         let positives = if labels.classes().len() == 2 { 1..2 } else { 0..labels.classes().len() };
         let models: Result<Vec<Box<dyn Model>>> = positives
             .map(|positive| {
                 let y: Vec<i64> = labels.codes().iter().map(|&code| i64::from(code == positive)).collect();
-                self.estimator.fit_any(&samples.with_y(&Tensor::from(y))?)
+                self.estimator.fit_samples(&samples.with_y(&Tensor::from(y))?)
             })
             .collect();
         Ok(FittedOneVsRest::new(models?, labels.classes()))
@@ -79,46 +95,6 @@ fn summary(models: &[Box<dyn Model>]) -> Summary {
     summary
 }
 
-impl Tunable for OneVsRest {
-    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
-        self.estimator.set_any(name, text)
-    }
-
-    fn values_any(&self) -> Vec<(String, Value)> {
-        self.estimator.values_any()
-    }
-
-    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
-        self.estimator.describe_any()
-    }
-
-    fn validate_any(&self) -> Result<()> {
-        self.estimator.validate_any()
-    }
-}
-
-impl Estimator for OneVsRest {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn task(&self) -> Task {
-        Task::Classification
-    }
-
-    fn abilities(&self) -> Abilities {
-        Abilities { several: true, ..self.estimator.abilities() }
-    }
-
-    fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
-        Ok(Box::new(self.fit_samples(samples)?))
-    }
-
-    fn duplicate(&self) -> Box<dyn Estimator> {
-        Box::new(self.clone())
-    }
-}
-
 /// A fitted [`OneVsRest`].
 pub struct FittedOneVsRest {
     about: About,
@@ -129,8 +105,10 @@ impl FittedOneVsRest {
     /// Models that are alike, at least one.
     fn new(models: Vec<Box<dyn Model>>, classes: &[i64]) -> FittedOneVsRest {
         let first = &models[0];
-        let settings = serde_json::json!({"estimator": first.name(), "settings": first.settings()});
-        let about = About::new(OneVsRest::NAME, Task::Classification, first.width(), first.dtype(), settings);
+        let estimator = serde_json::json!({"type": first.name(), "params": first.settings()});
+        let capabilities = rest(first.capabilities());
+        let settings = serde_json::json!({ "estimator": estimator });
+        let about = About::with(OneVsRest::NAME, capabilities, first.width(), first.dtype(), settings);
         FittedOneVsRest { about: about.classes(classes).summary(summary(&models)), models }
     }
 
@@ -165,11 +143,13 @@ impl Model for FittedOneVsRest {
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let scores = self.scores(x)?;
-        let codes = (0..x.len()).map(|row| match &scores[..] {
-            [only] => usize::from(only[row] > 0.0),
-            several => first_largest(&several.iter().map(|scores| scores[row]).collect::<Vec<_>>()),
-        });
-        Ok(Labels::decode(self.classes(), codes))
+        let codes: Result<Vec<usize>> = (0..x.len())
+            .map(|row| {
+                let scores: Vec<f64> = scores.iter().map(|scores| scores[row]).collect();
+                decide(&scores).ok_or_else(|| undecided(OneVsRest::NAME, row))
+            })
+            .collect();
+        Ok(Labels::decode(self.classes(), codes?))
     }
 
     fn decision_rows(&self, x: &Rows) -> Result<Tensor> {
@@ -185,13 +165,20 @@ impl Model for FittedOneVsRest {
         }
         let columns: Result<Vec<Vec<f64>>> =
             self.models.iter().map(|model| Ok(second(&model.proba_rows(x)?))).collect();
-        let (columns, m) = (columns?, self.classes().len());
+        let (columns, scores, m) = (columns?, self.scores(x)?, self.classes().len());
         let mut rows = Vec::with_capacity(x.len() * m);
         for row in 0..x.len() {
             let sum: f64 = columns.iter().map(|column| column[row]).sum();
             rows.extend(columns.iter().map(|column| if sum > 0.0 { column[row] / sum } else { 1.0 / m as f64 }));
         }
-        Ok(Tensor::try_from_vec(rows, [x.len(), m])?.to_dtype(self.dtype()))
+        with_real!(self.dtype(), T => {
+            let mut rows: Vec<T> = rows.into_iter().map(<T as Real>::of).collect();
+            for (row, p) in rows.chunks_mut(m).enumerate() {
+                let scores: Vec<f64> = scores.iter().map(|scores| scores[row]).collect();
+                settle_ties(p, first_largest(&scores));
+            }
+            Ok(Tensor::try_from_vec(rows, [x.len(), m])?)
+        })
     }
 
     fn record(&self) -> Record {

@@ -9,6 +9,7 @@ use tove_tensor::kernels::math::Float;
 use tove_tensor::{Element, Tensor, TryLinalg, TryOps};
 
 use super::kernels::Wide;
+use super::objective::overflow;
 use super::problem::{Data, Problem};
 use crate::Result;
 
@@ -36,26 +37,42 @@ impl Preconditioner {
     ) -> Result<Preconditioner> {
         let p = problem.width();
         let full = match problem.data {
-            Data::Dense(x) if p <= WIDEST && !diagonal_only => Some(gram(problem, x)?),
+            // In single precision squares may overflow that are finite as doubles.
+            Data::Dense(x) if p <= WIDEST && !diagonal_only => {
+                Some(gram(problem, x)?).filter(|gram| gram.iter().all(|value| value.is_finite()))
+            }
             _ => None,
         };
         let diagonal = match &full {
             Some(gram) => (0..p).map(|i| gram[i * p + i]).collect(),
             None => squares(problem),
         };
+        if !diagonal.iter().all(|value: &f64| value.is_finite()) {
+            return Err(overflow());
+        }
         let classes = (problem.outputs.max(2)) as f64;
         let curvature = (1.0 - 1.0 / classes) / classes;
         let mean = diagonal.iter().sum::<f64>() / p as f64;
         // The ridge goes with each column's own scale; a column of zeros gets something, so that there is an inverse.
         let floor = (1e-12 * mean).max(f64::MIN_POSITIVE);
         let penalty = |i: usize| if i < problem.d { lambda } else { 0.0 };
-        let whole: Vec<f64> = (0..p).map(|i| curvature * ((1.0 + RIDGE) * diagonal[i] + floor) + penalty(i)).collect();
+        let own = |i: usize| if diagonal[i] > 0.0 { (1.0 + RIDGE) * diagonal[i] } else { floor };
+        let whole: Vec<f64> = (0..p).map(|i| curvature * own(i) + penalty(i)).collect();
         if let Some(gram) = full
             && let Some(inverse) = inverse(gram, curvature, &whole)?
         {
             return Ok(Preconditioner::Full(inverse));
         }
         Ok(Preconditioner::Diagonal(whole.iter().map(|value| 1.0 / value).collect()))
+    }
+
+    /// The inverse of a Hessian (p, p) of one output; none if it is singular.
+    pub(super) fn of_hessian(hessian: Vec<f64>, p: usize) -> Result<Option<Preconditioner>> {
+        let diagonal: Vec<f64> = (0..p).map(|i| (1.0 + RIDGE) * hessian[i * p + i]).collect();
+        if !hessian.iter().all(|value| value.is_finite()) || diagonal.iter().any(|&value| value <= 0.0) {
+            return Ok(None);
+        }
+        Ok(inverse(hessian, 1.0, &diagonal)?.map(Preconditioner::Full))
     }
 
     /// The approximate inverse Hessian times g (k, p).

@@ -96,9 +96,16 @@ impl<'a, T: Float + Element> Problem<'a, T> {
     ) -> Result<Problem<'a, T>> {
         let (n, d) = (rows.len(), rows.width());
         let outputs = if classes == 2 { 1 } else { classes };
-        let block = block_rows::<T>(d);
+        let block = match rows {
+            Rows::Dense(_) => block_rows::<T>(d),
+            Rows::Sparse(_) => block_rows::<T>(1), // the cache holds what is stored
+        };
         let width = outputs * (d + usize::from(intercept));
-        let parts = n.div_ceil(block).min(TASKS).min((ROOM / width.max(1)).max(1));
+        let room = match rows {
+            Rows::Dense(_) => ROOM,
+            Rows::Sparse(x) => ROOM.min(x.indices().len() / 4), // adding up the gradients must not cost more than they do
+        };
+        let parts = n.div_ceil(block).min(TASKS).min((room / width.max(1)).max(1));
         let part = n.div_ceil(block).div_ceil(parts) * block;
         let scratch = || {
             let z = vec![T::ZERO; outputs * block];
@@ -132,6 +139,14 @@ impl<'a, T: Float + Element> Problem<'a, T> {
     /// Number of parameters.
     pub(crate) fn size(&self) -> usize {
         self.outputs * self.width()
+    }
+
+    /// How many numbers of the rows are stored.
+    pub(crate) fn stored(&self) -> usize {
+        match self.data {
+            Data::Dense(x) => x.len(),
+            Data::Sparse(_, columns, _) => columns.len(),
+        }
     }
 
     fn weights_of(&self, parameters: &[f64]) -> Weights<T> {
@@ -232,6 +247,16 @@ impl<'a, T: Float + Element> Problem<'a, T> {
                 let at = Layout { row: 1, output: count };
                 if size_of::<T>() == 4 { block.scores::<8>(z, at) } else { block.scores::<4>(z, at) }
             }
+            Data::Sparse(starts, columns, values) if k == 1 => {
+                for (z, row) in z.iter_mut().zip(rows) {
+                    let range = starts[row]..starts[row + 1];
+                    let mut sum = weights.bias[0];
+                    for (&column, &value) in columns[range.clone()].iter().zip(&values[range]) {
+                        sum = value.mul_add(weights.w[column as usize], sum);
+                    }
+                    *z = sum;
+                }
+            }
             Data::Sparse(starts, columns, values) => {
                 for (offset, row) in rows.enumerate() {
                     for output in 0..k {
@@ -257,6 +282,14 @@ impl<'a, T: Float + Element> Problem<'a, T> {
                 let x = &x[rows.start * d..rows.end * d];
                 let back = Back { x, d, r, stride: count, outputs: k };
                 if size_of::<T>() == 4 { back.add::<16>(sums, p) } else { back.add::<8>(sums, p) }
+            }
+            Data::Sparse(starts, columns, values) if k == 1 => {
+                for (&r, row) in r.iter().zip(rows) {
+                    let (r, range) = (r.wide(), starts[row]..starts[row + 1]);
+                    for (&column, value) in columns[range.clone()].iter().zip(&values[range]) {
+                        sums[column as usize] += value.wide() * r;
+                    }
+                }
             }
             Data::Sparse(starts, columns, values) => {
                 for (offset, row) in rows.enumerate() {

@@ -10,9 +10,9 @@ use tove_tensor::Element;
 use tove_tensor::kernels::math::Float;
 
 use super::kernels::Wide;
-use super::objective::{Limits, Objective, Outcome, dot, largest};
+use super::objective::{Limits, Objective, Outcome, dot, largest, overflow};
 use super::precondition::Preconditioner;
-use crate::Result;
+use crate::{LearnError, Result};
 
 const HISTORY: usize = 10;
 const SEARCH: usize = 30;
@@ -20,6 +20,8 @@ const DECREASE: f64 = 1e-4;
 const CURVATURE: f64 = 0.9;
 /// Iterations in a row without a fall beyond rounding, after which the minimum is reached to the precision there is.
 const LEVEL: usize = 3;
+/// The share of the value whose decrease must still be in prospect for a level stretch not to be the minimum.
+const PROMISED: f64 = 1e-4;
 
 struct Pair {
     s: Vec<f64>,
@@ -33,11 +35,11 @@ struct Point {
     value: f64,
 }
 
-/// Minimises from the parameters `start`.
+/// Minimises from the parameters `start`, with a preconditioner if there is a better one than the columns' moments.
 pub(super) fn minimise<T: Float + Element>(
     objective: &Objective<'_, '_, T>,
     limits: Limits,
-    start: Vec<f64>,
+    (start, model): (Vec<f64>, Option<Preconditioner>),
 ) -> Result<Outcome> {
     let mut memory: VecDeque<Pair> = VecDeque::with_capacity(HISTORY);
     let mut gradient = vec![0.0; start.len()];
@@ -53,11 +55,17 @@ pub(super) fn minimise<T: Float + Element>(
         converged,
         curve,
     };
+    if !largest(&slope).is_finite() {
+        return Err(overflow());
+    }
     if largest(&slope) <= limits.tol || limits.max_iter == 0 {
         let converged = largest(&slope) <= limits.tol;
         return Ok(end(point, &slope, 0, converged, curve));
     }
-    let model = Preconditioner::new(objective.problem, objective.strength.l2, objective.strength.l1 > 0.0)?;
+    let model = match model {
+        Some(model) => model,
+        None => Preconditioner::new(objective.problem, objective.strength.l2, objective.strength.l1 > 0.0)?,
+    };
     let noise = 4.0 * T::EPSILON.wide() / (objective.problem.n as f64).sqrt();
     loop {
         let mut direction = direction(&memory, &model, &slope)?;
@@ -82,7 +90,10 @@ pub(super) fn minimise<T: Float + Element>(
         slope = objective.subgradient(&point.w, &point.gradient);
         let small = largest(&slope) <= limits.tol;
         if small || level >= LEVEL || iterations >= limits.max_iter || tove_optim::interrupted() {
-            return Ok(end(point, &slope, iterations, small || level >= LEVEL, curve));
+            // Level, and little more is promised: the minimum, to rounding.
+            let promised = || Ok::<f64, LearnError>(-dot(&self::direction(&memory, &model, &slope)?, &slope));
+            let converged = small || (level >= LEVEL && promised()? <= PROMISED * point.value.abs());
+            return Ok(end(point, &slope, iterations, converged, curve));
         }
     }
 }

@@ -5,8 +5,9 @@
 //! direction is the gradient, and its variance falls to 0 with the distance from the optimum, so a constant rate converges at a
 //! geometric pace to the optimum itself. With L the largest curvature of a sample's loss, γ = 1/(2L + min(2nλ₂, L)).
 //!
-//! An epoch is n steps; after each the exact (sub)gradient decides whether to stop. With sparse rows a step touches only the
-//! weights of the columns that its row has: see [`lagged`](super::lagged).
+//! An epoch is n steps. When the mean of the remembered gradients is small, and at every tenth epoch, the exact (sub)gradient
+//! decides whether to stop; the curve in between is the mean of the losses as samples were drawn. With sparse rows a step touches
+//! only the weights of the columns that its row has: see [`lagged`](super::lagged) and [`scaled`](super::scaled).
 
 use tove_optim::interrupted;
 use tove_tensor::kernels::math::Float;
@@ -15,18 +16,24 @@ use tove_tensor::{Element, Key};
 
 use super::kernels::Wide;
 use super::lagged::{Lagged, soft};
-use super::objective::{Limits, Objective, Outcome, largest};
+use super::objective::{Limits, Objective, Outcome, largest, overflow};
 use super::problem::{Data, Problem};
+use super::scaled::{self, Csr};
 use crate::Result;
 
-struct State {
+pub(super) struct State {
     /// Parameters (k, p).
-    w: Vec<f64>,
+    pub(super) w: Vec<f64>,
     /// Mean of the remembered gradients (k, p).
-    mean: Vec<f64>,
+    pub(super) mean: Vec<f64>,
     /// Remembered slopes (n, k).
-    slopes: Vec<f64>,
+    pub(super) slopes: Vec<f64>,
 }
+
+/// Epochs between exact evaluations.
+const EXACT: usize = 10;
+/// An exact evaluation is worth its price when the estimated gradient is within this factor of the tolerance.
+const NEAR: f64 = 4.0;
 
 /// Minimises from the parameters `start`.
 pub(super) fn minimise<T: Float + Element>(
@@ -39,29 +46,62 @@ pub(super) fn minimise<T: Float + Element>(
     let mut gradient = vec![0.0; start.len()];
     let mut state = State { mean: vec![0.0; start.len()], slopes: vec![0.0; problem.n * problem.outputs], w: start };
     let (step, strength) = (rate(problem, objective.strength.l2), objective.strength);
+    if step == 0.0 {
+        return Err(overflow()); // the squared length of a row is infinite
+    }
     let pace = Pace { step, keep: 1.0 - step * strength.l2, threshold: step * strength.l1 };
+    let plain = problem.outputs == 1 && pace.threshold == 0.0;
     let mut lagged = match problem.data {
-        Data::Dense(_) => None,
-        Data::Sparse(..) => Some(Lagged::new(pace, problem.n, problem.d)),
+        Data::Sparse(..) if !plain => Some(Lagged::new(pace, problem.n, problem.d)),
+        _ => None,
     };
-    let (mut epochs, mut curve) = (0, Vec::new());
+    let (mut epochs, mut curve, mut drawn) = (0, Vec::new(), 0.0);
     loop {
-        let value = objective.smooth(&state.w, &mut gradient) + objective.rough(&state.w);
-        curve.push(value);
-        let residual = largest(&objective.subgradient(&state.w, &gradient));
-        if residual <= limits.tol || epochs >= limits.max_iter || !residual.is_finite() || interrupted() {
-            let converged = residual <= limits.tol;
-            return Ok(Outcome { parameters: state.w, value, residual, iterations: epochs, converged, curve });
+        let stopped = interrupted();
+        // Before the first epoch nothing is remembered yet, so there is no estimate.
+        let estimate = estimate(objective, &state);
+        let exact = epochs % EXACT == 0 || epochs >= limits.max_iter || estimate <= NEAR * limits.tol || stopped;
+        if exact || !estimate.is_finite() {
+            let value = objective.smooth(&state.w, &mut gradient) + objective.rough(&state.w);
+            curve.push(value);
+            let residual = largest(&objective.subgradient(&state.w, &gradient));
+            if !residual.is_finite() {
+                return Err(overflow());
+            }
+            if residual <= limits.tol || epochs >= limits.max_iter || stopped {
+                let converged = residual <= limits.tol;
+                return Ok(Outcome { parameters: state.w, value, residual, iterations: epochs, converged, curve });
+            }
+        } else {
+            curve.push(drawn / problem.n as f64 + objective.penalty(&state.w));
         }
         let key = Key::new(seed).fold(epochs as u64);
         let order = key.try_integers(0, problem.n as i64, [problem.n])?.into_vec::<i64>()?;
-        dispatch(Epoch { problem, state: &mut state, pace, lagged: lagged.as_mut(), order: &order });
+        drawn = match problem.data {
+            Data::Sparse(starts, columns, values) if plain => {
+                let rows = Csr { starts, columns, values };
+                dispatch(scaled::Epoch { problem, rows, state: &mut state, pace, order: &order })
+            }
+            _ => dispatch(Epoch { problem, state: &mut state, pace, lagged: lagged.as_mut(), order: &order }),
+        };
         epochs += 1;
     }
 }
 
+/// The largest entry of the (sub)gradient, with the mean of the remembered gradients in place of the exact one.
+fn estimate<T: Float + Element>(objective: &Objective<'_, '_, T>, state: &State) -> f64 {
+    let mut gradient = state.mean.clone();
+    for (place, gradient) in gradient.iter_mut().enumerate() {
+        if objective.is_weight(place) {
+            *gradient += objective.strength.l2 * state.w[place];
+        }
+    }
+    largest(&objective.subgradient(&state.w, &gradient))
+}
+
 /// What the weight of a sample makes of its loss in the mean.
-fn share<T: Float + Element>(problem: &Problem<'_, T>, row: usize) -> f64 {
+#[inline(always)]
+pub(super) fn share<T: Float + Element>(problem: &Problem<'_, T>, row: usize) -> f64 {
     problem.weights.as_ref().map_or(1.0, |weights| weights[row].wide() * problem.n as f64 / problem.total)
 }
 
@@ -99,13 +139,14 @@ struct Epoch<'a, 'b, T> {
 }
 
 impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
-    type Output = ();
+    type Output = f64;
 
+    /// Gives the sum of the losses met on the way.
     #[inline(always)]
-    fn run(self) {
+    fn run(self) -> f64 {
         let Epoch { problem, state, pace, mut lagged, order } = self;
         let (k, d, p) = (problem.outputs, problem.d, problem.width());
-        let mut z = vec![0.0; k];
+        let (mut z, mut losses) = (vec![0.0; k], 0.0);
         for (time, &row) in order.iter().enumerate() {
             let row = row as usize;
             if let (Some(lagged), Data::Sparse(starts, columns, _)) = (&mut lagged, problem.data) {
@@ -115,7 +156,7 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
                 let bias = if problem.intercept { w[d] } else { 0.0 };
                 *z = bias + dot(problem.data, row, d, w);
             }
-            slopes(&mut z, problem.codes[row] as usize, share(problem, row));
+            losses += slopes(&mut z, problem.codes[row] as usize, share(problem, row));
             let old = &mut state.slopes[row * k..(row + 1) * k];
             for (output, (slope, old)) in z.iter().zip(old).enumerate() {
                 let change = slope - *old;
@@ -132,6 +173,7 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
         if let Some(lagged) = lagged {
             lagged.catch_up_all(order.len(), p, &mut state.w, &state.mean);
         }
+        losses
     }
 }
 
@@ -147,19 +189,29 @@ fn dot<T: Float>(data: Data<'_, T>, row: usize, d: usize, w: &[f64]) -> f64 {
     }
 }
 
-/// Scores become slopes of the loss, times the sample's share.
+/// The slope of the loss of two classes and the loss, times the sample's share.
 #[inline(always)]
-fn slopes(z: &mut [f64], code: usize, share: f64) {
+pub(super) fn slope(z: f64, code: usize, share: f64) -> (f64, f64) {
+    let e = (-z.abs()).exp();
+    let p = if z >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) };
+    let t = if code == 1 { -z } else { z };
+    (share * (p - code as f64), share * (t.max(0.0) + e.ln_1p()))
+}
+
+/// Scores become slopes of the loss, times the sample's share; gives the loss, times the same.
+#[inline(always)]
+fn slopes(z: &mut [f64], code: usize, share: f64) -> f64 {
     if let [z] = z {
-        let e = (-z.abs()).exp();
-        let p = if *z >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) };
-        *z = share * (p - code as f64);
-        return;
+        let (slope, loss) = slope(*z, code, share);
+        *z = slope;
+        return loss;
     }
     let most = z.iter().fold(f64::NEG_INFINITY, |most, &z| most.max(z));
+    let own = z[code] - most;
     z.iter_mut().for_each(|z| *z = (*z - most).exp());
     let sum: f64 = z.iter().sum();
     z.iter_mut().enumerate().for_each(|(class, z)| *z = share * (*z / sum - f64::from(u8::from(class == code))));
+    share * (sum.ln() - own)
 }
 
 /// One step of the weights of one output: all of them, or those of the columns that a sparse row has.

@@ -1,30 +1,29 @@
 //! Transformers side by side: each on its own columns, or all on all columns.
 //!
 //! ```
-//! use tove_learn::{Apply, ColumnTransformer, OneHotEncoder, Remainder, Rows, StandardScaler, Transformer};
+//! use tove_learn::{ColumnTransformer, Fit, OneHotEncoder, Remainder, StandardScaler, Transform};
 //! use tove_tensor::Tensor;
 //! let x = Tensor::from([[1.0, 0.0, 9.0], [3.0, 1.0, 8.0]]);
-//! let both = ColumnTransformer::new()
+//! let both = ColumnTransformer::default()
 //!     .on("codes", &[1], OneHotEncoder::default().sparse_output(false))
 //!     .on("numbers", &[0], StandardScaler::default())
 //!     .remainder(Remainder::Passthrough);
-//! let fitted = both.fit_any(&Rows::from(&x), None)?;
-//! assert_eq!(fitted.transform(&x)?.to_vec::<f64>(), [1.0, 0.0, -1.0, 9.0, 0.0, 1.0, 1.0, 8.0]);
+//! assert_eq!(both.fit(&x, None)?.transform(&x)?.to_vec::<f64>(), [1.0, 0.0, -1.0, 9.0, 0.0, 1.0, 1.0, 8.0]);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Hyperparameter, Value};
-use tove_tensor::Tensor;
+use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
+use tove_tensor::{DType, Tensor};
 
-use super::parts::{self, Named};
+use super::parts;
 use crate::features::take_columns;
-use crate::{Apply, Csr, LearnError, Record, RestoreTransform, Result, Rows, Transform, Transformer, Tunable};
-
-const NAME: &str = "ColumnTransformer";
-const UNION: &str = "FeatureUnion";
+use crate::{
+    About, Algorithm, Capabilities, Csr, Estimator, Fit, LearnError, Model, Record, Restore, Result, Rows, Samples,
+    Steps, Targets, Transform,
+};
 
 /// What happens to columns that no transformer takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Remainder {
     /// They are left out.
     #[default]
@@ -35,153 +34,174 @@ pub enum Remainder {
 
 /// Transformers for groups of columns; what they give stands side by side in the order in which they were added. As
 /// scikit-learn's `ColumnTransformer`; the rows given are sparse if one of the parts is.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(check = check_columns)]
 pub struct ColumnTransformer {
-    parts: Vec<Named>,
-    groups: Vec<Vec<usize>>,
-    remainder: Remainder,
+    /// The transformers with their names.
+    pub transformers: Steps,
+    /// The columns of each transformer.
+    pub columns: Vec<Vec<usize>>,
+    /// What happens to the other columns.
+    #[hyper(default = Remainder::Drop)]
+    pub remainder: Remainder,
 }
 
 /// Several transformers on the same columns, as scikit-learn's `FeatureUnion`.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(check = check_union)]
 pub struct FeatureUnion {
-    parts: Vec<Named>,
-}
-
-/// A fitted [`ColumnTransformer`] or [`FeatureUnion`].
-pub struct FittedColumnTransformer {
-    parts: Vec<(String, Box<dyn Transform>)>,
-    groups: Vec<Vec<usize>>,
-    rest: Vec<usize>,
-    width: usize,
-    missing: bool,
+    /// The transformers with their names.
+    pub transformers: Steps,
 }
 
 impl ColumnTransformer {
-    /// No groups yet.
-    pub fn new() -> ColumnTransformer {
-        ColumnTransformer::default()
-    }
-
     /// Adds a transformer for these columns.
     #[must_use]
-    pub fn on(mut self, name: &str, columns: &[usize], part: impl Transformer + 'static) -> ColumnTransformer {
-        self.parts.push((name.to_owned(), part.duplicate()));
-        self.groups.push(columns.to_vec());
-        self
-    }
-
-    /// Says what happens to the other columns.
-    #[must_use]
-    pub fn remainder(mut self, remainder: Remainder) -> ColumnTransformer {
-        self.remainder = remainder;
+    pub fn on(mut self, name: &str, columns: &[usize], part: impl Estimator + 'static) -> ColumnTransformer {
+        self.transformers.push(name, part.duplicate());
+        self.columns.push(columns.to_vec());
         self
     }
 }
 
 impl FeatureUnion {
-    /// No parts yet.
-    pub fn new() -> FeatureUnion {
-        FeatureUnion::default()
-    }
-
     /// Adds a transformer.
     #[must_use]
-    pub fn with(mut self, name: &str, part: impl Transformer + 'static) -> FeatureUnion {
-        self.parts.push((name.to_owned(), part.duplicate()));
+    pub fn with(mut self, name: &str, part: impl Estimator + 'static) -> FeatureUnion {
+        self.transformers.push(name, part.duplicate());
         self
     }
 }
 
+fn check_columns(settings: &ColumnTransformer) -> Result<(), SettingError> {
+    let (count, lists) = (settings.transformers.len(), settings.columns.len());
+    if count != lists {
+        let problem = format!("{count} transformers and {lists} lists of columns");
+        let fix = "add transformers with `on`, each with its columns";
+        return Err(SettingError::conflict(ColumnTransformer::NAME, "columns", problem, fix));
+    }
+    check_parts(ColumnTransformer::NAME, &settings.transformers)
+}
+
+fn check_union(settings: &FeatureUnion) -> Result<(), SettingError> {
+    check_parts(FeatureUnion::NAME, &settings.transformers)
+}
+
+fn check_parts(who: &'static str, parts: &Steps) -> Result<(), SettingError> {
+    parts.check_names(who)?;
+    if parts.is_empty() {
+        return Err(SettingError::conflict(who, "transformers", "there are none", "add at least one"));
+    }
+    match parts.iter().find(|(_, part)| !part.capabilities().transform) {
+        Some((name, part)) => {
+            let problem = format!("`{name}` is a {}, which does not transform", part.name());
+            Err(SettingError::conflict(who, "transformers", problem, "give transformers"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What transformers side by side take and give: each its own columns, or all the same; `passed` if others go by.
+fn joined(parts: &[Capabilities], shared: bool, passed: bool) -> Capabilities {
+    let all = |has: fn(&Capabilities) -> bool| parts.iter().all(has);
+    Capabilities {
+        targets: parts
+            .iter()
+            .map(|part| part.targets)
+            .find(|&targets| targets != Targets::Ignored)
+            .unwrap_or(Targets::Ignored),
+        weights: parts.iter().any(|part| part.weights),
+        sparse: all(|part| part.sparse),
+        // A gap may come where one part takes it; each part checks its own columns.
+        missing: if shared { all(|part| part.missing) } else { parts.iter().any(|part| part.missing) },
+        fills: all(|part| part.fills || !part.missing) && !passed,
+        order_free: all(|part| part.order_free),
+        accuracy: parts.iter().fold(0.0, |most, part| part.accuracy.max(most)),
+        ..Capabilities::TRANSFORMER
+    }
+}
+
+fn capabilities(parts: &Steps, shared: bool, passed: bool) -> Capabilities {
+    joined(&parts.iter().map(|part| part.1.capabilities()).collect::<Vec<_>>(), shared, passed)
+}
+
 /// Fits each part to its columns.
-fn fit(
-    parts: &[Named],
+fn train(
+    estimator: &dyn Estimator,
+    parts: &Steps,
     groups: Vec<Vec<usize>>,
     rest: Vec<usize>,
-    (x, y, weights): (&Rows, Option<&Tensor>, Option<&Tensor>),
-) -> Result<Box<dyn Transform>> {
-    let x = x.tabular()?;
+    samples: &Samples,
+) -> Result<FittedColumnTransformer> {
     let mut fitted = Vec::with_capacity(parts.len());
     for ((name, part), columns) in parts.iter().zip(&groups) {
-        let own = take_columns(&x, columns)?;
-        fitted.push((name.clone(), part.fit_supervised_any(&own, y, weights)?));
+        let own = samples.with_columns(take_columns(samples.x(), columns)?);
+        let own = if part.capabilities().weights { own } else { own.without_weights() };
+        fitted.push((name.clone(), part.fit_samples(&own)?));
     }
-    let missing = takes_missing(parts);
-    Ok(Box::new(FittedColumnTransformer { parts: fitted, groups, rest, width: x.width(), missing }))
+    let about = About::new(estimator, samples.width(), samples.x().dtype());
+    Ok(FittedColumnTransformer::new(about, fitted, groups, rest))
 }
 
-/// Whether a gap may come: then each part checks its own columns.
-fn takes_missing(parts: &[Named]) -> bool {
-    parts.iter().any(|part| part.1.takes_missing())
+impl Algorithm for ColumnTransformer {
+    type Fitted = FittedColumnTransformer;
+    const CAPABILITIES: Capabilities = Capabilities::TRANSFORMER;
+
+    fn capabilities_of(settings: &ColumnTransformer) -> Capabilities {
+        capabilities(&settings.transformers, false, settings.remainder == Remainder::Passthrough)
+    }
+
+    fn train(&self, samples: &Samples) -> Result<FittedColumnTransformer> {
+        let taken = |column: &usize| self.columns.iter().any(|group| group.contains(column));
+        let rest = match self.remainder {
+            Remainder::Drop => Vec::new(),
+            Remainder::Passthrough => (0..samples.width()).filter(|column| !taken(column)).collect(),
+        };
+        train(self, &self.transformers, self.columns.clone(), rest, samples)
+    }
 }
 
-macro_rules! side_by_side {
-    ($type:ty, $name:ident, |$this:ident, $x:ident| $groups:expr) => {
-        impl Tunable for $type {
-            fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
-                parts::set_named($name, &mut self.parts, name, text)
-            }
+impl Algorithm for FeatureUnion {
+    type Fitted = FittedColumnTransformer;
+    const CAPABILITIES: Capabilities = Capabilities::TRANSFORMER;
 
-            fn values_any(&self) -> Vec<(String, Value)> {
-                parts::values(&self.parts)
-            }
+    fn capabilities_of(settings: &FeatureUnion) -> Capabilities {
+        capabilities(&settings.transformers, true, false)
+    }
 
-            fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
-                parts::describe(&self.parts)
-            }
-
-            fn validate_any(&self) -> Result<()> {
-                parts::validate($name, &self.parts, None)
-            }
-        }
-
-        impl Transformer for $type {
-            fn name(&self) -> &'static str {
-                $name
-            }
-
-            fn takes_missing(&self) -> bool {
-                takes_missing(&self.parts)
-            }
-
-            fn fit_any(&self, x: &Rows, weights: Option<&Tensor>) -> Result<Box<dyn Transform>> {
-                self.fit_supervised_any(x, None, weights)
-            }
-
-            fn fit_supervised_any(
-                &self,
-                x: &Rows,
-                y: Option<&Tensor>,
-                weights: Option<&Tensor>,
-            ) -> Result<Box<dyn Transform>> {
-                self.validate_any()?;
-                let ($this, $x) = (self, x);
-                let (groups, rest) = $groups;
-                fit(&self.parts, groups, rest, (x, y, weights))
-            }
-
-            fn duplicate(&self) -> Box<dyn Transformer> {
-                Box::new(self.clone())
-            }
-        }
-    };
+    fn train(&self, samples: &Samples) -> Result<FittedColumnTransformer> {
+        let all = vec![(0..samples.width()).collect(); self.transformers.len()];
+        train(self, &self.transformers, all, Vec::new(), samples)
+    }
 }
 
-side_by_side!(ColumnTransformer, NAME, |this, x| {
-    let rest = match this.remainder {
-        Remainder::Drop => Vec::new(),
-        Remainder::Passthrough => {
-            (0..x.width()).filter(|column| !this.groups.iter().any(|group| group.contains(column))).collect()
-        }
-    };
-    (this.groups.clone(), rest)
-});
-side_by_side!(FeatureUnion, UNION, |this, x| (vec![(0..x.width()).collect(); this.parts.len()], Vec::new()));
+/// A fitted [`ColumnTransformer`] or [`FeatureUnion`].
+pub struct FittedColumnTransformer {
+    about: About,
+    parts: Vec<(String, Box<dyn Model>)>,
+    groups: Vec<Vec<usize>>,
+    rest: Vec<usize>,
+}
+
+impl FittedColumnTransformer {
+    fn new(
+        about: About,
+        parts: Vec<(String, Box<dyn Model>)>,
+        groups: Vec<Vec<usize>>,
+        rest: Vec<usize>,
+    ) -> FittedColumnTransformer {
+        let outputs = parts.iter().map(|part| part.1.outputs()).sum::<usize>() + rest.len();
+        FittedColumnTransformer { about: about.outputs(outputs), parts, groups, rest }
+    }
+}
 
 /// Matrices of equal length side by side; sparse if one of them is.
 fn beside(parts: &[Rows], rows: usize) -> Result<Rows> {
     if parts.is_empty() {
-        return Err(LearnError::parameter(NAME, "no column is left; add a transformer, or pass the remainder"));
+        return Err(LearnError::parameter(
+            ColumnTransformer::NAME,
+            "no column is left; add a transformer, or pass the remainder",
+        ));
     }
     if parts.iter().all(|part| matches!(part, Rows::Dense(_))) {
         let dense: Vec<Tensor> = parts.iter().map(Rows::to_dense).collect::<Result<_>>()?;
@@ -211,21 +231,9 @@ fn beside(parts: &[Rows], rows: usize) -> Result<Rows> {
     Ok(Rows::Sparse(Csr::new(indptr, indices, Tensor::try_from_vec(values, [entries])?.to_dtype(dtype), width)?))
 }
 
-impl Transform for FittedColumnTransformer {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn width(&self) -> usize {
-        self.width
-    }
-
-    fn outputs(&self) -> usize {
-        self.parts.iter().map(|part| part.1.outputs()).sum::<usize>() + self.rest.len()
-    }
-
-    fn takes_missing(&self) -> bool {
-        self.missing
+impl Model for FittedColumnTransformer {
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
@@ -242,7 +250,7 @@ impl Transform for FittedColumnTransformer {
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
         let mut parts = Vec::with_capacity(self.parts.len() + 1);
         for ((_, part), columns) in self.parts.iter().zip(&self.groups) {
-            parts.push(part.transform_any(&take_columns(x, columns)?)?);
+            parts.push(part.apply(&take_columns(x, columns)?)?);
         }
         if !self.rest.is_empty() {
             parts.push(take_columns(x, &self.rest)?);
@@ -251,9 +259,9 @@ impl Transform for FittedColumnTransformer {
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(NAME, 1);
-        record.put("width", self.width);
-        record.put("missing", self.missing);
+        let mut record = Record::new(self.name(), 2);
+        record.put("settings", self.settings());
+        self.about.write_shape(&mut record);
         record.put("groups", self.groups.clone());
         record.put("rest", self.rest.clone());
         parts::write(&mut record, &self.parts);
@@ -261,9 +269,10 @@ impl Transform for FittedColumnTransformer {
     }
 }
 
-impl RestoreTransform for FittedColumnTransformer {
+impl Restore for FittedColumnTransformer {
     fn restore(record: &Record) -> Result<FittedColumnTransformer> {
-        record.expect(NAME, 1)?;
+        let name = if record.kind() == FeatureUnion::NAME { FeatureUnion::NAME } else { ColumnTransformer::NAME };
+        record.expect(name, 2)?;
         let (parts, width) = (parts::read(record)?, record.count("width")?);
         let list = |value: &serde_json::Value| -> Option<Vec<usize>> {
             let inside = |entry: &serde_json::Value| usize::try_from(entry.as_u64()?).ok().filter(|&c| c < width);
@@ -277,6 +286,13 @@ impl RestoreTransform for FittedColumnTransformer {
         if !fits {
             return Err(record.wrong("groups", "what the parts take"));
         }
-        Ok(FittedColumnTransformer { parts, groups, rest, width, missing: record.switch("missing")? })
+        let each: Vec<Capabilities> = parts.iter().map(|part| part.1.capabilities()).collect();
+        let capabilities = joined(&each, name == FeatureUnion::NAME, !rest.is_empty());
+        // Files of version 1 kept neither settings nor precision.
+        let first = record.version() == 1;
+        let settings = if first { serde_json::json!({}) } else { record.get("settings")?.clone() };
+        let dtype = if first { DType::F64 } else { record.precision()? };
+        let about = About::with(name, capabilities, width, dtype, settings);
+        Ok(FittedColumnTransformer::new(about, parts, groups, rest))
     }
 }

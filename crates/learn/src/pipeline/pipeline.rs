@@ -1,137 +1,149 @@
-//! Transformers and the estimator that learns from what they give.
+//! Estimators one after the other.
 
-use tove_optim::settings::{Hyperparameter, Value};
+use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::{DType, Tensor};
 
-use super::chain::{Chain, FittedChain};
 use super::parts;
 use crate::{
-    Abilities, About, Apply, Estimator, Model, Predict, Record, Restore, RestoreTransform, Result, Rows, Samples, Task,
-    Transform, Transformer, Tunable, restore,
+    About, Algorithm, Capabilities, Estimator, Fit, Model, Predict, Record, Restore, Result, Rows, Samples, Steps,
+    Transform,
 };
 
-const NAME: &str = "Pipeline";
-
-/// An estimator behind transformers. Steps run in the order in which they are added; weights reach those that know them.
-#[derive(Clone)]
+/// Estimators of which each is fitted to what the one before it gives; all but the last transform, the last may do anything.
+///
+/// Weights go to the steps that take them; a last step that predicts must take them. A step is called by its estimator's name in
+/// small letters unless it is given one, and its hyperparameters are set by dotted names: `ridge.alpha`.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(check = check)]
 pub struct Pipeline {
-    chain: Chain,
-    last: String,
-    estimator: Box<dyn Estimator>,
+    /// The estimators with their names, in the order in which the data pass them.
+    pub steps: Steps,
+}
+
+fn check(pipeline: &Pipeline) -> Result<(), SettingError> {
+    let conflict = |problem: String, fix: &str| Err(SettingError::conflict(Pipeline::NAME, "steps", problem, fix));
+    pipeline.steps.check_names(Pipeline::NAME)?;
+    if pipeline.steps.is_empty() {
+        return conflict("there are no steps".to_owned(), "start with `Pipeline::of(step)`");
+    }
+    let before_last = pipeline.steps.iter().take(pipeline.steps.len() - 1);
+    match before_last.into_iter().find(|(_, step)| !step.capabilities().transform) {
+        Some((name, step)) => {
+            let problem = format!("`{name}` is followed by another step, and {} does not transform", step.name());
+            conflict(problem, "put it last, or a transformer in its place")
+        }
+        None => Ok(()),
+    }
+}
+
+impl Pipeline {
+    /// A pipeline that begins with this step.
+    pub fn of(step: impl Estimator + 'static) -> Pipeline {
+        Pipeline::default().then(step)
+    }
+
+    /// Adds a step at the end, called by its estimator's name in small letters (`standardscaler`).
+    #[must_use]
+    pub fn then(mut self, step: impl Estimator + 'static) -> Pipeline {
+        self.steps.push_unnamed(step.duplicate());
+        self
+    }
+
+    /// Adds a step of this name at the end.
+    #[must_use]
+    pub fn step(mut self, name: &str, step: impl Estimator + 'static) -> Pipeline {
+        self.steps.push(name, step.duplicate());
+        self
+    }
+}
+
+/// Whether gaps go through all steps, or up to one that fills them.
+fn takes_gaps(steps: &[Capabilities]) -> bool {
+    let until = steps.iter().position(|step| step.fills).map_or(steps.len(), |place| place + 1);
+    steps[..until].iter().all(|step| step.missing)
+}
+
+/// What steps one after the other take and give.
+fn joined(steps: &[Capabilities]) -> Capabilities {
+    let Some(last) = steps.last() else { return Pipeline::CAPABILITIES };
+    let all = |has: fn(&Capabilities) -> bool| steps.iter().all(has);
+    let learns = steps.iter().rev().find(|step| step.needs_targets());
+    Capabilities {
+        targets: learns.map_or(last.targets, |step| step.targets),
+        weights: if last.predicts() { last.weights } else { steps.iter().any(|step| step.weights) },
+        sparse: all(|step| step.sparse),
+        missing: takes_gaps(steps),
+        fills: steps.iter().any(|step| step.fills),
+        partial_fit: false,
+        transform: all(|step| step.transform),
+        inverse_transform: all(|step| step.inverse_transform),
+        order_free: all(|step| step.order_free),
+        accuracy: steps.iter().fold(0.0, |most, step| step.accuracy.max(most)),
+        checks_finite: false,
+        delegates: true,
+        ..*last
+    }
+}
+
+impl Algorithm for Pipeline {
+    type Fitted = FittedPipeline;
+    const CAPABILITIES: Capabilities = Capabilities::TRANSFORMER;
+
+    fn capabilities_of(settings: &Pipeline) -> Capabilities {
+        joined(&settings.steps.iter().map(|step| step.1.capabilities()).collect::<Vec<_>>())
+    }
+
+    fn train(&self, samples: &Samples) -> Result<FittedPipeline> {
+        let mut fitted: Vec<(String, Box<dyn Model>)> = Vec::with_capacity(self.steps.len());
+        let mut data = samples.clone();
+        for (place, (name, step)) in self.steps.iter().enumerate() {
+            // A model at the end that takes none would have been refused them before.
+            let own = if step.capabilities().weights { data.clone() } else { data.without_weights() };
+            let model = step.fit_samples(&own)?;
+            if place + 1 < self.steps.len() {
+                let x = model.apply(data.x())?;
+                data = if data.may_miss() { data.with_gaps(x)? } else { data.with_x(x)? };
+            }
+            fitted.push((name.clone(), model));
+        }
+        Ok(FittedPipeline::new(fitted, samples.x().dtype(), self.to_json()))
+    }
 }
 
 /// A fitted [`Pipeline`].
 pub struct FittedPipeline {
     about: About,
-    chain: FittedChain,
-    last: String,
-    model: Box<dyn Model>,
-}
-
-impl Pipeline {
-    /// A pipeline that ends in an estimator, which is called by its name in small letters: `ridge.alpha`.
-    pub fn new(estimator: impl Estimator + 'static) -> Pipeline {
-        let last = estimator.name().to_ascii_lowercase();
-        Pipeline { chain: Chain::new(), last, estimator: estimator.duplicate() }
-    }
-
-    /// Adds a transformer after those that are there, before the estimator.
-    #[must_use]
-    pub fn then(mut self, name: &str, step: impl Transformer + 'static) -> Pipeline {
-        self.chain = self.chain.then(name, step);
-        self
-    }
-
-    /// Calls the estimator otherwise in dotted names.
-    #[must_use]
-    pub fn named(mut self, name: &str) -> Pipeline {
-        self.last = name.to_owned();
-        self
-    }
-
-    /// Fits to samples; the typed face of [`Estimator::fit_any`].
-    pub fn fit_samples(&self, samples: &Samples) -> Result<FittedPipeline> {
-        self.validate_any()?;
-        let (chain, x) = self.chain.fit_through(samples.x(), Some(samples.y()), samples.weights())?;
-        let model = self.estimator.fit_any(&samples.with_x(x)?)?;
-        let settings = self.values_any().into_iter().map(|(name, value)| (name, value.to_json())).collect();
-        Ok(FittedPipeline::new(chain, self.last.clone(), model, samples.x().dtype(), settings))
-    }
+    steps: Vec<(String, Box<dyn Model>)>, // at least one
 }
 
 impl FittedPipeline {
-    fn new(
-        chain: FittedChain,
-        last: String,
-        model: Box<dyn Model>,
-        dtype: DType,
-        settings: serde_json::Value,
-    ) -> FittedPipeline {
-        let about = About::new(NAME, model.task(), chain.width(), dtype, settings);
-        let about = about.classes(model.classes()).summary(model.summary().clone());
-        FittedPipeline { about, chain, last, model }
+    fn new(steps: Vec<(String, Box<dyn Model>)>, dtype: DType, settings: serde_json::Value) -> FittedPipeline {
+        let (first, last) = (&steps[0].1, &steps[steps.len() - 1].1);
+        let capabilities = joined(&steps.iter().map(|step| step.1.capabilities()).collect::<Vec<_>>());
+        let about = About::with(Pipeline::NAME, capabilities, first.width(), dtype, settings);
+        let about = about.outputs(last.outputs()).classes(last.classes()).summary(last.summary().clone());
+        FittedPipeline { about, steps }
     }
 
-    /// The fitted transformers.
-    pub fn chain(&self) -> &FittedChain {
-        &self.chain
+    /// The fitted step of this name.
+    pub fn step(&self, name: &str) -> Option<&dyn Model> {
+        self.steps.iter().find(|step| step.0 == name).map(|step| &*step.1)
+    }
+
+    /// Names of the steps in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().map(|step| step.0.as_str())
     }
 
     /// The fitted model at the end.
-    pub fn model(&self) -> &dyn Model {
-        &*self.model
-    }
-}
-
-impl Tunable for Pipeline {
-    fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
-        match name.strip_prefix(self.last.as_str()).and_then(|rest| rest.strip_prefix('.')) {
-            Some(inner) => self.estimator.set_any(inner, text),
-            None if self.chain.steps.iter().any(|step| name.split('.').next() == Some(&step.0)) => {
-                self.chain.set_any(name, text)
-            }
-            None => {
-                let steps = self.chain.steps.iter().map(|step| step.0.clone());
-                Err(parts::no_part(NAME, name, &steps.chain([self.last.clone()]).collect::<Vec<_>>()))
-            }
-        }
+    pub fn last(&self) -> &dyn Model {
+        &*self.steps[self.steps.len() - 1].1
     }
 
-    fn values_any(&self) -> Vec<(String, Value)> {
-        let own = parts::dotted(&self.last, self.estimator.values_any());
-        self.chain.values_any().into_iter().chain(own).collect()
-    }
-
-    fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
-        let own = parts::dotted(&self.last, self.estimator.describe_any());
-        self.chain.describe_any().into_iter().chain(own).collect()
-    }
-
-    fn validate_any(&self) -> Result<()> {
-        parts::validate(NAME, &self.chain.steps, Some(&self.last))?;
-        self.estimator.validate_any()
-    }
-}
-
-impl Estimator for Pipeline {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn task(&self) -> Task {
-        self.estimator.task()
-    }
-
-    fn abilities(&self) -> Abilities {
-        self.estimator.abilities()
-    }
-
-    fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
-        Ok(Box::new(self.fit_samples(samples)?))
-    }
-
-    fn duplicate(&self) -> Box<dyn Estimator> {
-        Box::new(self.clone())
+    /// The rows as the last step takes them.
+    fn before_last(&self, x: &Rows) -> Result<Rows> {
+        let before = &self.steps[..self.steps.len() - 1];
+        before.iter().try_fold(x.clone(), |x, step| step.1.apply(&x))
     }
 }
 
@@ -140,52 +152,81 @@ impl Model for FittedPipeline {
         &self.about
     }
 
-    fn takes_missing(&self) -> bool {
-        self.chain.takes_missing()
-    }
-
     fn longest_sum(&self) -> usize {
-        self.model.longest_sum()
+        self.steps.iter().map(|step| step.1.longest_sum()).max().unwrap_or(0)
     }
 
-    // The model checks what it is given: a transformer may have left gaps.
+    // Each step checks what it is given: the one before it may have left gaps.
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        self.model.predict(self.chain.transform_any(x)?)
+        self.last().predict(self.before_last(x)?)
     }
 
     fn decision_rows(&self, x: &Rows) -> Result<Tensor> {
-        self.model.decision_function(self.chain.transform_any(x)?)
+        self.last().decision_function(self.before_last(x)?)
     }
 
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
-        self.model.predict_proba(self.chain.transform_any(x)?)
+        self.last().predict_proba(self.before_last(x)?)
+    }
+
+    fn score_rows(&self, x: &Rows) -> Result<Tensor> {
+        self.last().score_samples(self.before_last(x)?)
+    }
+
+    fn transform_rows(&self, x: &Rows) -> Result<Rows> {
+        self.last().apply(self.before_last(x)?)
+    }
+
+    fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
+        self.steps.iter().rev().try_fold(x.clone(), |x, step| step.1.inverse_rows(&x))
+    }
+
+    fn output_names(&self, inputs: &[String]) -> Vec<String> {
+        self.steps.iter().fold(inputs.to_vec(), |names, step| step.1.output_names(&names))
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        self.last().attributes()
     }
 
     fn coefficients(&self) -> Option<&Tensor> {
-        self.model.coefficients()
+        self.last().coefficients()
     }
 
     fn record(&self) -> Record {
-        let mut record = Record::new(NAME, 1);
+        let mut record = Record::new(Pipeline::NAME, 2);
         record.put("settings", self.settings());
-        record.put("name", self.last.clone());
         record.put("single", self.dtype() == DType::F32);
-        record.put_part("chain", self.chain.record());
-        record.put_part("model", self.model.record());
+        parts::write(&mut record, &self.steps);
         record
     }
 }
 
 impl Restore for FittedPipeline {
     fn restore(record: &Record) -> Result<FittedPipeline> {
-        record.expect(NAME, 1)?;
-        let chain = FittedChain::restore(&record.part("chain")?)?;
-        let model = restore(&record.part("model")?)?;
-        if chain.outputs() != model.width() {
-            return Err(record.wrong("model", "of the width that the steps give"));
+        record.expect(Pipeline::NAME, 2)?;
+        let steps = if record.version() == 1 { first_version(record)? } else { parts::read(record)? };
+        if steps.is_empty() {
+            return Err(record.wrong("steps", "a list of at least one step"));
         }
-        let (last, settings) = (record.text("name")?.to_owned(), record.get("settings")?.clone());
-        Ok(FittedPipeline::new(chain, last, model, record.precision()?, settings))
+        let fits = steps.windows(2).all(|two| two[0].1.outputs() == two[1].1.width());
+        let transforms = steps[..steps.len() - 1].iter().all(|step| step.1.capabilities().transform);
+        if !fits || !transforms {
+            return Err(record.wrong("steps", "a chain whose widths fit"));
+        }
+        Ok(FittedPipeline::new(steps, record.precision()?, record.get("settings")?.clone()))
     }
+}
+
+/// Files of version 1 kept the transformers in a part of their own, and the estimator beside them.
+fn first_version(record: &Record) -> Result<Vec<(String, Box<dyn Model>)>> {
+    let chain = record.part("chain")?;
+    chain.expect("Chain", 1)?;
+    let mut steps = parts::read(&chain)?;
+    steps.push((record.text("name")?.to_owned(), crate::restore(&record.part("model")?)?));
+    if steps[0].1.width() != chain.count("width")? {
+        return Err(record.wrong("width", "that of the first step"));
+    }
+    Ok(steps)
 }

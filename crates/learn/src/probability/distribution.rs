@@ -65,6 +65,7 @@ impl Normal {
     /// N(mean, std²) with std > 0.
     pub fn new(mean: impl Into<Tensor>, std: impl Into<Tensor>) -> Result<Normal> {
         let (mean, std) = (mean.into(), std.into());
+        require("Normal: the mean", &mean, f64::is_finite, "a finite number")?;
         require("Normal: the standard deviation", &std, |s| s > 0.0 && s.is_finite(), "a positive number")?;
         Ok(Normal { mean, std })
     }
@@ -87,6 +88,7 @@ impl Normal {
 
 impl Distribution for Normal {
     fn log_prob(&self, y: &Tensor) -> Result<Tensor> {
+        require("Normal: the value", y, |y| !y.is_nan(), "a number")?;
         let z = y.try_sub(&self.mean)?.try_div(&self.std)?;
         let constant = 0.5 * (2.0 * PI).ln();
         Ok((z.try_square()? * -0.5).try_sub(&self.std.try_ln()?)? - constant)
@@ -113,6 +115,8 @@ impl MultivariateNormal {
             let problem = format!("mean of shape {} and covariance of shape {}", mean.shape(), covariance.shape());
             return Err(LearnError::parameter("MultivariateNormal", format!("{problem}; give (d) and (d, d)")));
         }
+        require("MultivariateNormal: the mean", &mean, f64::is_finite, "a finite number")?;
+        require("MultivariateNormal: the covariance", covariance, f64::is_finite, "a finite number")?;
         let asymmetry = covariance.try_sub(&covariance.try_t()?)?.try_abs()?.try_max()?.to_f64_vec();
         let size = covariance.try_abs()?.try_max()?.to_f64_vec();
         if asymmetry[0] > 1e-10 * size[0] {
@@ -160,6 +164,7 @@ impl Distribution for MultivariateNormal {
     /// Of a vector (d), or of each row of (n, d).
     fn log_prob(&self, y: &Tensor) -> Result<Tensor> {
         let d = self.mean.numel();
+        require("MultivariateNormal: the value", y, |y| !y.is_nan(), "a number")?;
         let rows = y.try_reshape([y.numel() / d.max(1), d])?;
         let centred = rows.try_sub(&self.mean)?.try_t()?; // (d, n)
         let z = self.factor.try_triangular_solve(&centred, Triangle::LOWER)?;
@@ -186,6 +191,7 @@ impl Laplace {
     /// Centre μ and scale b > 0.
     pub fn new(centre: impl Into<Tensor>, scale: impl Into<Tensor>) -> Result<Laplace> {
         let (centre, scale) = (centre.into(), scale.into());
+        require("Laplace: the center", &centre, f64::is_finite, "a finite number")?;
         require("Laplace: the scale", &scale, |b| b > 0.0 && b.is_finite(), "a positive number")?;
         Ok(Laplace { centre, scale })
     }
@@ -210,6 +216,7 @@ impl Laplace {
 
 impl Distribution for Laplace {
     fn log_prob(&self, y: &Tensor) -> Result<Tensor> {
+        require("Laplace: the value", y, |y| !y.is_nan(), "a number")?;
         let distance = y.try_sub(&self.centre)?.try_abs()?.try_div(&self.scale)?;
         Ok((-distance).try_sub(&(&self.scale * 2.0).try_ln()?)?)
     }
@@ -255,12 +262,32 @@ impl Categorical {
     pub fn probabilities(&self) -> &Tensor {
         &self.probabilities
     }
+
+    /// That values are labels below m, or one-hot rows of length m.
+    fn check(&self, y: &Tensor, m: usize) -> Result<()> {
+        if !y.dtype().is_float() {
+            return require("Categorical: the label", y, |y| y >= 0.0 && y < m as f64, "the number of a class");
+        }
+        let last = y.dims().last().copied().unwrap_or(0);
+        let one_hot =
+            |row: &[f64]| row.iter().all(|&y| y == 0.0 || y == 1.0) && row.iter().filter(|&&y| y == 1.0).count() == 1;
+        if last != m || !y.to_f64_vec().chunks(m.max(1)).all(one_hot) {
+            let problem = format!("values of shape {} that are not one-hot rows of length {m}", y.shape());
+            return Err(LearnError::parameter(
+                "Categorical",
+                format!("{problem}; give those, or whole numbers as labels"),
+            ));
+        }
+        Ok(())
+    }
 }
 
 impl Distribution for Categorical {
-    /// Of labels 0 … m − 1, or of one-hot rows (…, m) in floating point. A class of probability 0 has log-probability −∞.
+    /// Of labels 0 … m − 1, or of one-hot rows (…, m) in floating point; anything else is an error. A class of probability 0 has
+    /// log-probability −∞.
     fn log_prob(&self, y: &Tensor) -> Result<Tensor> {
         let m = self.probabilities.dims().last().copied().unwrap_or(0);
+        self.check(y, m)?;
         let one_hot = if y.dtype().is_float() { y.clone() } else { y.try_one_hot(m, self.probabilities.dtype())? };
         // Where y is 0 the factor is 1, even for f = 0.
         let chosen = one_hot.try_gt_scalar(0.0)?;
@@ -306,6 +333,7 @@ impl Bernoulli {
 impl Distribution for Bernoulli {
     fn log_prob(&self, y: &Tensor) -> Result<Tensor> {
         let y = y.to_dtype(self.q.dtype());
+        require("Bernoulli: the value", &y, |y| y == 0.0 || y == 1.0, "0 or 1")?;
         let chosen = y.try_gt_scalar(0.5)?;
         let q = self.q.try_add(&y.zeros_like())?; // in the common shape
         let p = chosen.try_broadcast_to(q.shape().clone())?.try_select(&q, &(1.0 - &q))?;

@@ -44,7 +44,7 @@ impl LinearGaussian {
     pub fn fit(x: &Tensor, y: &Tensor) -> Result<LinearGaussian> {
         let samples = Samples::new(x, y)?;
         let x = samples.x().dense("LinearGaussian")?;
-        let y = samples.y().to_dtype(x.dtype());
+        let y = samples.y()?.to_dtype(x.dtype());
         let weights = linalg::lstsq(x, &y, None)?.solution;
         let residual = y.try_sub(&x.try_matmul(&weights)?)?;
         let variance = residual.try_square()?.try_mean()?.to_f64_vec()[0];

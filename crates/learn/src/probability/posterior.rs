@@ -23,6 +23,8 @@ use crate::{LearnError, Result};
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinitePosterior {
     weights: Vec<f64>,
+    /// Logarithms of the weights up to a constant, the largest 0: a weight that is too small for a double can grow again.
+    logs: Vec<f64>,
     log_evidence: f64,
 }
 
@@ -34,25 +36,36 @@ impl FinitePosterior {
             let problem = format!("prior weights are not negative and sum to 1; these sum to {total}");
             return Err(LearnError::parameter("FinitePosterior", problem));
         }
-        Ok(FinitePosterior { weights: prior.to_vec(), log_evidence: 0.0 })
+        let logs = prior.iter().map(|weight| weight.ln()).collect();
+        Ok(FinitePosterior { weights: prior.to_vec(), logs, log_evidence: 0.0 })
     }
 
-    /// The posterior after data with this log-likelihood under each model. Updating in parts gives the same as at once.
+    /// The posterior after data with this log-likelihood under each model; −∞ for data that the model does not allow. Updating in
+    /// parts gives the same as at once, up to rounding of the logarithms.
     pub fn update(&self, log_likelihoods: &[f64]) -> Result<FinitePosterior> {
         if log_likelihoods.len() != self.weights.len() {
             let (found, needed) = (log_likelihoods.len(), self.weights.len());
             return Err(LearnError::parameter("FinitePosterior", format!("{found} likelihoods for {needed} models")));
         }
-        let logs: Vec<f64> = self.weights.iter().zip(log_likelihoods).map(|(w, log)| w.ln() + log).collect();
+        if let Some(place) = log_likelihoods.iter().position(|log| log.is_nan() || *log == f64::INFINITY) {
+            let problem = format!("the log-likelihood of model {place} is {}", log_likelihoods[place]);
+            let fix = "give finite numbers, or −∞ for data that a model does not allow";
+            return Err(LearnError::data("FinitePosterior", problem, fix));
+        }
+        let logs: Vec<f64> = self.logs.iter().zip(log_likelihoods).map(|(weight, log)| weight + log).collect();
         let most = logs.iter().fold(f64::NEG_INFINITY, |most, &log| most.max(log));
         if !most.is_finite() {
             let fix = "widen the set of models, or look for a sample that cannot be";
             return Err(LearnError::data("FinitePosterior", "no model allows the data", fix));
         }
-        let scaled: Vec<f64> = logs.iter().map(|log| (log - most).exp()).collect();
+        let logs: Vec<f64> = logs.iter().map(|log| log - most).collect();
+        let scaled: Vec<f64> = logs.iter().map(|log| log.exp()).collect();
         let total: f64 = scaled.iter().sum();
         let weights = scaled.iter().map(|weight| weight / total).collect();
-        Ok(FinitePosterior { weights, log_evidence: self.log_evidence + most + total.ln() })
+        // The logarithms sum to that of the evidence: what was taken off them before, and now.
+        let before: f64 = self.logs.iter().map(|log| log.exp()).sum();
+        let log_evidence = self.log_evidence - before.ln() + most + total.ln();
+        Ok(FinitePosterior { weights, logs, log_evidence })
     }
 
     /// The weight of each model, summing to 1.

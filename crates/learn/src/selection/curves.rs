@@ -11,9 +11,11 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
+use tove_optim::settings::Value;
+
 use super::folds::{Fold, Splitter, order};
-use super::plan::in_parallel;
-use super::scorer::Scorer;
+use super::parallel::in_parallel;
+use super::scoring::Scoring;
 use super::split::Train;
 use super::validate::{judge, mean};
 use crate::{Estimator, LearnError, Result};
@@ -24,7 +26,7 @@ pub struct CurvePoint {
     /// Samples learnt from; the fewest over the folds.
     pub samples: usize,
     /// The value of the hyperparameter, for a validation curve.
-    pub value: Option<String>,
+    pub value: Option<Value>,
     /// Scores on the samples learnt from, a number per fold.
     pub train: Vec<f64>,
     /// Scores on the samples left out, a number per fold.
@@ -49,9 +51,9 @@ impl CurvePoint {
 }
 
 /// A value of a setting, if one is varied, the estimator with it, and the folds to judge it on.
-type Point = (Option<String>, Box<dyn Estimator>, Vec<Fold>);
+type Point = (Option<Value>, Box<dyn Estimator>, Vec<Fold>);
 
-fn curve(train: &Train, scorer: Scorer, points: Vec<Point>) -> Result<Vec<CurvePoint>> {
+fn curve(train: &Train, scorer: Scoring, points: Vec<Point>) -> Result<Vec<CurvePoint>> {
     let tasks: Vec<(usize, usize)> = points
         .iter()
         .enumerate()
@@ -59,7 +61,7 @@ fn curve(train: &Train, scorer: Scorer, points: Vec<Point>) -> Result<Vec<CurveP
         .collect();
     let reports = in_parallel(tasks.len(), |task| {
         let (_, estimator, folds) = &points[tasks[task].0];
-        judge(&**estimator, train, &folds[tasks[task].1], &[scorer.into()], true)
+        judge(&**estimator, train, &folds[tasks[task].1], std::slice::from_ref(&scorer), true)
     });
     let mut reports = reports.into_iter();
     let mut curve = Vec::with_capacity(points.len());
@@ -81,9 +83,11 @@ pub fn learning_curve(
     train: &Train,
     sizes: &[usize],
     splitter: &dyn Splitter,
-    scorer: Scorer,
+    scorer: impl Into<Scoring>,
 ) -> Result<Vec<CurvePoint>> {
-    let mut folds = splitter.split(train.y())?;
+    let scorer = scorer.into();
+    scorer.check(estimator.name(), estimator.capabilities())?;
+    let mut folds = splitter.split(train.y()?)?;
     let key = tove_tensor::Key::new(0);
     for (number, fold) in folds.iter_mut().enumerate() {
         fold.train = order(key.fold(number as u64), fold.train.len()).into_iter().map(|i| fold.train[i]).collect();
@@ -97,21 +101,23 @@ pub fn learning_curve(
     curve(train, scorer, sizes.iter().map(|&size| (None, estimator.duplicate(), cut(size))).collect())
 }
 
-/// Scores for several values of one hyperparameter, given as text.
+/// Scores for several values of one hyperparameter.
 pub fn validation_curve(
     estimator: &dyn Estimator,
     train: &Train,
     name: &str,
-    values: &[&str],
+    values: &[Value],
     splitter: &dyn Splitter,
-    scorer: Scorer,
+    scorer: impl Into<Scoring>,
 ) -> Result<Vec<CurvePoint>> {
-    let folds = splitter.split(train.y())?;
+    let scorer = scorer.into();
+    scorer.check(estimator.name(), estimator.capabilities())?;
+    let folds = splitter.split(train.y()?)?;
     let mut points = Vec::with_capacity(values.len());
     for value in values {
         let mut own = estimator.duplicate();
-        own.set_any(name, value)?;
-        points.push((Some((*value).to_owned()), own, folds.clone()));
+        own.set(name, value.clone())?;
+        points.push((Some(value.clone()), own, folds.clone()));
     }
     curve(train, scorer, points)
 }

@@ -51,7 +51,7 @@ pub(crate) fn order(key: Key, n: usize) -> Vec<usize> {
 }
 
 /// Folds from the number of each sample's fold.
-fn folds_of(numbers: &[usize], k: usize) -> Vec<Fold> {
+pub(super) fn folds_of(numbers: &[usize], k: usize) -> Vec<Fold> {
     let places = |fold: usize, inside: bool| {
         let of = numbers.iter().enumerate().filter(move |&(_, &number)| (number == fold) == inside);
         of.map(|(place, _)| place).collect()
@@ -59,7 +59,7 @@ fn folds_of(numbers: &[usize], k: usize) -> Vec<Fold> {
     (0..k).map(|fold| Fold { train: places(fold, false), test: places(fold, true) }).collect()
 }
 
-fn check(who: &'static str, k: usize, n: usize) -> Result<()> {
+pub(super) fn check(who: &'static str, k: usize, n: usize) -> Result<()> {
     if k < 2 {
         return Err(LearnError::parameter(
             who,
@@ -233,6 +233,10 @@ impl Splitter for GroupKFold {
         check_groups("GroupKFold", &self.groups, length(y))?;
         let mut sizes: BTreeMap<i64, usize> = BTreeMap::new();
         self.groups.iter().for_each(|&group| *sizes.entry(group).or_default() += 1);
+        if k > sizes.len() {
+            let problem = format!("{k} folds, but there are only {} groups", sizes.len());
+            return Err(LearnError::data("GroupKFold", problem, format!("ask for at most {} folds", sizes.len())));
+        }
         check("GroupKFold", k, sizes.len())?;
         let mut largest: Vec<(i64, usize)> = sizes.into_iter().collect();
         largest.sort_by_key(|&(_, size)| size);
@@ -280,11 +284,21 @@ impl PredefinedFolds {
 impl Splitter for PredefinedFolds {
     fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
         let n = length(y);
-        for fold in &self.folds {
+        if self.folds.is_empty() {
+            return Err(LearnError::parameter("PredefinedFolds", "no folds; give at least one"));
+        }
+        for (number, fold) in self.folds.iter().enumerate() {
+            if fold.train.is_empty() || fold.test.is_empty() {
+                let part = if fold.train.is_empty() { "training" } else { "test" };
+                let problem = format!("the {part} part of fold {number} is empty; give each part at least one sample");
+                return Err(LearnError::parameter("PredefinedFolds", problem));
+            }
             let mut seen = vec![false; n];
             for &place in fold.train.iter().chain(&fold.test) {
                 if place >= n || seen[place] {
-                    let problem = format!("sample {place} twice, or beyond the {n} there are; keep the parts disjoint");
+                    let problem = format!(
+                        "sample {place} comes twice in a fold, or there are only {n} samples; keep the parts disjoint"
+                    );
                     return Err(LearnError::parameter("PredefinedFolds", problem));
                 }
                 seen[place] = true;

@@ -4,26 +4,25 @@
 //! use tove_learn::selection::{Distribution, Grid, Space};
 //! let grid = Grid::new().over("alpha", [0.1, 1.0]).over("solver", ["svd", "cholesky"]);
 //! assert_eq!(grid.candidates().len(), 4);
-//! assert_eq!(grid.candidates()[1], [("alpha".into(), "0.1".into()), ("solver".into(), "cholesky".into())]);
+//! assert_eq!(grid.candidates()[1], [("alpha".into(), 0.1.into()), ("solver".into(), "cholesky".into())]);
 //! let space = Space::new().draw("alpha", Distribution::LogUniform { low: 1e-3, high: 1e3 });
 //! let drawn = space.candidates(5, 7)?;
 //! assert_eq!(drawn, space.candidates(5, 7)?);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use std::fmt::Display;
-
+use tove_optim::settings::{Kind, Setting, Value};
 use tove_tensor::{DType, Key};
 
 use crate::{LearnError, Result};
 
-/// Names and values of one candidate, as text.
-pub(super) type Candidate = Vec<(String, String)>;
+/// Names and values of one candidate.
+pub type Candidate = Vec<(String, Value)>;
 
 /// Lists of values, of which all combinations are tried; the last name varies fastest.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grid {
-    axes: Vec<(String, Vec<String>)>,
+    axes: Vec<(String, Vec<Value>)>,
 }
 
 impl Grid {
@@ -34,8 +33,8 @@ impl Grid {
 
     /// Tries these values of a hyperparameter; in a pipeline its name is dotted: `ridge.alpha`.
     #[must_use]
-    pub fn over<V: Display>(mut self, name: &str, values: impl IntoIterator<Item = V>) -> Grid {
-        self.axes.push((name.to_owned(), values.into_iter().map(|value| value.to_string()).collect()));
+    pub fn over<V: Into<Value>>(mut self, name: &str, values: impl IntoIterator<Item = V>) -> Grid {
+        self.axes.push((name.to_owned(), values.into_iter().map(Into::into).collect()));
         self
     }
 
@@ -43,7 +42,7 @@ impl Grid {
     pub fn candidates(&self) -> Vec<Candidate> {
         let mut all = vec![Vec::new()];
         for (name, values) in &self.axes {
-            let extend = |candidate: &Candidate, value: &String| {
+            let extend = |candidate: &Candidate, value: &Value| {
                 let mut candidate = candidate.clone();
                 candidate.push((name.clone(), value.clone()));
                 candidate
@@ -51,6 +50,28 @@ impl Grid {
             all = all.iter().flat_map(|before| values.iter().map(move |value| extend(before, value))).collect();
         }
         all
+    }
+}
+
+impl Setting for Grid {
+    fn kind() -> Kind {
+        Kind::Map(Box::new(Kind::List(Box::new(Kind::Text))))
+    }
+
+    fn value(&self) -> Value {
+        Value::Map(self.axes.iter().map(|(name, values)| (name.clone(), Value::List(values.clone()))).collect())
+    }
+
+    fn from_value(value: &Value) -> Option<Grid> {
+        let axis = |(name, values): (String, Value)| match values {
+            Value::List(values) => Some((name, values)),
+            _ => None,
+        };
+        Some(Grid { axes: value.as_map()?.into_iter().map(axis).collect::<Option<_>>()? })
+    }
+
+    fn expected() -> Option<&'static str> {
+        Some("lists of values by the names of hyperparameters")
     }
 }
 
@@ -78,14 +99,14 @@ pub enum Distribution {
         /// Largest.
         high: u64,
     },
-    /// One of these texts.
-    Choice(Vec<String>),
+    /// One of these values.
+    Choice(Vec<Value>),
 }
 
 impl Distribution {
     /// One of these values.
-    pub fn choice<V: Display>(values: impl IntoIterator<Item = V>) -> Distribution {
-        Distribution::Choice(values.into_iter().map(|value| value.to_string()).collect())
+    pub fn choice<V: Into<Value>>(values: impl IntoIterator<Item = V>) -> Distribution {
+        Distribution::Choice(values.into_iter().map(Into::into).collect())
     }
 
     fn check(&self, name: &str) -> Result<()> {
@@ -104,23 +125,51 @@ impl Distribution {
         Err(LearnError::parameter("Space", problem))
     }
 
-    fn draw(&self, key: Key) -> Result<String> {
+    fn draw(&self, key: Key) -> Result<Value> {
         let share = key.try_uniform([1], DType::F64)?.to_f64_vec()[0];
         Ok(match self {
-            Distribution::Uniform { low, high } => (low + (high - low) * share).to_string(),
-            Distribution::LogUniform { low, high } => (low.ln() + (high.ln() - low.ln()) * share).exp().to_string(),
+            Distribution::Uniform { low, high } => Value::Real(low + (high - low) * share),
+            Distribution::LogUniform { low, high } => Value::Real((low.ln() + (high.ln() - low.ln()) * share).exp()),
             Distribution::Whole { low, high } => {
-                key.try_integers(*low as i64, *high as i64 + 1, [1])?.to_vec::<i64>()[0].to_string()
+                Value::Whole(key.try_integers(*low as i64, *high as i64 + 1, [1])?.to_vec::<i64>()[0] as u64)
             }
             Distribution::Choice(values) => {
                 values[((share * values.len() as f64) as usize).min(values.len() - 1)].clone()
             }
         })
     }
+
+    /// As a value: a name and its ends, or the list of a choice.
+    fn value(&self) -> Value {
+        let ends = |name: &str, low: Value, high: Value| Value::from([Value::from(name), low, high]);
+        match self {
+            Distribution::Uniform { low, high } => ends("uniform", Value::Real(*low), Value::Real(*high)),
+            Distribution::LogUniform { low, high } => ends("log_uniform", Value::Real(*low), Value::Real(*high)),
+            Distribution::Whole { low, high } => ends("whole", Value::Whole(*low), Value::Whole(*high)),
+            Distribution::Choice(values) => Value::from([Value::from("choice"), Value::List(values.clone())]),
+        }
+    }
+
+    fn from_value(value: &Value) -> Option<Distribution> {
+        let Value::List(parts) = value else { return None };
+        match &parts[..] {
+            [Value::Text(name), Value::List(values)] if name == "choice" => Some(Distribution::Choice(values.clone())),
+            [Value::Text(name), low, high] => {
+                let (low_real, high_real) = (f64::from_value(low)?, f64::from_value(high)?);
+                match name.as_str() {
+                    "uniform" => Some(Distribution::Uniform { low: low_real, high: high_real }),
+                    "log_uniform" => Some(Distribution::LogUniform { low: low_real, high: high_real }),
+                    "whole" => Some(Distribution::Whole { low: u64::from_value(low)?, high: u64::from_value(high)? }),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Distributions of hyperparameters.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Space {
     axes: Vec<(String, Distribution)>,
 }
@@ -146,5 +195,24 @@ impl Space {
             axes.map(|(axis, (name, d))| Ok((name.clone(), d.draw(key.fold(axis as u64))?))).collect()
         };
         Key::new(seed).split(count).into_iter().map(one).collect()
+    }
+}
+
+impl Setting for Space {
+    fn kind() -> Kind {
+        Kind::Map(Box::new(Kind::List(Box::new(Kind::Text))))
+    }
+
+    fn value(&self) -> Value {
+        Value::Map(self.axes.iter().map(|(name, drawn)| (name.clone(), drawn.value())).collect())
+    }
+
+    fn from_value(value: &Value) -> Option<Space> {
+        let axis = |(name, drawn): (String, Value)| Some((name, Distribution::from_value(&drawn)?));
+        Some(Space { axes: value.as_map()?.into_iter().map(axis).collect::<Option<_>>()? })
+    }
+
+    fn expected() -> Option<&'static str> {
+        Some("distributions by the names of hyperparameters, such as [log_uniform, 0.001, 1000] or [choice, [a, b]]")
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use tove_learn::selection::{Grid, GridSearch, KFold, Scorer, Split, train_test_split};
-//! use tove_learn::{DummyRegressor, Samples};
+//! use tove_learn::{DummyRegressor, Fit, Samples};
 //! use tove_tensor::{DType, Key, Tensor};
 //! let (x, y) = (Key::new(1).normal([40, 2], DType::F64), Key::new(2).normal([40], DType::F64));
 //! let (train, test) = train_test_split(&Samples::new(&x, &y)?, &Split::test(0.25))?;
@@ -13,9 +13,9 @@
 //! let search = GridSearch::new(DummyRegressor::default(), grid)
 //!     .folds(KFold::new(5))
 //!     .scorer(Scorer::NegMeanAbsoluteError)
-//!     .fit(&train)?;
+//!     .fit_samples(&train)?;
 //! assert_eq!(search.trials().len(), 2);
-//! let score = test.judge(search.model()?, Scorer::NegMeanAbsoluteError)?;
+//! let score = test.judge(&search, Scorer::NegMeanAbsoluteError)?;
 //! assert!(score.value < 0.0);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
@@ -24,19 +24,21 @@
 //!
 //! ```compile_fail,E0308
 //! use tove_learn::selection::{Grid, GridSearch, Split, train_test_split};
-//! use tove_learn::{DummyRegressor, Samples};
+//! use tove_learn::{DummyRegressor, Fit, Samples};
 //! # fn try_it(samples: &Samples) -> tove_learn::Result<()> {
 //! let (train, test) = train_test_split(samples, &Split::test(0.25))?;
-//! GridSearch::new(DummyRegressor::default(), Grid::new()).fit(&test)?;
+//! GridSearch::new(DummyRegressor::default(), Grid::new()).fit_samples(&test)?;
 //! # Ok(())
 //! # }
 //! ```
 
 mod bounds;
 mod curves;
+mod evaluation;
 mod folds;
 mod grid;
-mod plan;
+mod groups;
+mod parallel;
 mod scorer;
 mod scoring;
 mod search;
@@ -47,17 +49,19 @@ mod validate;
 
 pub use bounds::{SelectionGuarantee, hoeffding_probability, hoeffding_union, samples_needed, selection_guarantee};
 pub use curves::{CurvePoint, learning_curve, validation_curve};
+pub use evaluation::{Answers, Evaluation};
 pub use folds::{
     Fold, GroupKFold, KFold, LeaveOneOut, PredefinedFolds, RepeatedKFold, RepeatedStratifiedKFold, Splitter,
     StratifiedKFold,
 };
-pub use grid::{Distribution, Grid, Space};
+pub use grid::{Candidate, Distribution, Grid, Space};
+pub use groups::{GroupShuffleSplit, LeaveOneGroupOut, LeavePGroupsOut, StratifiedGroupKFold};
 pub use scorer::Scorer;
 pub use scoring::Scoring;
-pub use search::{GridSearch, RandomSearch};
+pub use search::{GridSearch, RandomSearch, SearchOptions};
 pub use shuffle::{ShuffleSplit, TimeSeriesSplit};
 pub use split::{Parts, Size, Split, Test, Train, Validation, train_test_split, train_validation_test};
 pub use table::{SearchResult, Trial};
 pub use validate::{CrossValidation, FoldReport, Folded, cross_val_predict, cross_val_score, cross_validate};
 
-pub(crate) use plan::in_parallel;
+pub(crate) use parallel::in_parallel;

@@ -7,11 +7,12 @@
 //! let samples = Samples::new(&Tensor::zeros([4, 1], DType::F64), &Tensor::from([1.0, 2.0, 3.0, 10.0]))?;
 //! // The worst error, negated because the greater score wins.
 //! let worst = Scoring::new("worst", |model, samples| {
-//!     let errors = model.predict(samples.x())? - samples.y();
+//!     let errors = model.predict(samples.x())? - samples.y()?;
 //!     Ok(-errors.to_f64_vec().iter().fold(0.0f64, |most, error| most.max(error.abs())))
 //! });
 //! assert_eq!(cross_val_score(&DummyRegressor::default(), &samples, KFold::new(2), worst)?, [5.5, 8.5].map(|e| -e));
-//! assert_eq!(cross_val_score(&DummyRegressor::default(), &samples, KFold::new(2), Scorer::named("mae")?)?, [-5.0, -5.0]);
+//! assert_eq!(cross_val_score(&DummyRegressor::default(), &samples, KFold::new(2), Scorer::NegMeanAbsoluteError)?, [-5.0, -5.0]);
+//! assert_eq!(cross_val_score(&DummyRegressor::default(), &samples, KFold::new(2), "mae")?, [-5.0, -5.0]);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
@@ -19,10 +20,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use tove_metrics::Score;
-use tove_optim::settings::Choice;
 
+use super::evaluation::Evaluation;
 use super::scorer::Scorer;
-use crate::{Model, Result, Samples};
+use crate::{Capabilities, Model, Result, Samples};
 
 type Judge = Arc<dyn Fn(&dyn Model, &Samples) -> Result<f64> + Send + Sync>;
 
@@ -34,7 +35,10 @@ pub struct Scoring {
 
 #[derive(Clone)]
 enum Kind {
-    Named(Scorer),
+    /// A known score, and its name with the parameter.
+    Named(Scorer, Arc<str>),
+    /// A name that no score has: an error before anything is fitted.
+    Unknown(Arc<str>),
     Own(Arc<str>, Judge),
 }
 
@@ -47,15 +51,37 @@ impl Scoring {
     /// Its name in tables.
     pub fn name(&self) -> &str {
         match &self.kind {
-            Kind::Named(scorer) => scorer.name(),
-            Kind::Own(name, _) => name,
+            Kind::Named(_, name) | Kind::Unknown(name) | Kind::Own(name, _) => name,
+        }
+    }
+
+    /// That the score exists and judges what a model of this name and kind predicts.
+    pub fn check(&self, name: &str, capabilities: Capabilities) -> Result<()> {
+        match &self.kind {
+            Kind::Named(scorer, _) => scorer.check(name, capabilities),
+            Kind::Unknown(name) => Scorer::named(name).map(|_| ()),
+            Kind::Own(..) => Ok(()),
+        }
+    }
+
+    /// The score of a model on samples that it was evaluated on.
+    pub(super) fn of(
+        &self,
+        model: &dyn Model,
+        samples: &Samples,
+        evaluation: Option<&Evaluation<'_>>,
+    ) -> Result<Score> {
+        match (&self.kind, evaluation) {
+            (Kind::Named(scorer, _), Some(evaluation)) => scorer.of(evaluation),
+            _ => self.score(model, samples),
         }
     }
 
     /// The score of a model on samples.
     pub fn score(&self, model: &dyn Model, samples: &Samples) -> Result<Score> {
         match &self.kind {
-            Kind::Named(scorer) => scorer.score(model, samples),
+            Kind::Named(scorer, _) => scorer.score(model, samples),
+            Kind::Unknown(name) => Scorer::named(name)?.score(model, samples),
             Kind::Own(_, judge) => Ok(Score::plain(judge(model, samples)?, samples.len())),
         }
     }
@@ -63,7 +89,21 @@ impl Scoring {
 
 impl From<Scorer> for Scoring {
     fn from(scorer: Scorer) -> Scoring {
-        Scoring { kind: Kind::Named(scorer) }
+        Scoring { kind: Kind::Named(scorer, scorer.to_string().into()) }
+    }
+}
+
+/// By name, as [`Scorer::named`] reads it; a name that no score has is an error where the score is used.
+impl From<&str> for Scoring {
+    fn from(name: &str) -> Scoring {
+        Scorer::named(name).map_or_else(|_| Scoring { kind: Kind::Unknown(name.into()) }, Scoring::from)
+    }
+}
+
+/// As from `&str`.
+impl From<String> for Scoring {
+    fn from(name: String) -> Scoring {
+        Scoring::from(name.as_str())
     }
 }
 
@@ -81,7 +121,7 @@ impl PartialEq for Scoring {
 
 impl PartialEq<Scorer> for Scoring {
     fn eq(&self, other: &Scorer) -> bool {
-        self.name() == other.name()
+        self.name() == other.to_string()
     }
 }
 

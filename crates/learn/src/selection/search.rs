@@ -20,58 +20,119 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
+use std::fmt;
 use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tove_optim::settings::{Hyperparameter, Value};
+use tove_optim::settings::{Hyperparameters, SettingError};
 
 use super::folds::{Fold, Splitter};
 use super::grid::{Candidate, Grid, Space};
-use super::plan::in_parallel;
+use super::parallel::in_parallel;
 use super::scorer::Scorer;
 use super::scoring::{Scoring, all};
-use super::split::Train;
 use super::table::{SearchResult, Trial, rank};
-use super::validate::{FoldReport, judge, usual_folds};
-use crate::{Abilities, Estimator, LearnError, Model, Result, Samples, Task, Tunable};
+use super::validate::{FoldReport, judge, to_split, usual_folds};
+use crate::{About, Algorithm, Capabilities, Estimator, Fit, Labels, LearnError, Result, Ridge, Samples};
 
-/// What both kinds of search share.
-#[derive(Clone)]
-struct Plan {
-    estimator: Box<dyn Estimator>,
+/// What is not data: folds, scores and flags of the user's own.
+#[derive(Clone, Default)]
+pub struct SearchOptions {
     splitter: Option<Arc<dyn Splitter>>,
     scorers: Vec<Scoring>,
-    refit: bool,
     silent: bool,
     stop: Option<Arc<AtomicBool>>,
 }
 
+impl fmt::Debug for SearchOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SearchOptions").field("scorers", &self.scorers).finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for SearchOptions {
+    fn eq(&self, other: &SearchOptions) -> bool {
+        let same = |a: &Option<Arc<dyn Splitter>>, b: &Option<Arc<dyn Splitter>>| match (a, b) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        self.scorers == other.scorers && same(&self.splitter, &other.splitter)
+    }
+}
+
 /// Tries all combinations of a grid.
-#[derive(Clone)]
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(check = check_grid)]
 pub struct GridSearch {
-    plan: Plan,
-    grid: Grid,
+    /// The estimator whose hyperparameters are chosen.
+    #[hyper(default = Box::new(Ridge::default()))]
+    pub estimator: Box<dyn Estimator>,
+    /// The values of each hyperparameter.
+    pub grid: Grid,
+    /// Number of folds, stratified for classes, where no others are given.
+    #[hyper(default = 5, range = "[2, inf)")]
+    pub cv: usize,
+    /// The score that decides, by name; accuracy or R² without it.
+    pub scoring: Option<String>,
+    /// Whether the best settings are fitted to all training samples at the end.
+    #[hyper(default = true)]
+    pub refit: bool,
+    /// Folds, scores and flags of the user's own.
+    #[hyper(skip)]
+    options: SearchOptions,
 }
 
 /// Tries draws from distributions.
-#[derive(Clone)]
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(check = check_random)]
 pub struct RandomSearch {
-    plan: Plan,
-    space: Space,
-    iterations: usize,
-    seed: u64,
+    /// The estimator whose hyperparameters are chosen.
+    #[hyper(default = Box::new(Ridge::default()))]
+    pub estimator: Box<dyn Estimator>,
+    /// The distribution of each hyperparameter.
+    pub space: Space,
+    /// Number of draws.
+    #[hyper(default = 10, range = "[1, inf)", alias = "n_iter")]
+    pub iterations: usize,
+    /// Seed of the draws.
+    #[hyper(default = 0)]
+    pub seed: u64,
+    /// Number of folds, stratified for classes, where no others are given.
+    #[hyper(default = 5, range = "[2, inf)")]
+    pub cv: usize,
+    /// The score that decides, by name; accuracy or R² without it.
+    pub scoring: Option<String>,
+    /// Whether the best settings are fitted to all training samples at the end.
+    #[hyper(default = true)]
+    pub refit: bool,
+    /// Folds, scores and flags of the user's own.
+    #[hyper(skip)]
+    options: SearchOptions,
+}
+
+fn check_grid(search: &GridSearch) -> Result<(), SettingError> {
+    check("GridSearch", search.scoring.as_deref())
+}
+
+fn check_random(search: &RandomSearch) -> Result<(), SettingError> {
+    check("RandomSearch", search.scoring.as_deref())
+}
+
+fn check(who: &'static str, scoring: Option<&str>) -> Result<(), SettingError> {
+    let known = scoring.map(Scorer::named).transpose();
+    known.map(|_| ()).map_err(|error| SettingError::conflict(who, "scoring", error.to_string(), "choose a known score"))
 }
 
 macro_rules! options {
-    ($type:ident) => {
+    ($type:ident, |$search:ident| $candidates:expr) => {
         impl $type {
-            /// Judges by these folds; five unless said, stratified for classes.
+            /// Judges by these folds.
             #[must_use]
             pub fn folds(mut self, splitter: impl Splitter + 'static) -> $type {
-                self.plan.splitter = Some(Arc::new(splitter));
+                self.options.splitter = Some(Arc::new(splitter));
                 self
             }
 
@@ -84,113 +145,90 @@ macro_rules! options {
             /// Notes several scores, of which the first decides.
             #[must_use]
             pub fn scorers<S: Clone + Into<Scoring>>(mut self, scorers: &[S]) -> $type {
-                self.plan.scorers = all(scorers);
+                self.options.scorers = all(scorers);
                 self
             }
 
             /// Does not fit the best settings to all training samples at the end.
             #[must_use]
-            pub fn without_refit(mut self) -> $type {
-                self.plan.refit = false;
-                self
+            pub fn without_refit(self) -> $type {
+                self.refit(false)
             }
 
             /// Shows no progress, on a terminal neither.
             #[must_use]
             pub fn silent(mut self) -> $type {
-                self.plan.silent = true;
+                self.options.silent = true;
                 self
             }
 
             /// Ends early when the flag is raised, from another thread or by Ctrl-C: fits under way are finished.
             #[must_use]
             pub fn stop_when(mut self, flag: Arc<AtomicBool>) -> $type {
-                self.plan.stop = Some(flag);
+                self.options.stop = Some(flag);
                 self
             }
         }
 
-        impl Tunable for $type {
-            fn set_any(&mut self, name: &str, text: &str) -> Result<()> {
-                self.plan.estimator.set_any(name, text)
+        impl Algorithm for $type {
+            type Fitted = SearchResult;
+            const CAPABILITIES: Capabilities = Capabilities {
+                order_free: false,
+                partial_fit: false,
+                checks_finite: false,
+                delegates: true,
+                ..Ridge::CAPABILITIES
+            };
+
+            fn capabilities_of(settings: &$type) -> Capabilities {
+                // Which candidate wins depends on the folds, hence on the order of the samples; places inside folds are
+                // not those of the samples, so that features are looked through beforehand.
+                let inner = settings.estimator.capabilities();
+                Capabilities { order_free: false, partial_fit: false, checks_finite: false, delegates: true, ..inner }
             }
 
-            fn values_any(&self) -> Vec<(String, Value)> {
-                self.plan.estimator.values_any()
-            }
-
-            fn describe_any(&self) -> Vec<(String, Hyperparameter)> {
-                self.plan.estimator.describe_any()
-            }
-
-            fn validate_any(&self) -> Result<()> {
-                self.plan.estimator.validate_any()
-            }
-        }
-
-        impl Estimator for $type {
-            fn name(&self) -> &'static str {
-                stringify!($type)
-            }
-
-            fn task(&self) -> Task {
-                self.plan.estimator.task()
-            }
-
-            fn abilities(&self) -> Abilities {
-                // Which candidate wins depends on the folds, hence on the order of the samples.
-                Abilities { order_free: false, ..self.plan.estimator.abilities() }
-            }
-
-            fn fit_any(&self, samples: &Samples) -> Result<Box<dyn Model>> {
-                let found = self.fit(&Train::new(samples))?;
-                found.model()?; // the error says why there is none
-                found.into_model().ok_or(LearnError::Stopped { done: 0, total: 0 })
-            }
-
-            fn duplicate(&self) -> Box<dyn Estimator> {
-                Box::new(self.clone())
+            fn train(&self, samples: &Samples) -> Result<SearchResult> {
+                let $search = self;
+                let run = Run {
+                    name: <$type as tove_optim::settings::Named>::NAME,
+                    estimator: &*self.estimator,
+                    cv: self.cv,
+                    scoring: self.scoring.as_deref(),
+                    refit: self.refit,
+                    options: &self.options,
+                    settings: self.to_json(),
+                };
+                run.go($candidates, samples)
             }
         }
     };
 }
-options!(GridSearch);
-options!(RandomSearch);
+options!(GridSearch, |search| search.grid.candidates());
+options!(RandomSearch, |search| search.space.candidates(search.iterations, search.seed)?);
 
 impl GridSearch {
     /// A search over a grid of an estimator's hyperparameters.
     pub fn new(estimator: impl Estimator + 'static, grid: Grid) -> GridSearch {
-        GridSearch { plan: Plan::new(&estimator), grid }
-    }
-
-    /// Searches; only training samples can be given.
-    pub fn fit(&self, train: &Train) -> Result<SearchResult> {
-        self.plan.run(self.grid.candidates(), train)
+        GridSearch { estimator: estimator.duplicate(), grid, ..GridSearch::default() }
     }
 }
 
 impl RandomSearch {
     /// A search over draws from a space of an estimator's hyperparameters: 10 of them, from seed 0.
     pub fn new(estimator: impl Estimator + 'static, space: Space) -> RandomSearch {
-        RandomSearch { plan: Plan::new(&estimator), space, iterations: 10, seed: 0 }
+        RandomSearch { estimator: estimator.duplicate(), space, ..RandomSearch::default() }
     }
+}
 
-    /// Draws so many candidates.
-    #[must_use]
-    pub fn iterations(self, iterations: usize) -> RandomSearch {
-        RandomSearch { iterations, ..self }
-    }
-
-    /// Draws from this seed.
-    #[must_use]
-    pub fn seed(self, seed: u64) -> RandomSearch {
-        RandomSearch { seed, ..self }
-    }
-
-    /// Searches; only training samples can be given.
-    pub fn fit(&self, train: &Train) -> Result<SearchResult> {
-        self.plan.run(self.space.candidates(self.iterations, self.seed)?, train)
-    }
+/// A search under way.
+struct Run<'a> {
+    name: &'static str,
+    estimator: &'a dyn Estimator,
+    cv: usize,
+    scoring: Option<&'a str>,
+    refit: bool,
+    options: &'a SearchOptions,
+    settings: serde_json::Value,
 }
 
 /// How one fold of one candidate ended.
@@ -200,32 +238,30 @@ enum End {
     Skipped,
 }
 
-impl Plan {
-    fn new(estimator: &dyn Estimator) -> Plan {
-        let (estimator, scorers) = (estimator.duplicate(), Vec::new());
-        Plan { estimator, splitter: None, scorers, refit: true, silent: false, stop: None }
-    }
-
+impl Run<'_> {
     fn stopped(&self) -> bool {
-        self.stop.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+        self.options.stop.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    fn run(&self, candidates: Vec<Candidate>, train: &Train) -> Result<SearchResult> {
+    fn go(&self, candidates: Vec<Candidate>, train: &Samples) -> Result<SearchResult> {
         if candidates.is_empty() {
-            return Err(LearnError::parameter("search", "there is no candidate; give every name at least one value"));
+            return Err(LearnError::parameter(self.name, "there is no candidate; give every name at least one value"));
         }
-        let folds = match &self.splitter {
-            Some(splitter) => splitter.split(train.y())?,
-            None => usual_folds(self.estimator.task()).split(train.y())?,
+        let capabilities = self.estimator.capabilities();
+        let folds = match &self.options.splitter {
+            Some(splitter) => splitter.split(&to_split(train)?)?,
+            None => usual_folds(capabilities, self.cv).split(&to_split(train)?)?,
         };
-        let scorers = match self.scorers.is_empty() {
-            true => vec![Scorer::usual(self.estimator.task()).into()],
-            false => self.scorers.clone(),
+        let scorers = match (self.options.scorers.is_empty(), self.scoring) {
+            (false, _) => self.options.scorers.clone(),
+            (true, Some(name)) => vec![Scorer::named(name)?.into()],
+            (true, None) => vec![Scorer::usual(capabilities)?.into()],
         };
+        scorers.iter().try_for_each(|scorer| scorer.check(self.estimator.name(), capabilities))?;
         let (k, total) = (folds.len(), candidates.len() * folds.len());
         let bar = self.bar(total);
         let ends = in_parallel(total, |task| {
-            let end = match self.stopped() {
+            let end = match self.stopped() || tove_optim::interrupted() {
                 true => End::Skipped,
                 false => self.attempt(&candidates[task / k], train, &folds[task % k], &scorers),
             };
@@ -238,7 +274,7 @@ impl Plan {
 
     fn configured(&self, candidate: &Candidate) -> Result<Box<dyn Estimator>> {
         let mut estimator = self.estimator.duplicate();
-        candidate.iter().try_for_each(|(name, value)| estimator.set_any(name, value))?;
+        candidate.iter().try_for_each(|(name, value)| estimator.set(name, value.clone()))?;
         Ok(estimator)
     }
 
@@ -247,6 +283,7 @@ impl Plan {
         let work = || judge(&*self.configured(candidate)?, samples, fold, scorers, false);
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(report)) => End::Done(report),
+            Ok(Err(LearnError::Interrupted { .. })) => End::Skipped,
             Ok(Err(error)) => End::Failed(error.to_string()),
             Err(_) => End::Failed("it panicked".to_owned()),
         }
@@ -258,9 +295,12 @@ impl Plan {
         ends: Vec<End>,
         scorers: Vec<Scoring>,
         k: usize,
-        train: &Train,
+        train: &Samples,
     ) -> Result<SearchResult> {
         let stopped = ends.iter().any(|end| matches!(end, End::Skipped));
+        if stopped && !self.stopped() {
+            return Err(LearnError::Interrupted { who: self.name }); // by Ctrl-C or a time limit, not by the search's own flag
+        }
         let (done, total) = (ends.iter().filter(|end| matches!(end, End::Done(_))).count(), ends.len());
         let mut trials: Vec<Trial> = candidates
             .into_iter()
@@ -269,24 +309,35 @@ impl Plan {
             .collect();
         let Some(best) = rank(&mut trials) else {
             let failure = trials.iter().find_map(|trial| trial.failure.clone());
+            if failure.is_some() && self.estimator.capabilities().classifies() {
+                Labels::several(self.name, train.y()?)?; // the likeliest reason
+            }
             return Err(match (failure, stopped) {
                 (Some(problem), false) => LearnError::data(
-                    "search",
+                    self.name,
                     format!("every candidate failed, the first with: {problem}"),
-                    "repair that",
+                    "correct the settings or the data it speaks of",
                 ),
                 _ => LearnError::Stopped { done, total },
             });
         };
         let model = match self.refit && !stopped {
-            true => Some(self.configured(&trials[best].settings)?.fit_any(train)?),
+            true => Some(self.configured(&trials[best].settings)?.fit_samples(train)?),
             false => None,
         };
-        Ok(SearchResult { scorers, trials, best, model, stopped })
+        let about = About::with(
+            self.name,
+            self.estimator.capabilities(),
+            train.width(),
+            train.x().dtype(),
+            self.settings.clone(),
+        );
+        let scorers = scorers.iter().map(|scorer| scorer.name().to_owned()).collect();
+        Ok(SearchResult::new(about, scorers, trials, best, model, stopped))
     }
 
     fn bar(&self, total: usize) -> Option<ProgressBar> {
-        if self.silent || !std::io::stderr().is_terminal() {
+        if self.options.silent || !std::io::stderr().is_terminal() {
             return None;
         }
         let bar = ProgressBar::new(total as u64);

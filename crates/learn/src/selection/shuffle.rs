@@ -57,6 +57,12 @@ impl Splitter for TimeSeriesSplit {
             return Err(LearnError::parameter(WHO, format!("{k} divisions; give at least 2")));
         }
         let size = self.test_size.unwrap_or(n / (k + 1));
+        if self.max_train_size == Some(0) {
+            return Err(LearnError::parameter(
+                WHO,
+                "max_train_size is 0, so that nothing could be learned; give at least 1",
+            ));
+        }
         let needed = k.saturating_mul(size).saturating_add(self.gap).saturating_add(1);
         if size == 0 || n < needed {
             let fix = "ask for fewer divisions, a smaller test size or a smaller gap".to_owned();

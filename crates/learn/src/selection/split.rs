@@ -18,7 +18,7 @@ use tove_metrics::Score;
 use tove_tensor::{Key, Tensor};
 
 use super::folds::{check_groups, length, order};
-use super::scorer::Scorer;
+use super::scoring::Scoring;
 use crate::{Labels, LearnError, Model, Result, Rows, Samples};
 
 /// A number of samples, or a share of them (rounded up).
@@ -43,15 +43,16 @@ impl From<usize> for Size {
 }
 
 impl Size {
-    fn of(self, n: usize) -> Result<usize> {
+    /// So many of n samples, or of what else is divided.
+    pub(super) fn of(self, who: &'static str, n: usize, what: &str) -> Result<usize> {
         match self {
             Size::Count(count) if count > 0 && count < n => Ok(count),
             Size::Share(share) if share > 0.0 && share < 1.0 => Ok((share * n as f64 - 1e-9).ceil() as usize),
             Size::Count(count) => {
-                Err(LearnError::parameter("Split", format!("{count} of {n} samples; give 1 to {}", n.max(1) - 1)))
+                Err(LearnError::parameter(who, format!("{count} of {n} {what}; give 1 to {}", n.max(1) - 1)))
             }
             Size::Share(share) => {
-                Err(LearnError::parameter("Split", format!("a share of {share}; give a number between 0 and 1")))
+                Err(LearnError::parameter(who, format!("a share of {share}; give a number between 0 and 1")))
             }
         }
     }
@@ -121,8 +122,8 @@ impl Split {
     /// The places of each part for samples with these targets.
     pub fn indices(&self, y: &Tensor) -> Result<Parts> {
         let n = length(y);
-        let test = self.test.of(n)?;
-        let validation = self.validation.map_or(Ok(0), |size| size.of(n))?;
+        let test = self.test.of("Split", n, "samples")?;
+        let validation = self.validation.map_or(Ok(0), |size| size.of("Split", n, "samples"))?;
         if test + validation >= n {
             let problem =
                 format!("{test} samples for the test and {validation} for validation leave none of {n} to learn from");
@@ -263,7 +264,9 @@ impl Test {
 
     /// The score of the model, with its interval where the score is bounded. The set is used up: whoever judges several
     /// models on one test set and keeps the best has chosen on it.
-    pub fn judge(self, model: &dyn Model, scorer: Scorer) -> Result<Score> {
+    pub fn judge(self, model: &dyn Model, scorer: impl Into<Scoring>) -> Result<Score> {
+        let scorer = scorer.into();
+        scorer.check(model.name(), model.capabilities())?;
         scorer.score(model, &self.0)
     }
 }
@@ -274,7 +277,7 @@ pub fn train_test_split(samples: &Samples, split: &Split) -> Result<(Train, Test
         let problem = "a validation part is asked for; use `train_validation_test`";
         return Err(LearnError::parameter("train_test_split", problem));
     }
-    let parts = split.indices(samples.y())?;
+    let parts = split.indices(samples.y()?)?;
     Ok((Train(samples.take(&parts.train)?), Test(samples.take(&parts.test)?)))
 }
 
@@ -284,6 +287,6 @@ pub fn train_validation_test(samples: &Samples, split: &Split) -> Result<(Train,
         let problem = "no validation part is asked for; say `Split::test(0.2).validation(0.2)`";
         return Err(LearnError::parameter("train_validation_test", problem));
     }
-    let Parts { train, validation, test } = split.indices(samples.y())?;
+    let Parts { train, validation, test } = split.indices(samples.y()?)?;
     Ok((Train(samples.take(&train)?), Validation(samples.take(&validation)?), Test(samples.take(&test)?)))
 }

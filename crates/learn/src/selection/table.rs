@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use serde_json::json;
+use tove_optim::settings::Value;
+use tove_tensor::Tensor;
+
 use super::grid::Candidate;
-use super::scoring::Scoring;
 use super::validate::{deviation, mean};
-use crate::{LearnError, Model, Result};
+use crate::{About, LearnError, Model, Record, Restore, Result, Rows, restore};
 
 /// One candidate and how it went.
 #[derive(Clone, Debug)]
@@ -24,6 +27,32 @@ pub struct Trial {
 }
 
 impl Trial {
+    fn to_json(&self) -> serde_json::Value {
+        json!({
+            "settings": Value::Map(self.settings.clone()).to_json(),
+            "scores": self.scores,
+            "fit_seconds": self.fit_seconds,
+            "rank": self.rank,
+            "failure": self.failure,
+            "folds": self.folds,
+        })
+    }
+
+    fn from_json(json: &serde_json::Value) -> Option<Trial> {
+        let count = |value: &serde_json::Value| usize::try_from(value.as_u64()?).ok();
+        // JSON has no NaN and no infinity, and writes null for them.
+        let score = |value: &serde_json::Value| if value.is_null() { Some(f64::NAN) } else { value.as_f64() };
+        let scores = |list: &serde_json::Value| list.as_array()?.iter().map(score).collect();
+        Some(Trial {
+            settings: Value::from_json(&json["settings"])?.as_map()?,
+            scores: json["scores"].as_array()?.iter().map(scores).collect::<Option<_>>()?,
+            fit_seconds: json["fit_seconds"].as_f64()?,
+            rank: count(&json["rank"]),
+            failure: json["failure"].as_str().map(str::to_owned),
+            folds: count(&json["folds"])?,
+        })
+    }
+
     /// Whether every fold was judged.
     pub fn complete(&self) -> bool {
         self.failure.is_none() && self.scores.iter().all(|scores| scores.len() == self.folds)
@@ -40,13 +69,14 @@ impl Trial {
     }
 }
 
-/// The whole table of a search, and the model fitted with the best settings.
+/// The whole table of a search, and the model fitted with the best settings, which answers for it.
 pub struct SearchResult {
-    pub(super) scorers: Vec<Scoring>,
-    pub(super) trials: Vec<Trial>,
-    pub(super) best: usize,
-    pub(super) model: Option<Box<dyn Model>>,
-    pub(super) stopped: bool,
+    about: About,
+    scorers: Vec<String>,
+    trials: Vec<Trial>,
+    best: usize,
+    model: Option<Box<dyn Model>>,
+    stopped: bool,
 }
 
 impl fmt::Debug for SearchResult {
@@ -56,13 +86,48 @@ impl fmt::Debug for SearchResult {
 }
 
 impl SearchResult {
+    /// What a search found; `about` is completed from the model.
+    pub(super) fn new(
+        mut about: About,
+        scorers: Vec<String>,
+        trials: Vec<Trial>,
+        best: usize,
+        model: Option<Box<dyn Model>>,
+        stopped: bool,
+    ) -> SearchResult {
+        match &model {
+            Some(model) => {
+                about.capabilities = crate::Capabilities {
+                    order_free: false,
+                    partial_fit: false,
+                    checks_finite: false,
+                    ..model.capabilities()
+                };
+                about = about.outputs(model.outputs()).classes(model.classes()).summary(model.summary().clone());
+            }
+            // Nothing was fitted, so nothing answers.
+            None => {
+                about.capabilities = crate::Capabilities {
+                    predictions: crate::Predictions::None,
+                    probabilities: false,
+                    decision_function: false,
+                    score_samples: false,
+                    transform: false,
+                    inverse_transform: false,
+                    ..about.capabilities
+                }
+            }
+        }
+        SearchResult { about, scorers, trials, best, model, stopped }
+    }
+
     /// All candidates in the order in which they were listed or drawn.
     pub fn trials(&self) -> &[Trial] {
         &self.trials
     }
 
-    /// The scores of the table; the first decides.
-    pub fn scorers(&self) -> &[Scoring] {
+    /// Names of the scores of the table; the first decides.
+    pub fn scorers(&self) -> &[String] {
         &self.scorers
     }
 
@@ -92,6 +157,93 @@ impl SearchResult {
     /// As [`SearchResult::model`], to keep.
     pub fn into_model(self) -> Option<Box<dyn Model>> {
         self.model
+    }
+}
+
+impl Model for SearchResult {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn longest_sum(&self) -> usize {
+        self.model.as_ref().map_or(0, |model| model.longest_sum())
+    }
+
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        self.model()?.predict_rows(x)
+    }
+
+    fn decision_rows(&self, x: &Rows) -> Result<Tensor> {
+        self.model()?.decision_rows(x)
+    }
+
+    fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
+        self.model()?.proba_rows(x)
+    }
+
+    fn score_rows(&self, x: &Rows) -> Result<Tensor> {
+        self.model()?.score_rows(x)
+    }
+
+    fn transform_rows(&self, x: &Rows) -> Result<Rows> {
+        self.model()?.transform_rows(x)
+    }
+
+    fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
+        self.model()?.inverse_rows(x)
+    }
+
+    fn output_names(&self, inputs: &[String]) -> Vec<String> {
+        self.model.as_ref().map_or_else(Vec::new, |model| model.output_names(inputs))
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        self.model.as_ref().map_or_else(Vec::new, |model| model.attributes())
+    }
+
+    fn coefficients(&self) -> Option<&Tensor> {
+        self.model.as_ref()?.coefficients()
+    }
+
+    fn record(&self) -> Record {
+        let mut record = Record::new(self.name(), 1);
+        record.put("settings", self.settings());
+        self.about.write_shape(&mut record);
+        record.put("scorers", self.scorers.clone());
+        record.put("best", self.best);
+        record.put("stopped", self.stopped);
+        record.put("trials", self.trials.iter().map(Trial::to_json).collect::<Vec<_>>());
+        record.put("fitted", self.model.is_some());
+        if let Some(model) = &self.model {
+            record.put_part("model", model.record());
+        }
+        record
+    }
+}
+
+impl Restore for SearchResult {
+    fn restore(record: &Record) -> Result<SearchResult> {
+        let entry = crate::registry::find(record.kind())?;
+        record.expect(entry.name, 1)?;
+        let list = |name: &str| record.get(name)?.as_array().ok_or_else(|| record.wrong(name, "a list"));
+        let bad = || record.wrong("trials", "a list of trials");
+        let scorers: Option<Vec<String>> =
+            list("scorers")?.iter().map(|name| Some(name.as_str()?.to_owned())).collect();
+        let scorers = scorers.ok_or_else(|| record.wrong("scorers", "a list of names"))?;
+        let trials: Option<Vec<Trial>> = list("trials")?.iter().map(Trial::from_json).collect();
+        let (trials, best) = (trials.ok_or_else(bad)?, record.count("best")?);
+        if best >= trials.len() || trials.iter().any(|trial| trial.scores.len() != scorers.len()) {
+            return Err(bad());
+        }
+        let model = if record.switch("fitted")? { Some(restore(&record.part("model")?)?) } else { None };
+        let width = record.count("width")?;
+        if model.as_ref().is_some_and(|model| model.width() != width) {
+            return Err(record.wrong("width", "that of the model"));
+        }
+        let settings = record.get("settings")?.clone();
+        let capabilities = crate::registry::capabilities(entry.name, &settings).unwrap_or(entry.capabilities);
+        let about = About::with(entry.name, capabilities, width, record.precision()?, settings);
+        Ok(SearchResult::new(about, scorers, trials, best, model, record.switch("stopped")?))
     }
 }
 

@@ -11,20 +11,21 @@
 //!     .train_scores()
 //!     .run(&DummyClassifier::default(), &samples)?;
 //! assert_eq!(report.values(Scorer::Accuracy), [0.5, 1.0, 0.5, 1.0]);
-//! assert_eq!(report.mean(Scorer::Accuracy), 0.75);
+//! assert_eq!(report.mean("accuracy"), 0.75);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
 use std::time::Instant;
 
 use tove_metrics::Score;
-use tove_tensor::Tensor;
+use tove_tensor::{DType, Tensor};
 
+use super::evaluation::Evaluation;
 use super::folds::{Fold, KFold, Splitter, StratifiedKFold};
-use super::plan::in_parallel;
+use super::parallel::in_parallel;
 use super::scorer::Scorer;
 use super::scoring::{Scoring, all};
-use crate::{Estimator, LearnError, Predict, Result, Samples, Task};
+use crate::{Capabilities, Estimator, Fit, LearnError, Predict, Result, Samples};
 
 /// What is asked of a cross-validation.
 pub struct CrossValidation {
@@ -77,11 +78,12 @@ impl CrossValidation {
 
     /// Fits and judges every fold, several at once; the first error ends it.
     pub fn run(&self, estimator: &dyn Estimator, samples: &Samples) -> Result<Folded> {
-        let folds = self.splitter.split(samples.y())?;
+        let folds = self.splitter.split(&to_split(samples)?)?;
         let scorers = match self.scorers.is_empty() {
-            true => vec![Scorer::usual(estimator.task()).into()],
+            true => vec![Scorer::usual(estimator.capabilities())?.into()],
             false => self.scorers.clone(),
         };
+        scorers.iter().try_for_each(|scorer| scorer.check(estimator.name(), estimator.capabilities()))?;
         let work = |task: usize| judge(estimator, samples, &folds[task], &scorers, self.train_scores);
         let folds = in_parallel(folds.len(), work).into_iter().collect::<Result<_>>()?;
         Ok(Folded { scorers, folds })
@@ -98,22 +100,31 @@ pub(super) fn judge(
 ) -> Result<FoldReport> {
     let start = Instant::now();
     let train = samples.take(&fold.train)?;
-    let model = estimator.fit_any(&train)?;
+    let model = estimator.fit_samples(&train)?;
     let fit_seconds = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let test = samples.take(&fold.test)?;
-    let score = |samples: &Samples| scorers.iter().map(|scorer| scorer.score(&*model, samples)).collect();
+    let score = |samples: &Samples| -> Result<Vec<Score>> {
+        // Asked once for all scores; scores of the user's own may do without targets.
+        let evaluation = samples.targets().map(|_| Evaluation::new(&*model, samples)).transpose()?;
+        scorers.iter().map(|scorer| scorer.of(&*model, samples, evaluation.as_ref())).collect()
+    };
     let (test, train): (Result<Vec<Score>>, Result<Vec<Score>>) =
         (score(&test), if train_scores { score(&train) } else { Ok(Vec::new()) });
     Ok(FoldReport { test: test?, train: train?, fit_seconds, score_seconds: start.elapsed().as_secs_f64() })
 }
 
-/// The usual folds of a task: stratified for classes.
-pub(super) fn usual_folds(task: Task) -> Box<dyn Splitter> {
-    match task {
-        Task::Classification => Box::new(StratifiedKFold::new(5)),
-        Task::Regression => Box::new(KFold::new(5)),
+/// What folds are made from: the targets, or as many zeros where there are none.
+pub(super) fn to_split(samples: &Samples) -> Result<Tensor> {
+    match samples.targets() {
+        Some(y) => Ok(y.clone()),
+        None => Ok(Tensor::try_zeros([samples.len()], DType::F64)?),
     }
+}
+
+/// So many folds, stratified for classes.
+pub(super) fn usual_folds(capabilities: Capabilities, folds: usize) -> Box<dyn Splitter> {
+    if capabilities.classifies() { Box::new(StratifiedKFold::new(folds)) } else { Box::new(KFold::new(folds)) }
 }
 
 pub(super) fn mean(values: &[f64]) -> f64 {
@@ -178,7 +189,7 @@ pub fn cross_val_score(
 
 /// The prediction of each sample by the model that did not see it; the folds must judge every sample exactly once.
 pub fn cross_val_predict(estimator: &dyn Estimator, samples: &Samples, splitter: &dyn Splitter) -> Result<Tensor> {
-    let folds = splitter.split(samples.y())?;
+    let folds = splitter.split(samples.y()?)?;
     let mut home = vec![usize::MAX; samples.len()];
     for (next, &place) in folds.iter().flat_map(|fold| &fold.test).enumerate() {
         if home[place] != usize::MAX {
@@ -192,7 +203,7 @@ pub fn cross_val_predict(estimator: &dyn Estimator, samples: &Samples, splitter:
         return Err(LearnError::parameter("cross_val_predict", problem));
     }
     let work = |task: usize| {
-        let model = estimator.fit_any(&samples.take(&folds[task].train)?)?;
+        let model = estimator.fit_samples(&samples.take(&folds[task].train)?)?;
         model.predict(samples.x().take(&folds[task].test)?)
     };
     let parts: Vec<Tensor> = in_parallel(folds.len(), work).into_iter().collect::<Result<_>>()?;

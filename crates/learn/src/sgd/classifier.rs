@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use tove_optim::settings::Hyperparameters;
+use tove_optim::{deadline, until};
 use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Key, Tensor};
 
@@ -13,7 +14,7 @@ use crate::class_weight::against_rest;
 use crate::logistic::linear::{Linear, Soft, outputs};
 use crate::logistic::problem::Data;
 use crate::logistic::{FittedLinearClassifier, LinearClassifier};
-use crate::{Abilities, ClassWeight, Fit, Labels, LearnError, Penalty, Result, Samples, Summary, Task, with_real};
+use crate::{Algorithm, Capabilities, ClassWeight, Labels, LearnError, Penalty, Result, Samples, Summary, with_real};
 
 /// A linear classifier by stochastic gradient descent.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -76,7 +77,7 @@ pub struct SgdClassifier {
 pub type FittedSgdClassifier = FittedLinearClassifier<SgdClassifier>;
 
 /// An estimator whose fitted model is a linear classifier learnt step by step.
-pub trait Stepwise: Fit {
+pub trait Stepwise: Algorithm {
     /// The settings as those of an [`SgdClassifier`].
     fn as_sgd(&self) -> SgdClassifier;
 }
@@ -119,24 +120,28 @@ impl SgdClassifier {
     }
 }
 
-impl Fit for SgdClassifier {
+impl Algorithm for SgdClassifier {
     type Fitted = FittedSgdClassifier;
-    const NAME: &'static str = "SGDClassifier";
-    const TASK: Task = Task::Classification;
-    const ABILITIES: Abilities = Abilities {
+    const CAPABILITIES: Capabilities = Capabilities {
         weights: true,
         sparse: true,
-        several: true,
-        probabilities: false, // hinge, the default, has none
+        partial_fit: true,
+        decision_function: true,
         order_free: false,
         accuracy: 1e-6,
+        anytime: true,
+        ..Capabilities::CLASSIFIER
     };
 
-    fn pieces(&self, classes: &[i64]) -> Option<Result<Box<dyn crate::AnyLearner>>> {
+    fn capabilities_of(settings: &SgdClassifier) -> Capabilities {
+        Capabilities { probabilities: settings.soft().is_some(), ..Self::CAPABILITIES }
+    }
+
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn crate::AnyLearner>> {
         crate::partial::boxed(self, classes)
     }
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedSgdClassifier> {
+    fn train(&self, samples: &Samples) -> Result<FittedSgdClassifier> {
         fit(self, samples)
     }
 }
@@ -144,7 +149,7 @@ impl Fit for SgdClassifier {
 /// Fits any estimator of this kind.
 pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<FittedLinearClassifier<E>> {
     let settings = estimator.as_sgd();
-    let labels = Labels::several(E::NAME, samples.y())?;
+    let labels = Labels::several(E::NAME, samples.y()?)?;
     let given = samples.weights().map(Tensor::to_f64_vec);
     let factors = settings.class_weight.factors(E::NAME, labels.classes(), labels.codes(), given.as_deref())?;
     let share = settings.early_stopping.then_some(settings.validation_fraction);
@@ -211,12 +216,14 @@ impl Job<'_> {
         body: impl Fn(&Plan, &mut State, &[f64], Option<&[f64]>, usize) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
         let slots: Vec<Slot<'_, R>> = states.iter_mut().map(|state| Mutex::new((state, None))).collect();
+        let limit = deadline();
         parallel_for(slots.len(), &|output| {
             let positive = if self.classes == 2 { 1 } else { output };
             let y: Vec<f64> = self.codes.iter().map(|&code| if code == positive { 1.0 } else { -1.0 }).collect();
             let mut slot = slots[output].lock().unwrap_or_else(PoisonError::into_inner);
             let own = self.factors.map(|factors| against_rest(factors, self.codes, positive, self.weights));
-            let outcome = body(self.plan, slot.0, &y, own.as_deref().or(self.weights), output);
+            // The limit is a matter of the calling thread, of which others know nothing.
+            let outcome = until(limit, || body(self.plan, slot.0, &y, own.as_deref().or(self.weights), output));
             slot.1 = Some(outcome);
         });
         let outcomes = slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).1);

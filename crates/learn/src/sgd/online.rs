@@ -37,7 +37,7 @@ impl<E: Stepwise> OnlineClassifier<E> {
 
     /// The place of each sample's class among the classes named at the start.
     fn codes(&self, samples: &Samples) -> Result<Vec<usize>> {
-        let labels = Labels::of(E::NAME, samples.y())?;
+        let labels = Labels::of(E::NAME, samples.y()?)?;
         let places: Result<Vec<usize>> = labels
             .classes()
             .iter()
@@ -58,6 +58,8 @@ impl<E: Stepwise> Learner for OnlineClassifier<E> {
 
     fn learn(&mut self, samples: &Samples) -> Result<()> {
         let settings = self.settings.as_sgd();
+        samples.require_rows(E::NAME)?;
+        samples.require_moderate(E::NAME, true)?;
         if settings.class_weight == ClassWeight::Balanced || settings.early_stopping {
             let fix = "give sample weights instead, and decide yourself when to stop";
             return Err(LearnError::unsupported(E::NAME, "cannot balance classes or hold out rows in pieces", fix));

@@ -16,11 +16,10 @@ use tove_optim::settings::Hyperparameters;
 
 use super::classifier::{self, Stepwise};
 use super::{ClassLoss, FittedLinearClassifier, OnlineClassifier, Schedule, SgdClassifier};
-use crate::{Abilities, ClassWeight, Fit, PartialFit, Penalty, Result, Samples, Task};
+use crate::{Algorithm, Capabilities, ClassWeight, PartialFit, Penalty, Result, Samples};
 
 /// The perceptron.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "Perceptron")]
 pub struct Perceptron {
     /// What is added to the loss.
     #[hyper(default = Penalty::None)]
@@ -89,13 +88,15 @@ impl Stepwise for Perceptron {
     }
 }
 
-impl Fit for Perceptron {
+impl Algorithm for Perceptron {
     type Fitted = FittedPerceptron;
-    const NAME: &'static str = "Perceptron";
-    const TASK: Task = Task::Classification;
-    const ABILITIES: Abilities = SgdClassifier::ABILITIES;
+    const CAPABILITIES: Capabilities = SgdClassifier::CAPABILITIES;
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedPerceptron> {
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn crate::AnyLearner>> {
+        crate::partial::boxed(self, classes)
+    }
+
+    fn train(&self, samples: &Samples) -> Result<FittedPerceptron> {
         classifier::fit(self, samples)
     }
 }

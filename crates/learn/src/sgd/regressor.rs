@@ -11,7 +11,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::Hyperparameters;
+use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::{DType, Key, Tensor, TryOps};
 
 use super::loss::{Loss, RegressionLoss};
@@ -19,8 +19,8 @@ use super::run::{Plan, Set, State};
 use super::{Schedule, shares, split};
 use crate::logistic::problem::Data;
 use crate::{
-    Abilities, About, Fit, LearnError, Learner, Model, PartialFit, Penalty, Record, Restore, Result, Rows, Samples,
-    Summary, Task, with_real,
+    About, Algorithm, Capabilities, LearnError, Learner, Model, PartialFit, Penalty, Record, Restore, Result, Rows,
+    Samples, Summary, with_real,
 };
 
 /// A linear regression by stochastic gradient descent.
@@ -102,19 +102,24 @@ impl SgdRegressor {
     }
 }
 
-impl Fit for SgdRegressor {
+impl Algorithm for SgdRegressor {
     type Fitted = FittedSgdRegressor;
-    const NAME: &'static str = "SGDRegressor";
-    const TASK: Task = Task::Regression;
-    const ABILITIES: Abilities =
-        Abilities { weights: true, sparse: true, order_free: false, accuracy: 1e-6, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities = Capabilities {
+        weights: true,
+        sparse: true,
+        order_free: false,
+        accuracy: 1e-6,
+        anytime: true,
+        partial_fit: true,
+        ..Capabilities::REGRESSOR
+    };
 
-    fn pieces(&self, classes: &[i64]) -> Option<Result<Box<dyn crate::AnyLearner>>> {
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn crate::AnyLearner>> {
         crate::partial::boxed(self, classes)
     }
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedSgdRegressor> {
-        let y = samples.targets(Self::NAME)?;
+    fn train(&self, samples: &Samples) -> Result<FittedSgdRegressor> {
+        let y = samples.single_target(Self::NAME)?;
         let weights = samples.weights().map(Tensor::to_f64_vec);
         let share = self.early_stopping.then_some(self.validation_fraction);
         let (train, watch) = split(&vec![0; y.len()], share, self.random_state);
@@ -146,8 +151,7 @@ pub struct FittedSgdRegressor {
 impl FittedSgdRegressor {
     fn new(settings: &SgdRegressor, state: &mut State, dtype: DType, summary: Summary) -> Result<FittedSgdRegressor> {
         let (weights, intercept) = state.parameters();
-        let (name, task) = (SgdRegressor::NAME, Task::Regression);
-        let about = About::new(name, task, weights.len(), dtype, settings.to_json()).summary(summary);
+        let about = About::new(settings, weights.len(), dtype).summary(summary);
         Ok(FittedSgdRegressor { about, coef: Tensor::from(weights).to_dtype(dtype), intercept })
     }
 
@@ -173,6 +177,12 @@ impl Model for FittedSgdRegressor {
             Rows::Sparse(x) => x.dot(&self.coef)?,
         };
         Ok(scores + self.intercept)
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        let mut all = self.about.attributes();
+        all.extend([("coef", self.coef.clone()), ("intercept", Tensor::scalar(self.intercept))]);
+        all
     }
 
     fn coefficients(&self) -> Option<&Tensor> {
@@ -223,7 +233,9 @@ impl Learner for OnlineRegressor {
     type Fitted = FittedSgdRegressor;
 
     fn learn(&mut self, samples: &Samples) -> Result<()> {
-        let y = samples.targets(SgdRegressor::NAME)?;
+        samples.require_rows(SgdRegressor::NAME)?;
+        samples.require_moderate(SgdRegressor::NAME, true)?;
+        let y = samples.single_target(SgdRegressor::NAME)?;
         let (plan, d) = (self.settings.plan(), samples.width());
         let state = match &mut self.state {
             Some(state) => state,

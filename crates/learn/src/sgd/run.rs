@@ -6,7 +6,7 @@ use tove_tensor::{Element, Key};
 
 use super::Schedule;
 use super::loss::Loss;
-use super::weights::{Row, Weights};
+use super::weights::{Row, Sums, Weights};
 use crate::logistic::problem::Data;
 use crate::{LearnError, Result};
 
@@ -33,6 +33,9 @@ pub(super) struct Plan {
 /// Slopes beyond this are cut, as in scikit-learn.
 const STEEPEST: f64 = 1e12;
 
+/// A loss so many times that of the weights at the start is the end of a run that diverged.
+const DIVERGED: f64 = 1e3;
+
 /// Weights under way.
 #[derive(Clone, Debug)]
 pub(super) struct State {
@@ -45,6 +48,7 @@ pub(super) struct State {
     /// l1 due and paid.
     due: f64,
     paid: Vec<f64>,
+    norms: Norms,
     epochs: u64,
 }
 
@@ -91,7 +95,8 @@ impl State {
     pub(super) fn new(plan: &Plan, d: usize) -> State {
         let paid = if plan.l1 > 0.0 { vec![0.0; d] } else { Vec::new() };
         let weights = Weights::new(d, plan.average);
-        State { weights, intercept: 0.0, mean_intercept: 0.0, t: 1.0, eta: plan.eta0, due: 0.0, paid, epochs: 0 }
+        let norms = Norms::default();
+        State { weights, intercept: 0.0, mean_intercept: 0.0, t: 1.0, eta: plan.eta0, due: 0.0, paid, norms, epochs: 0 }
     }
 
     /// Number of features.
@@ -136,10 +141,23 @@ impl State {
             }
         }
         ended.converged |= plan.tol.is_none() && ended.epochs == plan.max_iter;
+        if let Loss::Regression(..) = plan.loss {
+            let still =
+                set.train.iter().map(|&row| plan.loss.value(0.0, set.y[row])).sum::<f64>() / set.train.len() as f64;
+            if still > 0.0 && ended.objective > DIVERGED * still {
+                let problem = format!(
+                    "the steps diverged: the mean loss is {:e}, and {still:e} without any step",
+                    ended.objective
+                );
+                return Err(LearnError::data(plan.who, problem, "scale the features, or choose a smaller `eta0`"));
+            }
+        }
         Ok(ended)
     }
 
-    /// One pass over the rows; the mean loss with penalty.
+    /// One pass over the rows; the mean of loss and penalty, each sample at the weights it met (see [`Norms`] for l1). As in
+    /// scikit-learn, weights of samples do not enter it, so that the same weights in another unit stop at the same epoch if they
+    /// lead to the same steps.
     pub(super) fn epoch<T: Float + Element>(&mut self, plan: &Plan, set: Set<'_, T>, key: Key) -> Result<f64> {
         let order: Option<Vec<i64>> =
             plan.shuffle.then(|| key.fold(self.epochs).permutation(set.train.len()).into_vec::<i64>()).transpose()?;
@@ -149,12 +167,7 @@ impl State {
             let problem = "the weights grew beyond all numbers";
             return Err(LearnError::data(plan.who, problem, "scale the features, or choose a smaller `eta0`"));
         }
-        let penalty = if plan.l1 + plan.l2 > 0.0 {
-            plan.alpha * (0.5 * plan.l2 * self.weights.squares() + plan.l1 * self.weights.magnitudes())
-        } else {
-            0.0
-        };
-        Ok(loss / set.train.len() as f64 + penalty)
+        Ok(loss / set.train.len() as f64)
     }
 
     /// The share of watched rows that are wrong; for numbers, their mean square error relative to their variance.
@@ -172,6 +185,82 @@ impl State {
                 let error: f64 = set.watch.iter().map(|&row| (set.y[row] - score(row)).powi(2)).sum();
                 error / spread.max(f64::MIN_POSITIVE)
             }
+        }
+    }
+}
+
+/// The norms of the weights that a penalty needs, kept up to date in the time of a row's entries.
+///
+/// With l1, they are scikit-learn's for dense rows, so that training stops at the same epoch: the norms after the last step that
+/// added a row, before that step was charged l1, times the factors of l2 since. Steps that add nothing leave out their charge.
+/// Sparse rows follow the same rule, with the norms of all weights.
+#[derive(Clone, Debug, Default)]
+struct Norms {
+    /// ‖w‖₁, kept with l1 only.
+    magnitude: f64,
+    /// ‖w‖².
+    square: f64,
+    /// With l1: the sums over all v with every charge, where the weights are a scale times v, and the scale that they belong to.
+    /// Dense rows do not need them.
+    total: Sums,
+    scale: f64,
+}
+
+impl Norms {
+    /// Sums anew at the start of an epoch, which removes the rounding errors of the last one.
+    fn refresh(&mut self, plan: &Plan, weights: &Weights) {
+        self.scale = weights.scale();
+        self.total = weights.sums();
+        if plan.l1 <= 0.0 {
+            self.square = self.total.squares * self.scale * self.scale;
+        }
+    }
+
+    #[inline(always)]
+    fn penalty(&self, plan: &Plan) -> f64 {
+        let square = if plan.l2 > 0.0 { self.square } else { 0.0 }; // without l2 it may overflow
+        plan.alpha * (0.5 * plan.l2 * square + plan.l1 * self.magnitude)
+    }
+
+    /// Without l1: the square of factor · w + update · x, with the product x·w from before.
+    #[inline(always)]
+    fn grow<T: Float>(&mut self, row: Row<'_, T>, factor: f64, update: f64, product: f64) {
+        self.square *= factor * factor;
+        if update != 0.0 {
+            self.square += update * (2.0 * factor * product + update * row.square());
+            self.square = self.square.max(0.0);
+        }
+    }
+
+    /// With l1: the norms after the weights shrank by a factor; the sums over the entries that a sparse row is about to change.
+    #[inline(always)]
+    fn shrink<T: Float>(&mut self, weights: &Weights, row: Row<'_, T>, factor: f64) -> Sums {
+        self.magnitude *= factor;
+        self.square *= factor * factor;
+        let Row::Sparse(..) = row else { return Sums::default() };
+        if weights.scale() != self.scale * factor {
+            self.total = weights.sums(); // the factors were multiplied out
+        }
+        self.scale = weights.scale();
+        weights.touched(row)
+    }
+
+    /// With l1: the norms after a row was added and before it is charged; its entries had the sums `before`.
+    #[inline(always)]
+    fn add<T: Float>(&mut self, weights: &Weights, row: Row<'_, T>, before: Sums) {
+        let sums = match row {
+            Row::Dense(_) => weights.sums(),
+            Row::Sparse(..) => self.total.replaced(before, weights.touched(row)),
+        };
+        self.magnitude = sums.magnitudes * weights.scale();
+        self.square = sums.squares * weights.scale() * weights.scale();
+    }
+
+    /// With l1: the sums after a sparse row was charged; its entries had the sums `before` when the step began.
+    #[inline(always)]
+    fn charge<T: Float>(&mut self, weights: &Weights, row: Row<'_, T>, before: Sums) {
+        if let Row::Sparse(..) = row {
+            self.total = self.total.replaced(before, weights.touched(row));
         }
     }
 }
@@ -194,23 +283,36 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
         let typical = (1.0 / plan.alpha.sqrt()).sqrt();
         let offset = 1.0 / (typical * plan.alpha);
         let mut total = 0.0;
+        let (l1, l2) = (plan.l1 > 0.0, plan.l2 > 0.0);
+        state.norms.refresh(plan, &state.weights);
         for place in 0..set.train.len() {
             let row = set.train[order.map_or(place, |order| order[place] as usize)];
             let (x, y) = (set.row(row), set.y[row]);
             let weight = set.weights.map_or(1.0, |weights| weights[row]);
-            let p = state.weights.dot(x) + state.intercept;
-            total += weight * plan.loss.value(p, y);
+            let product = state.weights.dot(x);
+            let p = product + state.intercept;
+            total += plan.loss.value(p, y) + state.norms.penalty(plan);
             let eta = match plan.schedule {
                 Schedule::Optimal => 1.0 / (plan.alpha * (offset + state.t - 1.0)),
                 Schedule::Invscaling => plan.eta0 / state.t.powf(plan.power_t),
                 Schedule::Constant | Schedule::Adaptive => state.eta,
             };
             let update = -eta * weight * plan.loss.slope(p, y).clamp(-STEEPEST, STEEPEST);
-            if plan.l2 > 0.0 {
-                state.weights.shrink((1.0 - plan.l2 * eta * plan.alpha).max(0.0));
+            let factor = if l2 { (1.0 - plan.l2 * eta * plan.alpha).max(0.0) } else { 1.0 };
+            if l2 {
+                state.weights.shrink(factor);
+            }
+            let mut before = Sums::default();
+            if l1 {
+                before = state.norms.shrink(&state.weights, x, factor);
+            } else if l2 {
+                state.norms.grow(x, factor, update, product);
             }
             if update != 0.0 {
                 state.weights.add(x, update);
+                if l1 {
+                    state.norms.add(&state.weights, x, before);
+                }
                 if plan.fit_intercept {
                     state.intercept += update;
                 }
@@ -219,9 +321,10 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
                 state.weights.average(x, update, state.t);
                 state.mean_intercept += (state.intercept - state.mean_intercept) / state.t;
             }
-            if plan.l1 > 0.0 {
+            if l1 {
                 state.due += plan.l1 * eta * plan.alpha;
                 state.weights.charge(x, state.due, &mut state.paid);
+                state.norms.charge(&state.weights, x, before);
             }
             state.t += 1.0;
         }

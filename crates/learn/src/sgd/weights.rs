@@ -14,6 +14,49 @@ pub(super) enum Row<'a, T> {
     Sparse(&'a [u32], &'a [T]),
 }
 
+impl<T: Float> Row<'_, T> {
+    /// ‖x‖².
+    #[inline(always)]
+    pub(super) fn square(self) -> f64 {
+        let (Row::Dense(values) | Row::Sparse(_, values)) = self;
+        const L: usize = 8;
+        let (whole, rest) = values.as_chunks::<L>();
+        let mut lanes = [0.0; L];
+        for x in whole {
+            lanes.iter_mut().zip(x).for_each(|(lane, x)| *lane += x.wide() * x.wide());
+        }
+        lanes.iter().sum::<f64>() + rest.iter().map(|x| x.wide() * x.wide()).sum::<f64>()
+    }
+}
+
+/// Σ|v| and Σv² over some entries.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    pub(super) magnitudes: f64,
+    pub(super) squares: f64,
+}
+
+impl Sums {
+    #[inline(always)]
+    fn of(entries: impl Iterator<Item = f64>) -> Sums {
+        let mut sums = Sums::default();
+        for v in entries {
+            sums.magnitudes += v.abs();
+            sums.squares += v * v;
+        }
+        sums
+    }
+
+    /// The sums after those of some entries changed from `before` to `after`.
+    #[inline(always)]
+    pub(super) fn replaced(self, before: Sums, after: Sums) -> Sums {
+        Sums {
+            magnitudes: (self.magnitudes - before.magnitudes + after.magnitudes).max(0.0),
+            squares: (self.squares - before.squares + after.squares).max(0.0),
+        }
+    }
+}
+
 /// Below this scale the factors are multiplied out.
 const TINY: f64 = 1e-9;
 
@@ -147,12 +190,25 @@ impl Weights {
         self.mean.as_ref().map(|mean| &mean.a[..])
     }
 
-    pub(super) fn squares(&self) -> f64 {
-        self.scale * self.scale * self.v.iter().map(|v| v * v).sum::<f64>()
+    /// The sums over all entries, without the scale.
+    #[inline(always)]
+    pub(super) fn sums(&self) -> Sums {
+        Sums::of(self.v.iter().copied())
     }
 
-    pub(super) fn magnitudes(&self) -> f64 {
-        self.scale * self.v.iter().map(|v| v.abs()).sum::<f64>()
+    /// The sums over the entries of a row, without the scale.
+    #[inline(always)]
+    pub(super) fn touched<T: Float>(&self, row: Row<'_, T>) -> Sums {
+        match row {
+            Row::Dense(_) => self.sums(),
+            Row::Sparse(columns, _) => Sums::of(columns.iter().map(|&column| self.v[column as usize])),
+        }
+    }
+
+    /// The factor of all weights.
+    #[inline(always)]
+    pub(super) fn scale(&self) -> f64 {
+        self.scale
     }
 
     pub(super) fn is_finite(&self) -> bool {

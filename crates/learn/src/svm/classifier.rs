@@ -9,7 +9,10 @@ use super::smo::Solution;
 use super::svc::DecisionShape;
 use super::weights::labelled;
 use crate::kernel::{Expansion, Features, KernelFunction};
-use crate::{About, Fit, Labels, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, Summary, with_real};
+use crate::logistic::linear::undecided;
+use crate::{
+    About, Algorithm, Labels, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, Summary, with_real,
+};
 
 /// A fitted machine for each pair of classes, of the estimator `E`.
 #[derive(Clone, Debug)]
@@ -24,7 +27,7 @@ pub struct FittedSupportClassifier<E> {
 }
 
 /// An estimator whose fitted model is a machine for each pair of classes.
-pub trait KernelClassifier: Fit {
+pub trait KernelClassifier: Algorithm {
     /// What all such estimators have.
     fn machine(&self) -> &ClassifierSettings;
 
@@ -49,6 +52,7 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
     /// Fits with a kernel of the user's own.
     pub(super) fn fit_with(estimator: &E, kernel: &KernelFunction, samples: &Samples) -> Result<Self> {
         estimator.validate()?;
+        let samples = &crate::estimator::admit(estimator, samples)?;
         FittedSupportClassifier::solve(estimator, kernel.clone(), samples)
     }
 
@@ -71,6 +75,7 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
         let features = Features::new(x, function)?;
         let classes = training.classes(&features, &groups, &costs)?;
         let solutions = training.all(&classes)?;
+        solutions.iter().try_for_each(|solution| solution.require_finite(E::NAME))?;
         let sigmoids = match machine.probability {
             true => sigmoids(&training, machine.random_state, &classes)?,
             false => Vec::new(),
@@ -104,11 +109,19 @@ fn sigmoids(training: &Training, seed: u64, classes: &Classes<'_>) -> Result<Vec
 }
 
 /// How the fits of all machines went.
-pub(super) fn summary(who: &str, solutions: &[Solution]) -> Summary {
+pub(super) fn summary(who: &'static str, solutions: &[Solution]) -> Summary {
     let steps = solutions.iter().map(|solution| solution.steps).sum();
     let gap = solutions.iter().fold(0.0f64, |gap, solution| gap.max(solution.gap));
     let objective = solutions.iter().map(|solution| solution.objective).sum();
-    Summary::iterative(who, steps, solutions.iter().all(|solution| solution.converged), gap, objective)
+    let converged = solutions.iter().all(|solution| solution.converged);
+    let mut summary = Summary::iterative(who, steps, converged, gap, objective);
+    if solutions.iter().any(|solution| solution.flat) {
+        summary.warn(format!(
+            "{who}: the margin between two classes is not larger than `tol`, so that the scale of the decision values means \
+             nothing; choose a smaller `nu` or `tol`, or another kernel"
+        ));
+    }
+    summary
 }
 
 /// Places of the support vectors class by class, their number in each class, and their coefficients in all pairs.
@@ -188,6 +201,9 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
         for row in values.chunks_exact_mut(self.bias.len()) {
             row.iter_mut().zip(&self.bias).for_each(|(value, bias)| *value += bias);
         }
+        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
+            return Err(undecided(E::NAME, place / self.bias.len()));
+        }
         Ok(values)
     }
 
@@ -196,7 +212,7 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
         let k = self.classes().len();
         let (mut votes, mut sums) = (vec![0; k], vec![0.0; k]);
         for (&(a, b), &value) in pairs(k).iter().zip(values) {
-            votes[if value > 0.0 { a } else { b }] += 1;
+            votes[if value >= 0.0 { a } else { b }] += 1; // the first of equal classes
             sums[a] += value;
             sums[b] -= value;
         }
@@ -218,7 +234,8 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
         let classes = &about.classes;
         let (support, n_support) = (record.integers("support")?, record.integers("n_support")?);
         let machines = classes.len() * classes.len().saturating_sub(1) / 2;
-        let bias = record.shaped("bias", &[machines])?.to_f64_vec();
+        record.shaped("bias", &[machines])?;
+        let bias = record.vector("bias")?;
         let sigmoids = record.vector("sigmoids")?;
         let counted = n_support.iter().all(|&count| count >= 0)
             && n_support.iter().try_fold(0i64, |sum, &count| sum.checked_add(count)) == Some(support.len() as i64);
@@ -279,6 +296,17 @@ impl<E: KernelClassifier> Model for FittedSupportClassifier<E> {
             }
             Ok(Tensor::try_from_vec(out, [x.len(), k])?)
         })
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        let mut all = self.about.attributes();
+        all.extend([
+            ("support", Tensor::from_slice(&self.support)),
+            ("support_vectors", self.support_vectors().clone()),
+            ("intercept", Tensor::from_slice(&self.intercept())),
+        ]);
+        all.extend(self.dual_coef().ok().map(|dual_coef| ("dual_coef", dual_coef)));
+        all
     }
 
     fn record(&self) -> Record {

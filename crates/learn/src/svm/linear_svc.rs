@@ -1,6 +1,6 @@
 //! Linear classification with margins, dense or sparse.
 
-use tove_optim::settings::{Choice, Hyperparameters};
+use tove_optim::settings::{Choice, Hyperparameters, Named};
 use tove_tensor::{Tensor, TryOps};
 
 use super::coordinate::Classes;
@@ -8,10 +8,10 @@ use super::design::with_design;
 use super::newton::{Newton, SquaredLoss};
 use super::weights::labelled;
 use crate::class_weight::against_rest;
-use crate::logistic::linear::{Linear, first_largest, outputs};
+use crate::logistic::linear::{Linear, decide, outputs, undecided};
 use crate::{
-    Abilities, About, ClassWeight, Fit, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary,
-    Task,
+    About, Algorithm, Capabilities, ClassWeight, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples,
+    Summary,
 };
 
 /// What a violated margin costs.
@@ -214,14 +214,17 @@ impl super::design::Task for Apply<'_> {
     }
 }
 
-impl Fit for LinearSvc {
+impl Algorithm for LinearSvc {
     type Fitted = FittedLinearSvc;
-    const NAME: &'static str = "LinearSVC";
-    const TASK: Task = Task::Classification;
-    const ABILITIES: Abilities =
-        Abilities { weights: true, sparse: true, several: true, accuracy: 1e-3, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities = Capabilities {
+        weights: true,
+        sparse: true,
+        accuracy: 1e-3,
+        decision_function: true,
+        ..Capabilities::CLASSIFIER
+    };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedLinearSvc> {
+    fn train(&self, samples: &Samples) -> Result<FittedLinearSvc> {
         let (labels, weights) = labelled(Self::NAME, samples, &ClassWeight::None)?;
         let (classes, codes) = (labels.classes(), labels.codes());
         let factors = self.class_weight.factors(Self::NAME, classes, codes, Some(&weights))?;
@@ -256,11 +259,9 @@ impl Model for FittedLinearSvc {
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let (scores, outputs) = (self.linear.at(x)?.to_f64_vec(), self.linear.outputs());
-        let largest = |row: &[f64]| match row {
-            [score] => usize::from(*score > 0.0),
-            scores => first_largest(scores),
-        };
-        Ok(Labels::decode(self.classes(), scores.chunks_exact(outputs).map(largest)))
+        let code = |(row, scores): (usize, &[f64])| decide(scores).ok_or_else(|| undecided(LinearSvc::NAME, row));
+        let codes: Result<Vec<usize>> = scores.chunks_exact(outputs).enumerate().map(code).collect();
+        Ok(Labels::decode(self.classes(), codes?))
     }
 
     fn decision_rows(&self, x: &Rows) -> Result<Tensor> {
@@ -271,6 +272,12 @@ impl Model for FittedLinearSvc {
     fn proba_rows(&self, _x: &Rows) -> Result<Tensor> {
         let fix = "use `decision_function`, logistic regression, or SVC with `probability`";
         Err(LearnError::unsupported(self.name(), "has margins, which are no probabilities", fix))
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        let mut all = self.about.attributes();
+        all.extend([("coef", self.linear.coef.clone()), ("intercept", self.linear.intercept.clone())]);
+        all
     }
 
     fn coefficients(&self) -> Option<&Tensor> {

@@ -1,6 +1,6 @@
 //! Linear regression with a tube in which errors cost nothing, dense or sparse.
 
-use tove_optim::settings::{Choice, Hyperparameters};
+use tove_optim::settings::{Choice, Hyperparameters, Named};
 use tove_tensor::{Tensor, TryOps};
 
 use super::coordinate::Numbers;
@@ -8,7 +8,7 @@ use super::design::with_design;
 use super::linear_svc::{Apply, Dual, Rebuild};
 use super::newton::{Newton, SquaredLoss};
 use crate::logistic::linear::Linear;
-use crate::{Abilities, About, Fit, Model, Record, Restore, Result, Rows, Samples, Summary, Task};
+use crate::{About, Algorithm, Capabilities, Model, Record, Restore, Result, Rows, Samples, Summary};
 
 /// What an error beyond the tube costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -120,14 +120,13 @@ impl LinearSvr {
     }
 }
 
-impl Fit for LinearSvr {
+impl Algorithm for LinearSvr {
     type Fitted = FittedLinearSvr;
-    const NAME: &'static str = "LinearSVR";
-    const TASK: Task = Task::Regression;
-    const ABILITIES: Abilities = Abilities { weights: true, sparse: true, accuracy: 1e-2, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities =
+        Capabilities { weights: true, sparse: true, accuracy: 1e-2, ..Capabilities::REGRESSOR };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedLinearSvr> {
-        let y = samples.targets(Self::NAME)?;
+    fn train(&self, samples: &Samples) -> Result<FittedLinearSvr> {
+        let y = samples.single_target(Self::NAME)?;
         let weights = samples.weights().map_or_else(|| vec![1.0; y.len()], Tensor::to_f64_vec);
         let costs: Vec<f64> = weights.iter().map(|weight| self.c * weight).collect();
         let squared = self.loss == TubeLoss::SquaredEpsilonInsensitive;
@@ -160,6 +159,16 @@ impl Model for FittedLinearSvr {
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         Ok(self.linear.at(x)?.try_reshape([x.len()])?)
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        let mut all = self.about.attributes();
+        let flat = self.linear.coef.try_reshape([self.width()]);
+        all.extend([
+            ("coef", flat.unwrap_or_else(|_| self.linear.coef.clone())),
+            ("intercept", self.linear.intercept.clone()),
+        ]);
+        all
     }
 
     fn coefficients(&self) -> Option<&Tensor> {

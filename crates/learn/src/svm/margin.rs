@@ -71,7 +71,7 @@ struct Signed {
 impl Signed {
     fn new(x: &Tensor, y: &Tensor) -> Result<Signed> {
         let samples = Samples::new(x.to_dtype(DType::F64), y)?;
-        let y = samples.y().to_f64_vec();
+        let y = samples.y()?.to_f64_vec();
         if y.len() != samples.len() || y.iter().any(|y| y.abs() != 1.0) {
             return Err(LearnError::parameter(WHO, "labels are −1 and 1 here, one per row"));
         }

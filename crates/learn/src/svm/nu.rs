@@ -14,7 +14,7 @@ use super::settings::{
 };
 use super::svc::DecisionShape;
 use crate::kernel::{Gamma, KernelFunction, KernelKind};
-use crate::{Abilities, ClassWeight, Fit, Result, Samples, Task};
+use crate::{Algorithm, Capabilities, ClassWeight, Result, Samples};
 
 /// Support vector classification with a share ν of margin errors.
 ///
@@ -57,13 +57,16 @@ impl NuSvc {
     }
 }
 
-impl Fit for NuSvc {
+impl Algorithm for NuSvc {
     type Fitted = FittedNuSvc;
-    const NAME: &'static str = "NuSVC";
-    const TASK: Task = Task::Classification;
-    const ABILITIES: Abilities = Abilities { weights: true, several: true, accuracy: 5e-3, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities =
+        Capabilities { weights: true, accuracy: 5e-3, decision_function: true, ..Capabilities::CLASSIFIER };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedNuSvc> {
+    fn capabilities_of(settings: &NuSvc) -> Capabilities {
+        Capabilities { probabilities: settings.machine.probability, ..Self::CAPABILITIES }
+    }
+
+    fn train(&self, samples: &Samples) -> Result<FittedNuSvc> {
         FittedSupportClassifier::fit(self, samples)
     }
 }
@@ -115,13 +118,11 @@ impl NuSvr {
     }
 }
 
-impl Fit for NuSvr {
+impl Algorithm for NuSvr {
     type Fitted = FittedNuSvr;
-    const NAME: &'static str = "NuSVR";
-    const TASK: Task = Task::Regression;
-    const ABILITIES: Abilities = Abilities { weights: true, accuracy: 5e-3, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities = Capabilities { weights: true, accuracy: 5e-3, ..Capabilities::REGRESSOR };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedNuSvr> {
+    fn train(&self, samples: &Samples) -> Result<FittedNuSvr> {
         FittedSupportRegressor::fit(self, samples)
     }
 }

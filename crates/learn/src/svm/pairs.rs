@@ -115,6 +115,7 @@ impl Training {
             steps: end.steps,
             gap: end.gap,
             converged: end.converged,
+            flat: margin <= self.tolerance,
         })
     }
 

@@ -7,10 +7,10 @@ use super::rows::KernelRows;
 use super::settings::{KernelSettings, SolverSettings};
 use super::smo::{Problem, Solution, solve};
 use crate::kernel::{Expansion, Features, KernelFunction};
-use crate::{About, Fit, Model, Record, Restore, Result, Rows, Samples};
+use crate::{About, Algorithm, Model, Record, Restore, Result, Rows, Samples};
 
 /// An estimator whose fitted model is a regression with a kernel.
-pub trait KernelRegressor: Fit {
+pub trait KernelRegressor: Algorithm {
     /// What all such estimators have.
     fn settings(&self) -> Settings<'_>;
 }
@@ -66,11 +66,12 @@ impl<E: KernelRegressor> FittedSupportRegressor<E> {
     /// Fits with a kernel of the user's own.
     pub(super) fn fit_with(estimator: &E, kernel: &KernelFunction, samples: &Samples) -> Result<Self> {
         estimator.validate()?;
+        let samples = &crate::estimator::admit(estimator, samples)?;
         FittedSupportRegressor::solve(estimator, kernel.clone(), samples)
     }
 
     fn solve(estimator: &E, function: KernelFunction, samples: &Samples) -> Result<FittedSupportRegressor<E>> {
-        let (x, y, settings) = (samples.x().dense(E::NAME)?, samples.targets(E::NAME)?, estimator.settings());
+        let (x, y, settings) = (samples.x().dense(E::NAME)?, samples.single_target(E::NAME)?, estimator.settings());
         let weights = samples.weights().map_or_else(|| vec![1.0; y.len()], Tensor::to_f64_vec);
         let places: Vec<usize> = (0..y.len()).filter(|&place| weights[place] > 0.0).collect();
         let high: Vec<f64> = places.iter().map(|&place| settings.cost * weights[place]).collect();
@@ -82,6 +83,7 @@ impl<E: KernelRegressor> FittedSupportRegressor<E> {
             Error::Share(nu) => by_share(&settings, nu, &target, &high, &mut rows)?,
         };
         drop(rows);
+        solution.require_finite(E::NAME)?;
         let summary = super::classifier::summary(E::NAME, std::slice::from_ref(&solution));
         let kept: Vec<usize> = (0..places.len()).filter(|&i| solution.beta[i] != 0.0).collect();
         let support: Vec<usize> = kept.iter().map(|&i| places[i]).collect();
@@ -179,7 +181,8 @@ fn by_share(
     let end = problem.solve(rows, n)?;
     let beta = end.beta[0].iter().zip(&end.beta[1]).map(|(above, below)| above + below).collect();
     let bias = 0.5 * (end.levels[0] + end.levels[1]);
-    Ok(Solution { beta, bias, objective: end.objective, steps: end.steps, gap: end.gap, converged: end.converged })
+    let (objective, steps, gap, converged) = (end.objective, end.steps, end.gap, end.converged);
+    Ok(Solution { beta, bias, objective, steps, gap, converged, flat: false })
 }
 
 impl<E: KernelRegressor> Model for FittedSupportRegressor<E> {
@@ -191,6 +194,17 @@ impl<E: KernelRegressor> Model for FittedSupportRegressor<E> {
         let values = self.expansion.at(x.dense(self.name())?)?.to_f64_vec();
         let values: Vec<f64> = values.iter().map(|value| value + self.bias).collect();
         Ok(Tensor::from_slice(&values).to_dtype(self.dtype()))
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        let mut all = self.about.attributes();
+        all.extend([
+            ("support", Tensor::from_slice(&self.support)),
+            ("support_vectors", self.support_vectors().clone()),
+            ("intercept", Tensor::scalar(self.intercept())),
+        ]);
+        all.extend(Some(self.dual_coef().clone()).map(|dual_coef| ("dual_coef", dual_coef)));
+        all
     }
 
     fn record(&self) -> Record {

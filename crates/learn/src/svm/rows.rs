@@ -6,7 +6,7 @@
 //! A row that is missing is computed together with others that will probably be asked for soon, because a product of a block
 //! of rows costs little more than that of one row: both have to read all features.
 
-use crate::kernel::{Expansion, Features, symmetric_f32};
+use crate::kernel::{Expansion, Features, require_single, symmetric_f32};
 use crate::{Real, Result, with_real};
 
 /// Rows computed at once.
@@ -59,6 +59,7 @@ impl<'k> KernelRows<'k> {
             let own = features.part(std::iter::once(*place))?;
             diagonal.push(features.block(&own, &own)?.to_f64_vec()[0] as f32);
         }
+        require_single(diagonal.iter().copied())?;
         Ok(KernelRows::bare(features, places, diagonal, Source::Products, bytes))
     }
 

@@ -10,7 +10,7 @@
 
 use super::rows::KernelRows;
 use super::scan::{Best, gain, update};
-use crate::Result;
+use crate::{LearnError, Result};
 
 /// The numbers of a problem.
 #[derive(Clone, Debug)]
@@ -46,6 +46,19 @@ pub(crate) struct Solution {
     pub(crate) gap: f64,
     /// Whether the gap is below the tolerance.
     pub(crate) converged: bool,
+    /// Whether a margin that was to be scaled to 1 is no larger than the tolerance (ν-machines only).
+    pub(crate) flat: bool,
+}
+
+impl Solution {
+    /// That no kernel value or residual left the range of numbers on the way.
+    pub(crate) fn require_finite(&self, who: &'static str) -> Result<()> {
+        if self.bias.is_finite() && self.beta.iter().all(|beta| beta.is_finite()) {
+            return Ok(());
+        }
+        let fix = "scale the features and targets, for instance with `StandardScaler`, or choose a smaller `degree` or `gamma`";
+        Err(LearnError::data(who, "kernel values or targets overflow, so that there is no solution", fix))
+    }
 }
 
 /// The part of the state that the scans go over: only variables that are not set aside.
@@ -253,7 +266,7 @@ impl Solver<'_, '_> {
         }
         let bias = level(free.into_iter(), best);
         let gap = if gap.is_finite() { gap.max(0.0) } else { 0.0 };
-        Ok(Solution { beta: self.beta, bias, objective, steps, gap, converged })
+        Ok(Solution { beta: self.beta, bias, objective, steps, gap, converged, flat: false })
     }
 }
 

@@ -5,7 +5,7 @@ use tove_optim::settings::{Choice, Hyperparameters};
 use super::classifier::{FittedSupportClassifier, KernelClassifier};
 use super::settings::{ClassifierSettings, classifier_settings_setters, kernel_settings_setters};
 use crate::kernel::{Gamma, KernelFunction, KernelKind};
-use crate::{Abilities, ClassWeight, Fit, Result, Samples, Task};
+use crate::{Algorithm, Capabilities, ClassWeight, Result, Samples};
 
 /// What the decision function of more than two classes gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -59,13 +59,16 @@ impl Svc {
     }
 }
 
-impl Fit for Svc {
+impl Algorithm for Svc {
     type Fitted = FittedSvc;
-    const NAME: &'static str = "SVC";
-    const TASK: Task = Task::Classification;
-    const ABILITIES: Abilities = Abilities { weights: true, several: true, accuracy: 5e-3, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities =
+        Capabilities { weights: true, accuracy: 5e-3, decision_function: true, ..Capabilities::CLASSIFIER };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedSvc> {
+    fn capabilities_of(settings: &Svc) -> Capabilities {
+        Capabilities { probabilities: settings.machine.probability, ..Self::CAPABILITIES }
+    }
+
+    fn train(&self, samples: &Samples) -> Result<FittedSvc> {
         FittedSupportClassifier::fit(self, samples)
     }
 }

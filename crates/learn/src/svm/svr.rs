@@ -5,7 +5,7 @@ use tove_optim::settings::Hyperparameters;
 use super::regressor::{Error, FittedSupportRegressor, KernelRegressor, Settings};
 use super::settings::{KernelSettings, SolverSettings, kernel_settings_setters, solver_settings_setters};
 use crate::kernel::{Gamma, KernelFunction, KernelKind};
-use crate::{Abilities, Fit, Result, Samples, Task};
+use crate::{Algorithm, Capabilities, Result, Samples};
 
 /// Support vector regression: min ½‖w‖² + C Σ wᵢ max(0, |yᵢ − f(xᵢ)| − ε), in the space of a kernel.
 ///
@@ -55,13 +55,11 @@ impl Svr {
     }
 }
 
-impl Fit for Svr {
+impl Algorithm for Svr {
     type Fitted = FittedSvr;
-    const NAME: &'static str = "SVR";
-    const TASK: Task = Task::Regression;
-    const ABILITIES: Abilities = Abilities { weights: true, accuracy: 5e-3, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities = Capabilities { weights: true, accuracy: 5e-3, ..Capabilities::REGRESSOR };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedSvr> {
+    fn train(&self, samples: &Samples) -> Result<FittedSvr> {
         FittedSupportRegressor::fit(self, samples)
     }
 }

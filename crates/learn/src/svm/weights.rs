@@ -4,7 +4,7 @@ use crate::{ClassWeight, Labels, LearnError, Result, Samples};
 
 /// Labels and, for each sample, its weight times that of its class.
 pub(super) fn labelled(who: &'static str, samples: &Samples, by: &ClassWeight) -> Result<(Labels, Vec<f64>)> {
-    let labels = Labels::several(who, samples.y())?;
+    let labels = Labels::several(who, samples.y()?)?;
     let given = samples.weights().map_or_else(|| vec![1.0; samples.len()], |weights| weights.to_f64_vec());
     let weights = by.apply(who, labels.classes(), labels.codes(), Some(given))?.unwrap_or_default();
     let mut totals = vec![0.0; labels.classes().len()];

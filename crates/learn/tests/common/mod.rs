@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use tove_learn::{Fit, Result, Rows, Samples};
 use tove_tensor::io::read_npz;
 use tove_tensor::{DType, Tensor};
 
@@ -17,6 +18,15 @@ pub fn data(name: &str) -> (Tensor, Tensor) {
     let get = |part: &str| arrays.iter().find(|(key, _)| *key == format!("{name}_{part}")).unwrap().1.clone();
     (get("x"), get("y"))
 }
+
+/// Fits with weights, in one call.
+pub trait FitWeighted: Fit {
+    fn fit_weighted(&self, x: impl Into<Rows>, y: &Tensor, weights: &Tensor) -> Result<Self::Fitted> {
+        self.fit_samples(&Samples::new(x, y)?.weighted(weights)?)
+    }
+}
+
+impl<F: Fit + ?Sized> FitWeighted for F {}
 
 /// Columns with mean 0 and standard deviation 1.
 pub fn standardised(x: &Tensor) -> Tensor {
@@ -71,7 +81,7 @@ pub fn large(set: &str) -> Option<PathBuf> {
     if folder.exists() {
         return Some(folder);
     }
-    println!("SKIPPED: {} is absent", folder.display());
+    println!("SKIPPED: data set absent: {}", folder.display());
     None
 }
 

@@ -5,7 +5,7 @@ import pathlib
 
 import numpy as np
 import sklearn
-from sklearn import datasets, dummy, linear_model, model_selection as ms, pipeline, preprocessing
+from sklearn import datasets, dummy, linear_model, metrics, model_selection as ms, naive_bayes, pipeline, preprocessing
 
 out = {"versions": {"scikit-learn": sklearn.__version__, "numpy": np.__version__}}
 
@@ -21,6 +21,14 @@ groups = [3, 3, 1, 1, 1, 2, 4, 4, 4, 4, 2, 9, 1, 4, 9, 9, 9, 9, 9, 7]
 out["kfold"] = [{"n": n, "k": k, "folds": folds(ms.KFold(k), n)} for n, k in [(10, 5), (7, 3), (11, 4), (6, 6), (5, 2)]]
 out["stratified"] = [{"y": y, "k": k, "folds": folds(ms.StratifiedKFold(k), len(y), y)} for y, k in [(y13, 2), (y13, 3), (y40, 5), (y40, 10)]]
 out["group"] = [{"groups": groups, "k": k, "folds": folds(ms.GroupKFold(k), len(groups), None, groups)} for k in [2, 3, 4]]
+out["leave_one_group_out"] = {"groups": groups, "folds": folds(ms.LeaveOneGroupOut(), len(groups), None, groups)}
+out["leave_p_groups_out"] = [{"groups": groups, "p": p, "folds": folds(ms.LeavePGroupsOut(p), len(groups), None, groups)} for p in [1, 2, 4]]
+rng = np.random.default_rng(7)
+out["stratified_group"] = []
+for n, classes, many, k in [(20, 2, 6, 2), (60, 3, 12, 4), (60, 2, 30, 5), (50, 4, 50, 3), (40, 2, 4, 3)]:
+    y = rng.integers(0, classes, n).tolist()
+    g = rng.integers(0, many, n).tolist()
+    out["stratified_group"].append({"y": y, "groups": g, "k": k, "folds": folds(ms.StratifiedGroupKFold(k), n, y, g)})
 out["time"] = []
 for n, k, gap, most, size in [(12, 3, 0, None, None), (13, 4, 1, None, None), (20, 3, 2, 5, 4), (9, 2, 0, 3, None)]:
     splitter = ms.TimeSeriesSplit(k, gap=gap, max_train_size=most, test_size=size)
@@ -42,6 +50,47 @@ table = search.cv_results_
 out["grid"] = {"mean": table["mean_test_score"].tolist(), "std": table["std_test_score"].tolist(), "rank": table["rank_test_score"].tolist()}
 x, y = datasets.load_iris(return_X_y=True)
 out["predict"] = ms.cross_val_predict(dummy.DummyClassifier(), x[20:], y[20:], cv=ms.KFold(3)).tolist()
+
+# Scores of models that both sides fit exactly, under the names that are used here.
+def named(estimator, x, y, cv, scores):
+    report = ms.cross_validate(estimator, x, y, cv=cv, scoring=scores)
+    return {s: report[f"test_{s}"].tolist() for s in scores}
+
+
+def own(function, response="predict", **options):
+    return metrics.make_scorer(function, response_method=response, **options)
+
+
+x, y = datasets.load_breast_cancer(return_X_y=True)
+scores = ["matthews_corrcoef", "balanced_accuracy", "jaccard", "jaccard_macro", "jaccard_micro", "jaccard_weighted", "f1_micro",
+          "precision_micro", "precision_weighted", "recall", "recall_micro", "recall_weighted"]
+scores = {s: s for s in scores} | {
+    "fbeta(beta=2)": own(metrics.fbeta_score, beta=2),
+    "fbeta(beta=0.5)": own(metrics.fbeta_score, beta=0.5),
+    "fbeta_macro(beta=3)": own(metrics.fbeta_score, beta=3, average="macro"),
+    "cohen_kappa": own(metrics.cohen_kappa_score),
+}
+out["named_two"] = named(naive_bayes.GaussianNB(), x, y, ms.StratifiedKFold(4), scores)
+x, y = datasets.load_iris(return_X_y=True)
+scores = {s: s for s in ["matthews_corrcoef", "jaccard_macro", "jaccard_micro", "jaccard_weighted"]} | {
+    "cohen_kappa": own(metrics.cohen_kappa_score),
+    "cohen_kappa_linear": own(metrics.cohen_kappa_score, weights="linear"),
+    "cohen_kappa_quadratic": own(metrics.cohen_kappa_score, weights="quadratic"),
+    "top_k_accuracy(k=2)": own(metrics.top_k_accuracy_score, "predict_proba", k=2),
+    "top_k_accuracy(k=1)": own(metrics.top_k_accuracy_score, "predict_proba", k=1),
+}
+out["named_three"] = named(naive_bayes.GaussianNB(), x[:, :2], y, ms.StratifiedKFold(5), scores)
+x, y = datasets.load_diabetes(return_X_y=True)
+scores = ["explained_variance", "neg_median_absolute_error", "neg_mean_absolute_percentage_error", "neg_max_error",
+          "neg_mean_squared_log_error", "neg_mean_poisson_deviance", "neg_mean_gamma_deviance", "d2_absolute_error_score"]
+scores = {s: s for s in scores} | {
+    "d2_tweedie_score(power=1.5)": own(metrics.d2_tweedie_score, power=1.5),
+    "d2_poisson": own(metrics.d2_tweedie_score, power=1),
+    "d2_gamma": own(metrics.d2_tweedie_score, power=2),
+    "d2_pinball_score(alpha=0.9)": own(metrics.d2_pinball_score, alpha=0.9),
+    "neg_mean_pinball_loss(alpha=0.1)": own(metrics.mean_pinball_loss, alpha=0.1, greater_is_better=False),
+}
+out["named_numbers"] = named(linear_model.Ridge(alpha=0.5), x, y, ms.KFold(4), scores)
 
 # A grid over a pipeline with a real estimator, learning and validation curves without shuffling.
 x, y = datasets.load_diabetes(return_X_y=True)

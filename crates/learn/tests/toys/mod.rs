@@ -1,8 +1,8 @@
 //! Small estimators that tests of model selection need: a polynomial and a nearest neighbour.
 #![allow(dead_code, clippy::unwrap_used)]
 
-use tove_learn::{Abilities, About, Fit, LearnError, Model, Record, Restore, Result, Rows, Samples, Task};
-use tove_optim::settings::Hyperparameters;
+use tove_learn::{About, Algorithm, Capabilities, Fit, LearnError, Model, Record, Restore, Result, Rows, Samples};
+use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::{DType, Key, Tensor, TryLinalg};
 
 /// A polynomial of the first feature by least squares, in Chebyshev's basis on [−1, 1].
@@ -36,19 +36,17 @@ fn basis(degree: usize, x: &Tensor) -> Tensor {
     Tensor::from_vec(rows, [n, degree + 1])
 }
 
-impl Fit for Polynomial {
+impl Algorithm for Polynomial {
     type Fitted = FittedPolynomial;
-    const NAME: &'static str = "Polynomial";
-    const TASK: Task = Task::Regression;
-    const ABILITIES: Abilities = Abilities::PLAIN;
+    const CAPABILITIES: Capabilities = Capabilities::REGRESSOR;
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedPolynomial> {
+    fn train(&self, samples: &Samples) -> Result<FittedPolynomial> {
         let x = samples.x().dense(Self::NAME)?;
         if self.degree == 13 {
             return Err(LearnError::data(Self::NAME, "degree 13 brings bad luck", "choose another"));
         }
         let x = basis(self.degree, x);
-        let y = Tensor::from_slice(&samples.targets(Self::NAME)?);
+        let y = Tensor::from_slice(&samples.y()?.to_f64_vec());
         let w = if self.alpha > 0.0 {
             let gram = x.t().matmul(&x) + Tensor::eye(self.degree + 1, DType::F64) * self.alpha;
             gram.try_solve(&x.t().matmul(&y))?
@@ -98,14 +96,12 @@ pub struct FittedNearest {
     y: Vec<i64>,
 }
 
-impl Fit for Nearest {
+impl Algorithm for Nearest {
     type Fitted = FittedNearest;
-    const NAME: &'static str = "Nearest";
-    const TASK: Task = Task::Classification;
-    const ABILITIES: Abilities = Abilities { several: true, probabilities: true, ..Abilities::PLAIN };
+    const CAPABILITIES: Capabilities = Capabilities { probabilities: true, ..Capabilities::CLASSIFIER };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedNearest> {
-        let labels = tove_learn::Labels::several(Self::NAME, samples.y())?;
+    fn train(&self, samples: &Samples) -> Result<FittedNearest> {
+        let labels = tove_learn::Labels::several(Self::NAME, samples.y()?)?;
         Ok(FittedNearest {
             about: About::of(self, samples).classes(labels.classes()),
             x: samples.x().dense(Self::NAME)?.to_f64_vec(),
@@ -150,7 +146,7 @@ impl Model for FittedNearest {
 impl Restore for FittedNearest {
     fn restore(record: &Record) -> Result<FittedNearest> {
         let samples = Samples::new(record.tensor("x")?, record.tensor("y")?)?;
-        Nearest::default().fit_checked(&samples)
+        Nearest::default().fit_samples(&samples)
     }
 }
 

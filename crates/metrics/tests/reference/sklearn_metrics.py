@@ -58,6 +58,18 @@ def classes(name, truth, prediction, weights=None):
                 expected[f"each_{zero}"] = [list(part) for part in scores]
             else:
                 expected[f"{average}_{zero}"] = list(scores[:3])
+    expected["matthews"] = m.matthews_corrcoef(truth, prediction, **options)
+    expected["balanced"] = m.balanced_accuracy_score(truth, prediction, **options)
+    expected["balanced_adjusted"] = m.balanced_accuracy_score(truth, prediction, adjusted=True, **options)
+    expected["kappa"] = [
+        m.cohen_kappa_score(truth, prediction, weights=kind, **options) for kind in [None, "linear", "quadratic"]
+    ]
+    for average in [None, "micro", "macro", "weighted"]:
+        expected[f"jaccard_{average}"] = m.jaccard_score(truth, prediction, average=average, zero_division=0, **options)
+        expected[f"fbeta_{average}"] = [
+            m.fbeta_score(truth, prediction, beta=beta, average=average, zero_division=0, **options)
+            for beta in [0, 0.5, 2, np.inf]
+        ]
     case("classes", name, expected, truth=truth, prediction=prediction, weights=weights)
 
 
@@ -107,8 +119,28 @@ def regression(name, truth, prediction, weights=None):
         "mse": m.mean_squared_error(truth, prediction, **options),
         "mae": m.mean_absolute_error(truth, prediction, **options),
         "r2": m.r2_score(truth, prediction, **options),
+        "explained": m.explained_variance_score(truth, prediction, **options),
+        "mape": m.mean_absolute_percentage_error(truth, prediction, **options),
+        "median": m.median_absolute_error(truth, prediction, **options),
+        "pinball": [m.mean_pinball_loss(truth, prediction, alpha=alpha, **options) for alpha in [0, 0.1, 0.5, 1]],
+        "d2_pinball": [m.d2_pinball_score(truth, prediction, alpha=alpha, **options) for alpha in [0, 0.1, 0.7, 1]],
+        "d2_absolute": m.d2_absolute_error_score(truth, prediction, **options),
+        "max": m.max_error(truth, prediction) if truth.ndim == 1 and weights is None else None,
     }
     case("regression", name, expected, truth=truth, prediction=prediction, weights=weights)
+
+
+def positive(name, truth, prediction, weights=None):
+    truth, prediction = np.asarray(truth, dtype=np.float64), np.asarray(prediction, dtype=np.float64)
+    options = {"sample_weight": weights}
+    powers = [-0.5, 0, 1, 1.5] + ([2, 3] if truth.min() > 0 else [])
+    expected = {
+        "powers": powers,
+        "deviance": [m.mean_tweedie_deviance(truth, prediction, power=power, **options) for power in powers],
+        "d2": [m.d2_tweedie_score(truth, prediction, power=power, **options) for power in powers],
+        "msle": m.mean_squared_log_error(truth, prediction, **options),
+    }
+    case("positive", name, expected, truth=truth, prediction=prediction, weights=weights)
 
 
 def quarters(generator, n, zeros=True):
@@ -153,6 +185,11 @@ regression("outputs, weights", rng.standard_normal((20, 3)), rng.standard_normal
 regression("constant truth, right", [2.0, 2.0, 2.0], [2.0, 2.0, 2.0])
 regression("constant truth, wrong", [2.0, 2.0, 2.0], [2.0, 2.5, 2.0])
 regression("large offset", 1e8 + rng.standard_normal(50), 1e8 + rng.standard_normal(50))
+positive("counts", rng.poisson(2.0, 40), rng.uniform(0.2, 5.0, 40))
+positive("counts, weights", rng.poisson(2.0, 40), rng.uniform(0.2, 5.0, 40), quarters(rng, 40))
+positive("amounts", rng.gamma(2.0, 3.0, 40), rng.gamma(2.0, 3.0, 40))
+positive("amounts, weights", rng.gamma(2.0, 3.0, 40), rng.gamma(2.0, 3.0, 40), quarters(rng, 40))
+positive("small amounts", 1e-6 * rng.gamma(2.0, 3.0, 20), 1e-6 * rng.gamma(2.0, 3.0, 20))
 
 versions = {
     "python": platform.python_version(),

@@ -54,9 +54,9 @@ impl MultiHeadAttention {
         }
         let zeros = |count: usize| Some(parameter(Tensor::zeros([count], DType::F32)));
         Ok(MultiHeadAttention {
-            in_proj_weight: draw(Init::XavierUniform(1.0), &[3 * width, width], rng),
+            in_proj_weight: draw(Init::XavierUniform(1.0), &[width.saturating_mul(3), width], rng)?,
             in_proj_bias: zeros(3 * width),
-            out_proj: Linear { bias: zeros(width), ..Linear::weight_only(width, width, rng) },
+            out_proj: Linear { bias: zeros(width), ..Linear::weight_only(width, width, rng)? },
             heads,
             dropout: 0.0,
         })
@@ -93,6 +93,27 @@ impl MultiHeadAttention {
         Ok(y)
     }
 
+    /// The scores Q Kᵀ / √d of each head before masks and softmax, (…, heads, tokens, tokens).
+    ///
+    /// With queries and keys of unit variance they have variance 1 for any d. The weights drawn by
+    /// [`MultiHeadAttention::new`], PyTorch's, give queries and keys of variance 1/2 and scores of variance 1/4 for tokens
+    /// of unit variance.
+    ///
+    /// ```
+    /// use tove_nn::{MultiHeadAttention, Rng};
+    /// use tove_tensor::{DType, Key};
+    /// let attention = MultiHeadAttention::new(8, 2, &mut Rng::new(0))?;
+    /// let x = Key::new(1).normal([5, 8], DType::F32);
+    /// let (scores, weights) = (attention.scores(&x)?, attention.probabilities(&x, false, None)?);
+    /// assert_eq!(scores.shape(), &[2, 5, 5]);
+    /// assert_eq!(scores.softmax(-1).to_vec::<f32>(), weights.to_vec::<f32>());
+    /// # Ok::<(), tove_nn::Error>(())
+    /// ```
+    pub fn scores(&self, x: &Tensor) -> Result<Tensor> {
+        let Projected { q, k, .. } = self.split_heads(&self.project(x)?)?;
+        scores(&q, &k)
+    }
+
     /// The weights P of each head, (…, heads, tokens, tokens): row i says how much token i takes from every token.
     pub fn probabilities(&self, x: &Tensor, causal: bool, mask: Option<&Tensor>) -> Result<Tensor> {
         let Projected { q, k, .. } = self.split_heads(&self.project(x)?)?;
@@ -125,10 +146,15 @@ impl MultiHeadAttention {
     }
 }
 
+/// Q Kᵀ / √d.
+fn scores(q: &Tensor, k: &Tensor) -> Result<Tensor> {
+    let width = q.dims()[q.rank() - 1] as f64;
+    Ok(q.try_matmul(&k.try_t()?)? * (1.0 / width.sqrt()))
+}
+
 /// softmax(Q Kᵀ / √d + mask), with what lies after a token hidden from it if `causal`.
 fn weights(q: &Tensor, k: &Tensor, causal: bool, mask: Option<&Tensor>) -> Result<Tensor> {
-    let width = q.dims()[q.rank() - 1] as f64;
-    let mut scores = q.try_matmul(&k.try_t()?)? * (1.0 / width.sqrt());
+    let mut scores = scores(q, k)?;
     if let Some(mask) = mask {
         scores = scores.try_add(mask)?;
     }

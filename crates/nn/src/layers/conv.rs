@@ -8,6 +8,7 @@ use tove_tensor::{Activation, ConvOptions, Tensor, TryConv};
 
 use super::linear::draw;
 use super::{Layer, parameter};
+use crate::error::OrPanic;
 use crate::{Init, LayerReport, Module, Pass, Result, Rng, Window};
 
 /// Number of positions a window takes along an axis; 0 if it does not fit at all.
@@ -50,31 +51,48 @@ macro_rules! convolution {
 
         impl $name {
             /// Square windows of `kernel` taps along each axis, without padding, with stride 1. First values are PyTorch's.
+            ///
+            /// # Panics
+            /// If the weights do not fit into memory, as [`Self::with`] and [`Self::windows`] do; see [`Self::try_windows`].
+            #[track_caller]
             pub fn new(inputs: usize, outputs: usize, kernel: usize, rng: &mut Rng) -> $name {
                 $name::with(inputs, outputs, kernel, ConvOptions::new(), rng)
             }
 
             /// With stride, padding, dilation and groups.
+            #[track_caller]
             pub fn with(inputs: usize, outputs: usize, kernel: usize, options: ConvOptions, rng: &mut Rng) -> $name {
                 $name::windows(inputs, outputs, [kernel; $dims], options, rng)
             }
 
             /// With so many taps along each axis.
+            #[track_caller]
             pub fn windows(
+                inputs: usize,
+                outputs: usize,
+                kernel: [usize; $dims],
+                options: ConvOptions,
+                rng: &mut Rng,
+            ) -> $name {
+                $name::try_windows(inputs, outputs, kernel, options, rng).or_panic()
+            }
+
+            /// As [`Self::windows`], with the error returned.
+            pub fn try_windows(
                 $inputs: usize,
                 $outputs: usize,
                 kernel: [usize; $dims],
                 options: ConvOptions,
                 rng: &mut Rng,
-            ) -> $name {
+            ) -> Result<$name> {
                 let $groups = options.groups.max(1);
                 let channels: [usize; 2] = $weight;
                 let dims = [&channels[..], &kernel[..]].concat();
-                let weight = draw(Init::InverseRoot, &dims, rng);
+                let weight = draw(Init::InverseRoot, &dims, rng)?;
                 let fan_in = dims[1..].iter().product::<usize>().max(1) as f64;
-                let bias = draw(Init::Uniform(1.0 / fan_in.sqrt()), &[$outputs], rng);
+                let bias = draw(Init::Uniform(1.0 / fan_in.sqrt()), &[$outputs], rng)?;
                 let options = options.activation(Activation::Identity);
-                $name { weight, bias: Some(bias), options }
+                Ok($name { weight, bias: Some(bias), options })
             }
 
             /// The same layer without its bias.
@@ -108,7 +126,7 @@ macro_rules! convolution {
             }
 
             fn forward_relu(&self, x: &Tensor, pass: &Pass) -> Option<Result<Tensor>> {
-                $fused.then(|| self.apply(x, Activation::Relu, pass))
+                ($fused && !pass.is_recording()).then(|| self.apply(x, Activation::Relu, pass))
             }
         }
     };

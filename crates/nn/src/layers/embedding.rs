@@ -4,6 +4,7 @@ use tove_tensor::{Tensor, TryIndex};
 
 use super::Layer;
 use super::linear::draw;
+use crate::error::OrPanic;
 use crate::{Error, Init, LayerReport, Module, Pass, Result, Rng};
 
 /// A table of vectors, chosen by number. First values are standard normal, as in PyTorch.
@@ -26,8 +27,17 @@ pub struct Embedding {
 
 impl Embedding {
     /// A table for `tokens` tokens of vectors of `width` numbers.
+    ///
+    /// # Panics
+    /// If it does not fit into memory; see [`Embedding::try_new`].
+    #[track_caller]
     pub fn new(tokens: usize, width: usize, rng: &mut Rng) -> Embedding {
-        Embedding { weight: draw(Init::Normal(1.0), &[tokens, width], rng) }
+        Embedding::try_new(tokens, width, rng).or_panic()
+    }
+
+    /// As [`Embedding::new`], with the error returned.
+    pub fn try_new(tokens: usize, width: usize, rng: &mut Rng) -> Result<Embedding> {
+        Ok(Embedding { weight: draw(Init::Normal(1.0), &[tokens, width], rng)? })
     }
 }
 

@@ -3,6 +3,7 @@
 use tove_tensor::{Activation, DType, Tensor, TryOps};
 
 use super::{Layer, parameter};
+use crate::error::OrPanic;
 use crate::{Init, LayerReport, Module, Pass, Result, Rng};
 
 /// A fully-connected layer. First values are PyTorch's: uniform on ±1/√in.
@@ -21,14 +22,28 @@ impl Linear {
     /// use tove_nn::{Linear, ModuleExt, Rng};
     /// assert_eq!(Linear::new(3, 4, &mut Rng::new(0)).count_parameters(), 16);
     /// ```
+    ///
+    /// # Panics
+    /// If the weights do not fit into memory; see [`Linear::try_new`].
+    #[track_caller]
     pub fn new(inputs: usize, outputs: usize, rng: &mut Rng) -> Linear {
-        let bias = draw(Init::Uniform(1.0 / (inputs.max(1) as f64).sqrt()), &[outputs], rng);
-        Linear { bias: Some(bias), ..Linear::weight_only(inputs, outputs, rng) }
+        Linear::try_new(inputs, outputs, rng).or_panic()
+    }
+
+    /// As [`Linear::new`], with the error returned.
+    ///
+    /// ```
+    /// use tove_nn::{Linear, Rng};
+    /// assert!(Linear::try_new(1 << 62, 8, &mut Rng::new(0)).is_err());
+    /// ```
+    pub fn try_new(inputs: usize, outputs: usize, rng: &mut Rng) -> Result<Linear> {
+        let bias = draw(Init::Uniform(1.0 / (inputs.max(1) as f64).sqrt()), &[outputs], rng)?;
+        Ok(Linear { bias: Some(bias), ..Linear::weight_only(inputs, outputs, rng)? })
     }
 
     /// As `new` and `without_bias`, but with one draw only.
-    pub(crate) fn weight_only(inputs: usize, outputs: usize, rng: &mut Rng) -> Linear {
-        Linear { weight: draw(Init::InverseRoot, &[outputs, inputs], rng), bias: None }
+    pub(crate) fn weight_only(inputs: usize, outputs: usize, rng: &mut Rng) -> Result<Linear> {
+        Ok(Linear { weight: draw(Init::InverseRoot, &[outputs, inputs], rng)?, bias: None })
     }
 
     /// The same layer without its bias.
@@ -68,10 +83,9 @@ impl Linear {
     }
 }
 
-/// A fresh f32 parameter. The rules used here cannot fail for f32.
-pub(super) fn draw(rule: Init, dims: &[usize], rng: &mut Rng) -> Tensor {
-    let value = rule.draw(dims, rng.key(), DType::F32);
-    parameter(value.unwrap_or_else(|_| Tensor::zeros(dims, DType::F32)))
+/// A fresh f32 parameter; an error if there is no memory for it, or its size is beyond all numbers.
+pub(super) fn draw(rule: Init, dims: &[usize], rng: &mut Rng) -> Result<Tensor> {
+    Ok(rule.draw(dims, rng.key(), DType::F32)?.try_requires_grad()?)
 }
 
 impl Layer for Linear {
@@ -80,6 +94,6 @@ impl Layer for Linear {
     }
 
     fn forward_relu(&self, x: &Tensor, pass: &Pass) -> Option<Result<Tensor>> {
-        Some(self.apply(x, Activation::Relu, pass))
+        (!pass.is_recording()).then(|| self.apply(x, Activation::Relu, pass))
     }
 }

@@ -14,7 +14,7 @@ mod position;
 mod sequential;
 mod transformer;
 
-use tove_tensor::Tensor;
+use tove_tensor::{Tensor, TryUnary};
 
 use crate::{Module, Pass, Result};
 
@@ -31,7 +31,7 @@ pub use pad::CircularPad2d;
 pub use pool::{AvgPool1d, AvgPool2d, Flatten, GlobalAvgPool2d, MaxPool1d, MaxPool2d};
 pub(crate) use position::small_normal;
 pub use position::{LearnedPosition, SinusoidalPosition};
-pub use sequential::{Residual, Sequential};
+pub use sequential::{EvalMode, Residual, Sequential};
 pub use transformer::{BlockConfig, TransformerBlock, TransformerEncoder};
 
 /// A module from one tensor to one tensor.
@@ -39,7 +39,8 @@ pub trait Layer: Module {
     /// The result for `x`.
     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor>;
 
-    /// The result with a rectifier behind it, if this layer can do both in one pass over memory.
+    /// The result with a rectifier behind it, if this layer can do both in one pass over memory. `None` in a recorded pass: the
+    /// record of a layer is what it gives itself. Callers then apply both one after the other.
     fn forward_relu(&self, _x: &Tensor, _pass: &Pass) -> Option<Result<Tensor>> {
         None
     }
@@ -61,6 +62,14 @@ impl<L: Layer + ?Sized> Layer for Box<L> {
 
     fn is_relu(&self) -> bool {
         (**self).is_relu()
+    }
+}
+
+/// The result of a layer with a rectifier behind it, in one pass over memory where that can be done.
+pub(crate) fn rectified(layer: &impl Layer, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+    match layer.forward_relu(x, pass) {
+        Some(y) => y,
+        None => Ok(layer.forward(x, pass)?.try_relu()?),
     }
 }
 

@@ -12,6 +12,14 @@ use crate::{Buffer, Error, LayerReport, Module, Pass, Result};
 
 /// Batch norm of (batch, channels, …), per channel.
 ///
+/// Running statistics move in every pass that trains, except where the norm is frozen (weight and bias both, see
+/// [`ModuleExt::freeze`](crate::ModuleExt::freeze)) or the pass is [`keeping_buffers`](Pass::keeping_buffers). A frozen norm
+/// still takes the statistics of the batch while it trains; to use the running ones run it with [`Pass::as_eval`] or inside
+/// [`EvalMode`](super::EvalMode).
+///
+/// Inside `vmap` a training pass would give every sample running statistics of its own, which is an error; evaluate, or keep
+/// the buffers.
+///
 /// ```
 /// use tove_nn::{BatchNorm, Layer, Pass};
 /// use tove_tensor::{Key, Tensor};
@@ -56,7 +64,12 @@ impl BatchNorm {
         }
     }
 
-    fn train(&self, x: &Tensor) -> Result<Tensor> {
+    /// Whether neither weight nor bias is trained.
+    fn is_frozen(&self) -> bool {
+        !self.weight.is_tracked() && !self.bias.is_tracked()
+    }
+
+    fn train(&self, x: &Tensor, update: bool) -> Result<Tensor> {
         let per_channel = x.numel() / x.dims().get(1).copied().unwrap_or(1).max(1);
         if per_channel < 2 {
             let problem = format!(
@@ -67,6 +80,15 @@ impl BatchNorm {
             return Err(Error::setting("BatchNorm", "input", problem));
         }
         let (y, statistics) = x.try_batch_norm(Some(&self.weight), Some(&self.bias), self.eps)?;
+        if !update {
+            return Ok(y);
+        }
+        // What is left of the tracks of a detached tensor are those of `vmap`.
+        if statistics.mean.detach().is_tracked() {
+            let problem = "would differ between the samples of `vmap`; evaluate with `Pass::eval()` or `as_eval`, freeze the \
+                           norm, or run it with `keeping_buffers`";
+            return Err(Error::setting("BatchNorm", "running statistics", problem));
+        }
         let count = statistics.count as f64;
         let scale = if self.unbiased { count / (count - 1.0) } else { 1.0 };
         no_grad(|| {
@@ -84,7 +106,7 @@ impl BatchNorm {
 impl Layer for BatchNorm {
     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
         let y = if pass.is_training() {
-            self.train(x)?
+            self.train(x, pass.updates_buffers() && !self.is_frozen())?
         } else {
             let (mean, variance) = (self.running_mean.get(), self.running_var.get());
             x.try_batch_norm_with(&mean, &variance, Some(&self.weight), Some(&self.bias), self.eps)?

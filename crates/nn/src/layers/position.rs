@@ -6,6 +6,7 @@ use tove_tensor::{DType, Tensor, TryOps};
 
 use super::Layer;
 use super::linear::draw;
+use crate::error::OrPanic;
 use crate::{Error, Init, LayerReport, Module, Pass, Result, Rng};
 
 /// Adds a learned vector per position to x (…, tokens, width). First values are normal with deviation 0.02.
@@ -26,8 +27,17 @@ pub struct LearnedPosition {
 
 impl LearnedPosition {
     /// Vectors for positions 0 to `positions` − 1.
+    ///
+    /// # Panics
+    /// If they do not fit into memory; see [`LearnedPosition::try_new`].
+    #[track_caller]
     pub fn new(positions: usize, width: usize, rng: &mut Rng) -> LearnedPosition {
-        LearnedPosition { weight: small_normal(&[positions, width], rng) }
+        LearnedPosition::try_new(positions, width, rng).or_panic()
+    }
+
+    /// As [`LearnedPosition::new`], with the error returned.
+    pub fn try_new(positions: usize, width: usize, rng: &mut Rng) -> Result<LearnedPosition> {
+        Ok(LearnedPosition { weight: small_normal(&[positions, width], rng)? })
     }
 
     /// Number of positions.
@@ -106,6 +116,6 @@ fn add_rows(x: &Tensor, table: &Tensor, what: &'static str) -> Result<Tensor> {
 }
 
 /// A fresh parameter, normal with deviation 0.02.
-pub(crate) fn small_normal(dims: &[usize], rng: &mut Rng) -> Tensor {
+pub(crate) fn small_normal(dims: &[usize], rng: &mut Rng) -> Result<Tensor> {
     draw(Init::Normal(0.02), dims, rng)
 }

@@ -54,7 +54,7 @@ impl Sequential {
         let layers = &self.layers[..count.min(self.layers.len())];
         let (mut x, mut index) = (x.clone(), 0);
         while let Some(layer) = layers.get(index) {
-            let fusible = !pass.is_recording() && layers.get(index + 1).is_some_and(|next| next.is_relu());
+            let fusible = layers.get(index + 1).is_some_and(|next| next.is_relu());
             match fusible.then(|| layer.forward_relu(&x, pass)).flatten() {
                 Some(y) => {
                     x = y?;
@@ -117,6 +117,39 @@ impl<L: Layer> Layer for Residual<L> {
     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
         let y = x.try_add(&self.inner.forward(x, pass)?)?;
         pass.tell(self, x, &y, || LayerReport { flops: y.numel() as u64, ..LayerReport::default() });
+        Ok(y)
+    }
+}
+
+/// A layer that evaluates even while the rest of the net trains: no dropout, running statistics that stay as they are. Its
+/// parameters are trained unless they are frozen. For a frozen pretrained part of a [`Sequential`]; in a net of your own use
+/// [`Pass::as_eval`].
+///
+/// ```
+/// use tove_nn::{Dropout, EvalMode, Layer, Pass};
+/// use tove_tensor::{DType, Key, Tensor};
+/// let (x, train) = (Tensor::ones([8], DType::F32), Pass::train(Key::new(1)));
+/// let y = EvalMode::new(Dropout::new(0.5)).forward(&x, &train)?;
+/// assert_eq!(y.to_vec::<f32>(), [1.0; 8]);
+/// # Ok::<(), tove_nn::Error>(())
+/// ```
+#[derive(Clone, Debug, Module)]
+pub struct EvalMode<L> {
+    /// The layer.
+    pub inner: L,
+}
+
+impl<L: Layer> EvalMode<L> {
+    /// The same layer, always in evaluation.
+    pub fn new(inner: L) -> EvalMode<L> {
+        EvalMode { inner }
+    }
+}
+
+impl<L: Layer> Layer for EvalMode<L> {
+    fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+        let y = pass.as_eval(|pass| self.inner.forward(x, pass))?;
+        pass.tell(self, x, &y, LayerReport::default);
         Ok(y)
     }
 }

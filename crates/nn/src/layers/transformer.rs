@@ -1,12 +1,16 @@
 //! The transformer's block and a stack of them (Vaswani et al. 2017), with the norm at the start of each branch (Xiong et
-//! al. 2020): x ← x + attention(norm₁(x)), then x ← x + MLP(norm₂(x)) with MLP(x) = φ(x W₁ᵀ + b₁) W₂ᵀ + b₂.
+//! al. 2020): x ← x + attention(norm₁(x)), then x ← x + MLP(norm₂(x)) with MLP(x) = φ(x W₁ᵀ + b₁) W₂ᵀ + b₂. With
+//! `norm_first: false` the norm stands behind the sum, as in the first paper and in BERT: x ← norm₁(x + attention(x)), then
+//! x ← norm₂(x + MLP(x)).
 //!
 //! Attention mixes between tokens, the MLP works within each. Parameter names are those of PyTorch's
-//! `TransformerEncoderLayer(norm_first=True)` and `TransformerEncoder`.
+//! `TransformerEncoderLayer` and `TransformerEncoder`. Both kinds of blocks have the same names and shapes, so weights do not
+//! say which kind they are for: **set `norm_first` as the net was trained** before loading them. PyTorch's default is
+//! `norm_first=False`, this crate's is `true`, as in GPT and ViT.
 
 use tove_tensor::{Tensor, TryOps};
 
-use super::{Dropout, Layer, LayerNorm, Linear, MultiHeadAttention, Nonlinearity};
+use super::{Dropout, Layer, LayerNorm, Linear, MultiHeadAttention, Nonlinearity, rectified};
 use crate::{Error, Init, Module, Pass, Result, Rng};
 
 /// Sizes and settings of a [`TransformerBlock`].
@@ -26,18 +30,21 @@ pub struct BlockConfig {
     pub bias: bool,
     /// ε of the norms.
     pub eps: f64,
+    /// Whether norms stand at the start of each branch (pre-norm) or behind the sum (post-norm), as in PyTorch, whose default
+    /// is `false`. Weights do not tell which: set it as the net was trained.
+    pub norm_first: bool,
 }
 
 impl BlockConfig {
-    /// Four hidden units per feature, GELU, biases, no dropout.
+    /// Four hidden units per feature, GELU, biases, no dropout, norms first.
     pub fn new(width: usize, heads: usize) -> BlockConfig {
         let (hidden, activation) = (4 * width, Nonlinearity::Gelu);
-        BlockConfig { width, heads, hidden, activation, dropout: 0.0, bias: true, eps: 1e-5 }
+        BlockConfig { width, heads, hidden, activation, dropout: 0.0, bias: true, eps: 1e-5, norm_first: true }
     }
 
     /// A linear map with or without bias, as set.
-    fn linear(&self, inputs: usize, outputs: usize, rng: &mut Rng) -> Linear {
-        if self.bias { Linear::new(inputs, outputs, rng) } else { Linear::weight_only(inputs, outputs, rng) }
+    fn linear(&self, inputs: usize, outputs: usize, rng: &mut Rng) -> Result<Linear> {
+        if self.bias { Linear::try_new(inputs, outputs, rng) } else { Linear::weight_only(inputs, outputs, rng) }
     }
 
     /// A norm of tokens.
@@ -65,13 +72,16 @@ pub struct TransformerBlock {
     pub linear1: Linear,
     /// Second map of the MLP.
     pub linear2: Linear,
-    /// Norm before the attention.
+    /// Norm of the attention's branch.
     pub norm1: LayerNorm,
-    /// Norm before the MLP.
+    /// Norm of the MLP's branch.
     pub norm2: LayerNorm,
     /// Non-linearity of the MLP.
     #[module(skip)]
     pub activation: Nonlinearity,
+    /// Whether norms stand at the start of each branch, or behind the sum.
+    #[module(skip)]
+    pub norm_first: bool,
     #[module(skip)]
     dropout: Dropout,
 }
@@ -90,11 +100,12 @@ impl TransformerBlock {
         let self_attn = if config.bias { self_attn } else { self_attn.without_bias() };
         Ok(TransformerBlock {
             self_attn: MultiHeadAttention { dropout: config.dropout, ..self_attn },
-            linear1: config.linear(config.width, config.hidden, rng),
-            linear2: config.linear(config.hidden, config.width, rng),
+            linear1: config.linear(config.width, config.hidden, rng)?,
+            linear2: config.linear(config.hidden, config.width, rng)?,
             norm1: config.norm(),
             norm2: config.norm(),
             activation: config.activation,
+            norm_first: config.norm_first,
             dropout: Dropout::new(config.dropout),
         })
     }
@@ -118,30 +129,39 @@ impl TransformerBlock {
 
     /// The block on x (…, tokens, width); causal and mask as in [`MultiHeadAttention::attend`].
     pub fn attend(&self, x: &Tensor, causal: bool, mask: Option<&Tensor>, pass: &Pass) -> Result<Tensor> {
-        let mixed = self.self_attn.attend(&self.norm1.forward(x, pass)?, causal, mask, pass)?;
-        let x = x.try_add(&self.drop(mixed, pass)?)?;
-        self.mlp_branch(&x, pass)
+        let mixed = self.self_attn.attend(&self.attention_input(x, pass)?, causal, mask, pass)?;
+        self.after_attention(x, mixed, pass)
     }
 
-    /// x + MLP(norm₂(x)).
-    pub(crate) fn mlp_branch(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
-        let y = self.token_mlp(&self.norm2.forward(x, pass)?, pass)?;
-        Ok(x.try_add(&self.drop(y, pass)?)?)
+    /// What the attention sees: norm₁(x), or x itself where norms come last.
+    pub(crate) fn attention_input(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+        if self.norm_first { self.norm1.forward(x, pass) } else { Ok(x.clone()) }
+    }
+
+    /// The rest of the block, for what came in and what the attention made of it.
+    pub(crate) fn after_attention(&self, x: &Tensor, mixed: Tensor, pass: &Pass) -> Result<Tensor> {
+        let x = x.try_add(&self.drop(mixed, pass)?)?;
+        if self.norm_first {
+            let y = self.token_mlp(&self.norm2.forward(&x, pass)?, pass)?;
+            return Ok(x.try_add(&self.drop(y, pass)?)?);
+        }
+        let x = self.norm1.forward(&x, pass)?;
+        let y = self.token_mlp(&x, pass)?;
+        self.norm2.forward(&x.try_add(&self.drop(y, pass)?)?, pass)
     }
 
     /// φ(x W₁ᵀ + b₁) W₂ᵀ + b₂, for each token by itself.
     pub fn token_mlp(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
-        let fused = self.activation == Nonlinearity::Relu && !pass.is_recording();
-        let hidden = match fused.then(|| self.linear1.forward_relu(x, pass)).flatten() {
-            Some(hidden) => hidden?,
-            None => self.activation.apply(&self.linear1.forward(x, pass)?)?,
+        let hidden = match self.activation {
+            Nonlinearity::Relu => rectified(&self.linear1, x, pass)?,
+            other => other.apply(&self.linear1.forward(x, pass)?)?,
         };
         self.linear2.forward(&self.drop(hidden, pass)?, pass)
     }
 
     /// The attention's weights for what this block takes, (…, heads, tokens, tokens).
     pub fn probabilities(&self, x: &Tensor, causal: bool, mask: Option<&Tensor>) -> Result<Tensor> {
-        self.self_attn.probabilities(&self.norm1.forward(x, &Pass::eval())?, causal, mask)
+        self.self_attn.probabilities(&self.attention_input(x, &Pass::eval())?, causal, mask)
     }
 
     fn drop(&self, x: Tensor, pass: &Pass) -> Result<Tensor> {

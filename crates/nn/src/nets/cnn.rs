@@ -2,7 +2,7 @@
 
 use tove_tensor::{ConvOptions, PoolOptions, Tensor, TryConv, TryOps, TryUnary};
 
-use crate::layers::{BatchNorm, Conv2d, Dropout, Layer, Linear};
+use crate::layers::{BatchNorm, Conv2d, Dropout, Layer, Linear, rectified};
 use crate::{Error, Module, Pass, Result, Rng};
 
 /// The shape of a [`Cnn`].
@@ -60,18 +60,19 @@ impl Cnn {
     pub fn new(config: &CnnConfig, rng: &mut Rng) -> Result<Cnn> {
         let CnnConfig { input: [mut channels, height, width], ref widths, hidden, classes, .. } = *config;
         let halved = |size: usize| size.checked_shr(widths.len() as u32).unwrap_or(0);
-        let flat = widths.last().copied().unwrap_or(channels) * halved(height) * halved(width);
+        let flat = widths.last().copied().unwrap_or(channels);
+        let flat = flat.saturating_mul(halved(height)).saturating_mul(halved(width));
         if flat == 0 || hidden == 0 || classes == 0 || widths.contains(&0) {
             let problem = format!("{config:?} leaves a layer without units; use fewer blocks or larger images");
             return Err(Error::setting("Cnn", "config", problem));
         }
         let (mut convs, mut norms) = (Vec::new(), Vec::new());
         for &filters in widths {
-            convs.push(Conv2d::with(channels, filters, 3, ConvOptions::new().padding(1), rng));
+            convs.push(Conv2d::try_windows(channels, filters, [3, 3], ConvOptions::new().padding(1), rng)?);
             norms.extend(config.batch_norm.then(|| BatchNorm::new(filters)));
             channels = filters;
         }
-        let (fc1, fc2) = (Linear::new(flat, hidden, rng), Linear::new(hidden, classes, rng));
+        let (fc1, fc2) = (Linear::try_new(flat, hidden, rng)?, Linear::try_new(hidden, classes, rng)?);
         Ok(Cnn { convs, norms, fc1, fc2, dropout: Dropout::new(config.dropout) })
     }
 
@@ -79,16 +80,14 @@ impl Cnn {
     pub fn features(&self, images: &Tensor, pass: &Pass) -> Result<Tensor> {
         let mut x = images.clone();
         for (index, conv) in self.convs.iter().enumerate() {
-            x = match (self.norms.get(index), pass.is_recording()) {
-                (Some(norm), _) => norm.forward(&conv.forward(&x, pass)?, pass)?.try_relu()?,
-                (None, true) => conv.forward(&x, pass)?.try_relu()?,
-                (None, false) => conv.forward_relu(&x, pass).unwrap_or_else(|| conv.forward(&x, pass))?,
+            x = match self.norms.get(index) {
+                Some(norm) => norm.forward(&conv.forward(&x, pass)?, pass)?.try_relu()?,
+                None => rectified(conv, &x, pass)?,
             };
             x = x.try_max_pool2d(&PoolOptions::new(2))?;
         }
         let x = self.dropped(x.try_flatten(1)?, pass)?;
-        let hidden = self.fc1.forward_relu(&x, pass).unwrap_or_else(|| self.fc1.forward(&x, pass))?;
-        self.dropped(hidden, pass)
+        self.dropped(rectified(&self.fc1, &x, pass)?, pass)
     }
 
     fn dropped(&self, x: Tensor, pass: &Pass) -> Result<Tensor> {

@@ -89,13 +89,13 @@ impl SequenceEncoder {
         }
         let width = config.block.width;
         let special = config.readout == Readout::Special;
-        let position = config.positions.then(|| LearnedPosition::new(config.context, width, rng));
+        let position = config.positions.then(|| LearnedPosition::try_new(config.context, width, rng)).transpose()?;
         Ok(SequenceEncoder {
-            embedding: Embedding::new(config.vocabulary, width, rng),
+            embedding: Embedding::try_new(config.vocabulary, width, rng)?,
             position,
-            special: special.then(|| small_normal(&[1, 1, width], rng)),
+            special: special.then(|| small_normal(&[1, 1, width], rng)).transpose()?,
             encoder: TransformerEncoder::new(config.layers, &config.block, rng)?,
-            head: Linear::new(width, config.outputs, rng),
+            head: Linear::try_new(width, config.outputs, rng)?,
             readout: config.readout,
         })
     }

@@ -8,11 +8,12 @@
 //! The zero-sum generator minimises E ln(1 − D(G(z))), whose gradient vanishes when the discriminator is sure; the
 //! non-saturating one maximises E ln D(G(z)) instead.
 
-use tove_optim::Optimizer;
+use tove_optim::{Optimizer, non_finite_gradient};
 use tove_tensor::{Tensor, TryOps, TryUnary, no_grad};
 
 use crate::layers::Layer;
-use crate::{Module, ModuleExt, Pass, Result};
+use crate::walks::Buffers;
+use crate::{Error, Module, ModuleExt, Pass, Result};
 
 /// What the generator minimises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,24 +47,30 @@ impl<G: Layer, D: Layer> Gan<G, D> {
         Gan { loss, ..self }
     }
 
-    /// L_D = −V for a batch of real samples and one of noise; the generator gets no gradient.
+    /// L_D = −V for a batch of real samples and one of noise. The generator gets no gradient, and its running statistics stay as
+    /// they are.
     pub fn discriminator_loss(&self, real: &Tensor, noise: &Tensor, pass: &Pass) -> Result<Tensor> {
-        let fake = no_grad(|| self.generator.forward(noise, pass))?;
+        let fake = no_grad(|| pass.keeping_buffers(|pass| self.generator.forward(noise, pass)))?;
         let real = (-self.discriminator.forward(real, pass)?).try_softplus()?.try_mean()?;
         let fake = self.discriminator.forward(&fake, pass)?.try_softplus()?.try_mean()?;
         Ok(real.try_add(&fake)?)
     }
 
-    /// What the generator minimises for a batch of noise. The gradient runs through the discriminator.
+    /// What the generator minimises for a batch of noise. The gradient runs through the discriminator, whose running statistics
+    /// stay as they are.
     pub fn loss_of_generator(&self, noise: &Tensor, pass: &Pass) -> Result<Tensor> {
-        let logits = self.discriminator.forward(&self.generator.forward(noise, pass)?, pass)?;
+        let fake = self.generator.forward(noise, pass)?;
+        let logits = pass.keeping_buffers(|pass| self.discriminator.forward(&fake, pass))?;
         Ok(match self.loss {
             GeneratorLoss::NonSaturating => (-logits).try_softplus()?.try_mean()?,
             GeneratorLoss::ZeroSum => -logits.try_softplus()?.try_mean()?,
         })
     }
 
-    /// One step of the discriminator; the generator stays as it is. Returns L_D.
+    /// One step of the discriminator; the generator stays as it is, its running statistics too. Returns L_D.
+    ///
+    /// # Errors
+    /// If the loss or a gradient is not finite; then both nets keep what they had.
     pub fn step_discriminator(
         &mut self,
         real: &Tensor,
@@ -71,20 +78,42 @@ impl<G: Layer, D: Layer> Gan<G, D> {
         optimizer: &mut dyn Optimizer,
         pass: &Pass,
     ) -> Result<f64> {
-        let loss = self.discriminator_loss(real, noise, pass)?;
-        loss.try_backward()?;
-        optimizer.step(&mut self.discriminator.parameters_mut())?;
-        Ok(loss.to_f64_vec()[0])
+        let buffers = Buffers::of(&self.discriminator);
+        let loss = self.discriminator_loss(real, noise, pass);
+        let stepped = loss.and_then(|loss| step(&mut self.discriminator, &loss, optimizer));
+        stepped.inspect_err(|_| Buffers::put(&self.discriminator, &buffers))
     }
 
-    /// One step of the generator; the discriminator stays as it is. Returns the generator's loss.
+    /// One step of the generator; the discriminator stays as it is, its running statistics too. Returns the generator's loss.
+    ///
+    /// # Errors
+    /// As [`Gan::step_discriminator`].
     pub fn step_generator(&mut self, noise: &Tensor, optimizer: &mut dyn Optimizer, pass: &Pass) -> Result<f64> {
-        let loss = self.loss_of_generator(noise, pass)?;
-        loss.try_backward()?;
+        let buffers = Buffers::of(&self.generator);
+        let loss = self.loss_of_generator(noise, pass);
+        let stepped = loss.and_then(|loss| step(&mut self.generator, &loss, optimizer));
         self.discriminator.zero_grad();
-        optimizer.step(&mut self.generator.parameters_mut())?;
-        Ok(loss.to_f64_vec()[0])
+        stepped.inspect_err(|_| Buffers::put(&self.generator, &buffers))
     }
+}
+
+/// Steps along the gradient of a loss. If loss and gradients are not finite, nothing is changed.
+fn step(net: &mut impl Module, loss: &Tensor, optimizer: &mut dyn Optimizer) -> Result<f64> {
+    let value = loss.to_f64_vec()[0];
+    if !value.is_finite() {
+        let problem = format!("is {value}; use a smaller learning rate or scale the samples");
+        return Err(Error::setting("Gan", "loss", problem));
+    }
+    loss.try_backward()?;
+    if let Some(position) = non_finite_gradient(&net.parameters())? {
+        net.zero_grad();
+        let name = net.named_parameters().swap_remove(position).0;
+        let problem =
+            format!("of {name:?} has NaN or infinite entries while the loss is {value}; the step is not taken");
+        return Err(Error::setting("Gan", "gradient", problem));
+    }
+    optimizer.step(&mut net.parameters_mut())?;
+    Ok(value)
 }
 
 /// D* = p / (p + q) for probabilities p of the data and q of the generator; 1/2 where both are 0.

@@ -103,7 +103,7 @@ impl Cache {
     /// The block on new tokens (batch, tokens, width), of which `read` have gone before.
     fn block(&mut self, block: &TransformerBlock, x: &Tensor, read: usize, pass: &Pass) -> Result<Tensor> {
         let attention = &block.self_attn;
-        let projected = attention.project(&block.norm1.forward(x, pass)?)?;
+        let projected = attention.project(&block.attention_input(x, pass)?)?;
         match projected.dtype() {
             DType::F64 => self.put::<f64>(&projected, read)?,
             _ => self.put::<f32>(&projected, read)?,
@@ -116,7 +116,7 @@ impl Cache {
             parts.q.try_scaled_dot_product_attention(&keys, &values, false, None, None)?
         };
         let mixed = attention.out_proj.forward(&merge_heads(&mixed)?, pass)?;
-        block.mlp_branch(&x.try_add(&mixed)?, pass)
+        block.after_attention(x, mixed, pass)
     }
 
     /// Writes keys and values out of the projections (batch, tokens, 3 · width) behind those there are.

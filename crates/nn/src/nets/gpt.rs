@@ -64,7 +64,7 @@ impl GptConfig {
     /// Settings of the blocks.
     pub(crate) fn block(&self) -> BlockConfig {
         let &GptConfig { width, heads, hidden, activation, dropout, bias, .. } = self;
-        BlockConfig { width, heads, hidden, activation, dropout, bias, eps: 1e-5 }
+        BlockConfig { width, heads, hidden, activation, dropout, bias, eps: 1e-5, norm_first: true }
     }
 
     fn check(&self) -> Result<()> {
@@ -116,11 +116,11 @@ impl Gpt {
         let make = |_| TransformerBlock::new(&block, rng)?.init_normal(0.02, last, rng);
         let blocks = (0..config.layers).map(make).collect::<Result<Vec<_>>>()?;
         let table = Init::Normal(0.02).draw([config.vocabulary, config.width], rng.key(), DType::F32)?;
-        let mut head = || Linear::weight_only(config.width, config.vocabulary, rng).init(Init::Normal(0.02), rng);
+        let mut head = || Linear::weight_only(config.width, config.vocabulary, rng)?.init(Init::Normal(0.02), rng);
         let lm_head = if config.tied { None } else { Some(head()?) };
         Ok(Gpt {
             wte: Embedding { weight: table.try_requires_grad()? },
-            wpe: LearnedPosition::new(config.context, config.width, rng),
+            wpe: LearnedPosition::try_new(config.context, config.width, rng)?,
             blocks,
             ln_f: block.norm(),
             lm_head,

@@ -2,6 +2,7 @@
 
 use tove_tensor::Tensor;
 
+use crate::error::OrPanic;
 use crate::layers::{Dropout, Layer, Linear, Nonlinearity};
 use crate::{Init, Module, Pass, Result, Rng};
 
@@ -25,10 +26,19 @@ pub struct Mlp {
 
 impl Mlp {
     /// Widths from input to output, with rectifiers between.
+    ///
+    /// # Panics
+    /// If the weights do not fit into memory; see [`Mlp::try_new`].
+    #[track_caller]
     pub fn new(sizes: &[usize], rng: &mut Rng) -> Mlp {
-        let layers: Vec<Linear> = sizes.windows(2).map(|pair| Linear::new(pair[0], pair[1], rng)).collect();
+        Mlp::try_new(sizes, rng).or_panic()
+    }
+
+    /// As [`Mlp::new`], with the error returned.
+    pub fn try_new(sizes: &[usize], rng: &mut Rng) -> Result<Mlp> {
+        let layers = sizes.windows(2).map(|pair| Linear::try_new(pair[0], pair[1], rng)).collect::<Result<Vec<_>>>()?;
         let activations = vec![Nonlinearity::Relu; layers.len().saturating_sub(1)];
-        Mlp { layers, activations, dropout: Dropout::new(0.0) }
+        Ok(Mlp { layers, activations, dropout: Dropout::new(0.0) })
     }
 
     /// The same net with another non-linearity.
@@ -50,8 +60,7 @@ impl Mlp {
     /// The representation before the last layer.
     pub fn features(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
         self.layers.iter().zip(&self.activations).try_fold(x.clone(), |x, (layer, activation)| {
-            let fused = activation.is_relu() && !pass.is_recording();
-            let y = match fused.then(|| layer.forward_relu(&x, pass)).flatten() {
+            let y = match activation.is_relu().then(|| layer.forward_relu(&x, pass)).flatten() {
                 Some(y) => y?,
                 None => activation.forward(&layer.forward(&x, pass)?, pass)?,
             };

@@ -90,14 +90,19 @@ impl VisionTransformer {
     pub fn new(config: &VitConfig, rng: &mut Rng) -> Result<VisionTransformer> {
         config.check()?;
         let width = config.block.width;
-        let projection =
-            Conv2d::with(config.image[0], width, config.patch, ConvOptions::new().stride(config.patch), rng);
+        let projection = Conv2d::try_windows(
+            config.image[0],
+            width,
+            [config.patch; 2],
+            ConvOptions::new().stride(config.patch),
+            rng,
+        )?;
         Ok(VisionTransformer {
             projection,
-            cls_token: small_normal(&[1, 1, width], rng),
-            position_embeddings: small_normal(&[1, config.patches() + 1, width], rng),
+            cls_token: small_normal(&[1, 1, width], rng)?,
+            position_embeddings: small_normal(&[1, config.patches() + 1, width], rng)?,
             encoder: TransformerEncoder::new(config.layers, &config.block, rng)?,
-            classifier: Linear::new(width, config.classes, rng).init(Init::Normal(0.02), rng)?,
+            classifier: Linear::try_new(width, config.classes, rng)?.init(Init::Normal(0.02), rng)?,
             config: config.clone(),
             dropout: Dropout::new(config.block.dropout),
         })

@@ -2,8 +2,8 @@
 //! first weights, which are random, are soon forgotten (Polyak and Juditsky 1992 for the plain mean).
 
 use tove_data::Dataset;
-use tove_tensor::Tensor;
 use tove_tensor::step_rules::{add_scaled, scale};
+use tove_tensor::{Tensor, TryOps, TryReduce};
 
 use super::run::Training;
 use super::task::Task;
@@ -19,8 +19,11 @@ impl<M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'_, '_, M, T, D> {
             return Ok(());
         }
         let decay = decay.min((1.0 + steps) / (10.0 + steps));
-        for ((_, mean), (_, value)) in self.average.iter_mut().zip(state) {
-            if !value.dtype().is_float() {
+        // What is frozen, running statistics included, keeps its bits: d m + (1 − d) m is not m in floating point.
+        let frozen: Vec<bool> = self.net.parameters().iter().map(|parameter| !parameter.is_tracked()).collect();
+        for (index, ((_, mean), (_, value))) in self.average.iter_mut().zip(state).enumerate() {
+            let stays = frozen.get(index).copied().unwrap_or_else(|| same(mean, &value));
+            if stays || !value.dtype().is_float() {
                 *mean = value;
                 continue;
             }
@@ -39,4 +42,9 @@ impl<M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'_, '_, M, T, D> {
         self.net.load_state(&self.average)?;
         Ok(Some(present))
     }
+}
+
+/// Whether a buffer has not moved.
+fn same(mean: &Tensor, value: &Tensor) -> bool {
+    mean.try_eq(value).and_then(|equal| equal.try_all()).is_ok_and(|all| all.item::<bool>())
 }

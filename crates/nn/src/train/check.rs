@@ -1,8 +1,13 @@
 //! What is asked of settings, data and net before a run begins.
 
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::path::Path;
+
 use tove_data::Dataset;
 use tove_optim::same_leaves;
 use tove_tensor::Tensor;
+use tove_tensor::io::atomic;
 
 use super::Trainer;
 use crate::{Error, Module, ModuleExt, Result};
@@ -52,8 +57,36 @@ impl Trainer<'_> {
         if (self.patience.is_some() || self.restore_best) && validation.is_none() {
             return wrong("early_stopping", "needs a validation set to watch");
         }
-        Ok(())
+        self.checkpoint.as_deref().map_or(Ok(()), writable)
     }
+}
+
+/// That the checkpoint can be written, before hours have gone into it; leftovers of killed runs beside it are removed.
+fn writable(path: &Path) -> Result<()> {
+    let wrong = |problem: String| Err(Error::setting("Trainer", "checkpoint", problem));
+    let shown = path.display();
+    let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
+        return wrong(format!("{shown} is a folder; give the name of a file in it"));
+    };
+    // A link is followed: what it names is replaced.
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return wrong(format!("{shown}: there is no folder {}; create it first", folder.display()));
+    }
+    atomic::sweep(folder);
+    // A name that a sweep knows, should the program be killed just here.
+    let mut trial = std::ffi::OsString::from(".");
+    trial.push(name);
+    trial.push(format!(".{}-0.tove.tmp", std::process::id()));
+    let trial = folder.join(trial);
+    match OpenOptions::new().write(true).create_new(true).open(&trial) {
+        Ok(_) => _ = std::fs::remove_file(&trial),
+        // Another fit of this process tries the same.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return wrong(format!("{shown} cannot be written: {error}")),
+    }
+    Ok(())
 }
 
 /// That there is something to train, and that no tensor is there twice: a step would move one of the two and leave the other.

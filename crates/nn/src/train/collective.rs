@@ -2,7 +2,7 @@
 
 use tove_tensor::Tensor;
 
-use crate::Result;
+use crate::{Error, Result};
 
 /// Several processes that train one net, each on its share of every epoch's batches.
 pub trait Collective: Send {
@@ -33,9 +33,9 @@ impl Collective for Local {
     }
 }
 
-/// Replaces all gradients by `share` times their sums over the ranks. Parameters without a gradient take part with zeros, so
-/// that all ranks send the same tensors.
-pub(super) fn sum_gradients(collective: &mut dyn Collective, parameters: &[&mut Tensor], share: f64) -> Result<()> {
+/// Replaces all gradients by their sums over the ranks. Parameters without a gradient take part with zeros, so that all ranks
+/// send the same tensors.
+pub(super) fn sum_gradients(collective: &mut dyn Collective, parameters: &[&mut Tensor]) -> Result<()> {
     if collective.size() == 1 {
         return Ok(());
     }
@@ -43,18 +43,50 @@ pub(super) fn sum_gradients(collective: &mut dyn Collective, parameters: &[&mut 
     let gradient = |parameter: &Tensor| parameter.take_grad().unwrap_or_else(|| parameter.detach().zeros_like());
     let mut gradients: Vec<Tensor> = trained.iter().map(|parameter| gradient(parameter)).collect();
     collective.sum(&mut gradients)?;
-    for (parameter, gradient) in trained.iter().zip(gradients) {
-        parameter.set_grad(Some(if share == 1.0 { gradient } else { gradient * share }));
-    }
+    trained.iter().zip(gradients).for_each(|(parameter, gradient)| parameter.set_grad(Some(gradient)));
     Ok(())
 }
 
-/// The sum of a number over the ranks.
-pub(super) fn sum_number(collective: &mut dyn Collective, number: f64) -> Result<f64> {
-    if collective.size() == 1 {
-        return Ok(number);
+/// A loss as a sum over batches, Σ wᵢ Lᵢ, and the sum of their weights.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Weighted {
+    pub(super) loss: f64,
+    pub(super) weight: f64,
+}
+
+impl Weighted {
+    /// Takes one more batch in.
+    pub(super) fn add(&mut self, loss: f64, weight: f64) {
+        (self.loss, self.weight) = (self.loss + weight * loss, self.weight + weight);
     }
-    let mut numbers = [Tensor::from([number])];
-    collective.sum(&mut numbers)?;
-    Ok(numbers[0].item::<f64>())
+
+    /// The sums over all ranks. An error if no batch counts: there is nothing to take a mean of.
+    pub(super) fn over_ranks(self, collective: &mut dyn Collective) -> Result<Weighted> {
+        let mut sums = self;
+        if collective.size() > 1 {
+            let mut numbers = [Tensor::from([self.loss, self.weight])];
+            collective.sum(&mut numbers)?;
+            if let [loss, weight] = numbers[0].try_to_vec::<f64>()?[..] {
+                sums = Weighted { loss, weight };
+            }
+        }
+        if sums.weight > 0.0 {
+            return Ok(sums);
+        }
+        let problem = "has no row that counts in this step: all are ignored or weigh 0; take larger batches";
+        Err(Error::setting("Trainer", "batch", problem))
+    }
+
+    /// The mean loss.
+    pub(super) fn mean(self) -> f64 {
+        self.loss / self.weight
+    }
+}
+
+/// The weight of a batch, which is a finite number of at least 0.
+pub(super) fn checked_weight(weight: f64) -> Result<f64> {
+    if weight >= 0.0 && weight.is_finite() {
+        return Ok(weight);
+    }
+    Err(Error::setting("Task", "weight", format!("is {weight}; give a finite number of at least 0")))
 }

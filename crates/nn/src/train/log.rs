@@ -97,7 +97,8 @@ impl Logs {
         if let Some(bar) = &self.bar {
             bar.println(evaluation.to_string());
         } else if self.lines {
-            eprintln!("{evaluation}");
+            // Where nobody can be told, the training goes on.
+            let _ = writeln!(std::io::stderr(), "{evaluation}");
         }
         let scores: serde_json::Map<String, Value> =
             evaluation.validation.iter().map(|(name, value)| (name.clone(), json!(value))).collect();

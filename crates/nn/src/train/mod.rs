@@ -30,6 +30,7 @@ mod loader;
 mod log;
 mod numbers;
 mod report;
+mod resume;
 mod run;
 mod task;
 mod tensorboard;
@@ -40,7 +41,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use tove_data::Dataset;
-use tove_optim::{Optimizer, ReduceOnPlateau, Schedule};
+use tove_optim::{Optimizer, OptimizerState, ReduceOnPlateau, Schedule};
 
 use crate::{Module, Result};
 
@@ -72,6 +73,11 @@ struct Patience {
 /// Trains nets. Settings are given by the methods; see the [module's documentation](self).
 pub struct Trainer<'c> {
     optimizer: Box<dyn Optimizer>,
+    /// The optimizer as it was given: every fit starts from it.
+    initial: OptimizerState,
+    /// Whether a fit was begun.
+    used: bool,
+    warm_start: bool,
     /// The step size that the schedule multiplies.
     learning_rate: f64,
     length: Length,
@@ -96,6 +102,8 @@ pub struct Trainer<'c> {
     tensorboard: Option<PathBuf>,
     progress: Progress,
     stop: Option<Arc<AtomicBool>>,
+    /// What Ctrl-C and SIGTERM raise.
+    signal: Option<Arc<AtomicBool>>,
     callbacks: Vec<Box<dyn Callback + 'c>>,
     collective: Box<dyn Collective>,
 }
@@ -125,6 +133,9 @@ impl<'c> Trainer<'c> {
     pub fn new(optimizer: impl Optimizer + 'static) -> Trainer<'c> {
         Trainer {
             learning_rate: optimizer.learning_rate(),
+            initial: optimizer.state(),
+            used: false,
+            warm_start: false,
             optimizer: Box::new(optimizer),
             length: Length::Epochs(10),
             batch_size: 32,
@@ -148,6 +159,7 @@ impl<'c> Trainer<'c> {
             tensorboard: None,
             progress: Progress::Auto,
             stop: None,
+            signal: None,
             callbacks: Vec::new(),
             collective: Box::new(Local),
         }
@@ -172,7 +184,8 @@ impl<'c> Trainer<'c> {
     }
 
     /// Batches per step; initially 1. The gradient of a step is that of the mean over all their samples, as of one large
-    /// batch, in the memory of a small one. Batch norm sees each batch by itself.
+    /// batch, in the memory of a small one: Σ wᵢ Lᵢ / Σ wᵢ with the weights that the task gives its batches
+    /// ([`Task::weight`]), which know of class weights and ignored rows. Batch norm sees each batch by itself.
     #[must_use]
     pub fn accumulate(self, batches: usize) -> Self {
         Trainer { accumulate: batches, ..self }
@@ -260,7 +273,15 @@ impl<'c> Trainer<'c> {
     }
 
     /// Keeps everything needed to go on in this file: after every evaluation, when interrupted, and at the end. If the file
-    /// is there when training starts, training goes on from it.
+    /// is there when training starts, training goes on from it, with the net that is in it; so every run has a file of its own.
+    ///
+    /// Seed, batches and training set must be those of the run that wrote it, otherwise it is refused; a few samples of the set
+    /// are compared. The length may differ: a finished run made longer has the bits of a run that was that long from the
+    /// start. The optimizer's settings (learning rate, betas, weight decay) are those of this trainer, from the next step on;
+    /// its counters and tensors are the file's, and so are its parameter groups unless this trainer's optimizer has its own.
+    ///
+    /// That the file can be written is checked before training starts; temporary files of killed runs in its folder are
+    /// removed.
     #[must_use]
     pub fn checkpoint(self, path: impl Into<PathBuf>) -> Self {
         Trainer { checkpoint: Some(path.into()), ..self }
@@ -290,18 +311,44 @@ impl<'c> Trainer<'c> {
         Trainer { progress, ..self }
     }
 
-    /// Finishes the step, saves and returns when this flag is raised.
+    /// Whether a further fit goes on with the optimizer's state (moments, velocities, step counts) of the fit before. Initially
+    /// it does not: every fit starts from the optimizer as it was given, so that one trainer can fit one net after the other.
+    /// All else starts anew in any case: the step number that schedules see, plateaus, early stopping, averages.
+    ///
+    /// ```
+    /// use tove_data::TensorDataset;
+    /// use tove_nn::{Linear, ModuleExt, Progress, Regression, Rng, Trainer};
+    /// use tove_optim::Adam;
+    /// use tove_tensor::Tensor;
+    /// let set = TensorDataset::new(Tensor::from([[0.0f32], [1.0]]), Tensor::from([[1.0f32], [3.0]]))?;
+    /// let steps = |warm: bool| {
+    ///     let mut trainer = Trainer::new(Adam::new(0.1)).steps(3).warm_start(warm).progress(Progress::Silent);
+    ///     for _ in 0..2 {
+    ///         trainer.fit(&mut Linear::new(1, 1, &mut Rng::new(0)), &Regression, &set, None)?;
+    ///     }
+    ///     Ok::<_, tove_nn::Error>(trainer.optimizer().state().counters["0.steps"])
+    /// };
+    /// assert_eq!((steps(false)?, steps(true)?), (3, 6));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn warm_start(self, warm_start: bool) -> Self {
+        Trainer { warm_start, ..self }
+    }
+
+    /// Finishes the step, saves and returns when this flag is raised. Whoever raises the flag clears it.
     #[must_use]
     pub fn stop_when(self, flag: Arc<AtomicBool>) -> Self {
         Trainer { stop: Some(flag), ..self }
     }
 
-    /// Finishes the step, saves and returns at Ctrl-C; a second one ends the program.
+    /// Finishes the step, saves and returns at Ctrl-C or SIGTERM; a second signal ends the program. An interruption belongs to
+    /// the fits under way: later ones run normally.
     ///
     /// # Errors
     /// If the system refuses the handler.
     pub fn interruptible(self) -> Result<Self> {
-        Ok(Trainer { stop: Some(interrupt_flag()?), ..self })
+        Ok(Trainer { signal: Some(interrupt_flag()?), ..self })
     }
 
     /// Tells this of every step and evaluation.
@@ -311,22 +358,25 @@ impl<'c> Trainer<'c> {
         self
     }
 
-    /// Trains together with other processes: each takes its share of the batches, gradients are averaged over all.
+    /// Trains together with other processes: each takes its share of the batches, gradients are averaged over all, batches
+    /// weighted by [`Task::weight`].
     #[must_use]
     pub fn collective(self, collective: impl Collective + 'static) -> Self {
         Trainer { collective: Box::new(collective), ..self }
     }
 
-    /// The optimiser with its state.
+    /// The optimizer with the state that the last fit left.
     pub fn optimizer(&self) -> &dyn Optimizer {
         &*self.optimizer
     }
 
-    /// Trains `net` for `task` on `train`, and evaluates it on `validation`.
+    /// Trains `net` for `task` on `train`, and evaluates it on `validation`. A trainer can be used again: every fit starts from
+    /// the optimizer as it was given, unless [`Trainer::warm_start`] or a [`Trainer::checkpoint`] says otherwise.
     ///
     /// # Errors
     /// If a setting or the data do not fit, a file cannot be written, or the training diverges. Of the step that failed
-    /// there is no trace: parameters and buffers are what they were before it. When training diverges it is the steps before
+    /// there is no trace: parameters and buffers are what they were before it. A gradient that is not finite is such a
+    /// failure: it never enters the weights. When training diverges it is the steps before
     /// that led astray; with [`Trainer::keep_best`] or early stopping the net then gets its best weights back.
     pub fn fit<M: Module, D: Dataset + ?Sized>(
         &mut self,
@@ -337,6 +387,13 @@ impl<'c> Trainer<'c> {
     ) -> Result<Report> {
         self.check(train, validation)?;
         check::trained(net)?;
+        if std::mem::replace(&mut self.used, true) && !self.warm_start {
+            self.optimizer.load_state(&self.initial)?;
+        }
+        if let Some(plateau) = &mut self.plateau {
+            plateau.restart();
+        }
+        let _scope = self.signal.is_some().then(interrupt::Scope::begin);
         run::Training::start(self, net, task, train, validation)?.run()
     }
 }

@@ -64,13 +64,16 @@ pub struct Report {
     pub history: Vec<Evaluation>,
     /// The best value of the watched score, and the step at which it was reached.
     pub best: Option<(f64, u64)>,
+    /// Scores on the validation set of the weights that the net holds at the end: of the best ones if those were taken back,
+    /// otherwise those of the last evaluation, after which an interrupted run may have made some steps.
+    #[serde(default, with = "super::numbers::scores")]
+    pub scores: Scores,
 }
 
 impl Report {
-    /// The last evaluation's score of this name.
+    /// The score of this name of the weights that the net holds at the end; see [`Report::scores`].
     pub fn score(&self, name: &str) -> Option<f64> {
-        let last = self.history.last()?;
-        last.validation.iter().find(|(other, _)| other == name).map(|&(_, value)| value)
+        self.scores.iter().find(|(other, _)| other == name).map(|&(_, value)| value)
     }
 }
 

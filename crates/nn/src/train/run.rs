@@ -1,7 +1,5 @@
 //! One run of the training loop.
 
-use std::collections::HashMap;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -12,10 +10,12 @@ use tove_tensor::{Key, Tensor};
 
 use super::callback::Step;
 use super::checkpoint::{Checkpoint, Place};
+use super::collective::Weighted;
 use super::evaluation::evaluate;
 use super::loader::{Flow, for_each_batch};
 use super::log::Logs;
 use super::report::{Ending, Evaluation, Report, Scores};
+use super::resume::{resume, settings};
 use super::task::{Better, Scored, Task};
 use super::{Length, Trainer};
 use crate::{Error, Module, ModuleExt, Result};
@@ -33,6 +33,8 @@ pub(super) struct Training<'a, 'c, M, T, D: ?Sized> {
     pub(super) place: Place,
     /// What the net's buffers held before the present step, to be put back if the step fails.
     pub(super) buffers: Vec<Tensor>,
+    /// The losses of the batches of the present step.
+    pub(super) gathered: Weighted,
     best: Vec<(String, Tensor)>,
     /// The running mean of the net's state, if it is asked for and a step was made.
     pub(super) average: Vec<(String, Tensor)>,
@@ -40,6 +42,8 @@ pub(super) struct Training<'a, 'c, M, T, D: ?Sized> {
     batches: Batches,
     begin: Instant,
     total: u64,
+    /// What must be the same to go on from the checkpoint.
+    settings: serde_json::Value,
 }
 
 impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, D> {
@@ -61,13 +65,14 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
             Length::Steps(steps) => steps,
         };
         let begin = Instant::now();
+        let settings = settings(trainer, train)?;
         let (place, best, average) = match trainer.checkpoint.clone().filter(|path| path.exists()) {
-            Some(path) => resume(trainer, net, train.len(), &path)?,
+            Some(path) => resume(trainer, net, &settings, &path)?,
             None => (Place::default(), Vec::new(), Vec::new()),
         };
         let (log, events) = (trainer.log.as_deref(), trainer.tensorboard.as_deref());
         let logs = Logs::open(log, events, trainer.progress, total, place.step)?;
-        let buffers = Vec::new();
+        let (buffers, gathered) = (Vec::new(), Weighted::default());
         Ok(Training {
             trainer,
             net,
@@ -76,17 +81,19 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
             validation,
             place,
             buffers,
+            gathered,
             best,
             average,
             logs,
             batches,
             begin,
             total,
+            settings,
         })
     }
 
     pub(super) fn run(mut self) -> Result<Report> {
-        let mut line = settings(self.trainer, self.train.len());
+        let mut line = self.settings.clone();
         line["event"] = json!("start");
         line["step"] = json!(self.place.step);
         line["optimizer"] = json!(self.trainer.optimizer.name());
@@ -94,37 +101,65 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         line["parameters"] = json!(self.net.count_parameters());
         self.logs.start(line)?;
         let before = self.place.seconds;
-        // A run that had stopped early when it was saved has nothing left to do.
-        let mut ending = if self.is_tired() { Ending::EarlyStop } else { Ending::Complete };
-        while self.place.step < self.total && ending == Ending::Complete {
-            ending = self.epoch(before).or_else(|error| self.give_up(error))?;
-        }
-        if ending == Ending::Complete && self.place.evaluated < self.place.losses.len() {
+        let ending = self.descend_to_the_end(before).or_else(|error| self.give_up(error))?;
+        // The checkpoint is written: what the net and the report hold from here on is for the caller.
+        if matches!(ending, Ending::Complete | Ending::Converged) && self.place.evaluated < self.place.losses.len() {
+            // The run ends between two evaluations. A longer run has none here, so the checkpoint does not know of it.
             self.evaluate(before)?;
         }
-        self.place.seconds = before + self.begin.elapsed().as_secs_f64();
-        self.save()?;
-        // The checkpoint is written: what the net and the report hold from here on is for the caller.
         self.put_average()?;
+        let mut scores = self.place.history.last().map_or_else(Scores::new, |last| last.validation.clone());
         if self.trainer.restore_best && !self.best.is_empty() {
             match self.better_than_evaluated(&ending)? {
-                Some(value) => self.place.best = Some((value, self.place.step)),
-                None => self.net.load_state(&self.best)?,
+                Some((value, present)) => {
+                    self.place.best = Some((value, self.place.step));
+                    scores = present;
+                }
+                None => {
+                    self.net.load_state(&self.best)?;
+                    let of_best =
+                        |evaluation: &&Evaluation| Some(evaluation.step) == self.place.best.map(|best| best.1);
+                    let found = self.place.history.iter().rev().find(of_best);
+                    scores = found.map_or(scores, |evaluation| evaluation.validation.clone());
+                }
             }
         }
         self.logs.end(&ending, self.place.step)?;
         let Place { step, losses, history, best, .. } = self.place;
-        Ok(Report { ending, steps: step, losses, history, best })
+        Ok(Report { ending, steps: step, losses, history, best, scores })
     }
 
-    /// The watched score of an interrupted run's weights, on which no evaluation fell, if it is better than the best one.
-    fn better_than_evaluated(&self, ending: &Ending) -> Result<Option<f64>> {
+    /// All steps that are left, and the checkpoint behind them.
+    fn descend_to_the_end(&mut self, before: f64) -> Result<Ending> {
+        // A run that had stopped early or converged when it was saved has nothing left to do.
+        let mut ending = Ending::Complete;
+        if self.is_out_of_patience() {
+            ending = Ending::EarlyStop;
+        } else if self.place.step > 0 && self.trainer.optimizer.converged() {
+            ending = Ending::Converged;
+        }
+        if let Some(last) = self.place.step.checked_sub(1) {
+            // An evaluation that follows before any step names the step size of the last one.
+            self.set_learning_rate(last);
+        }
+        while self.place.step < self.total && ending == Ending::Complete {
+            ending = self.epoch(before)?;
+        }
+        self.place.seconds = before + self.begin.elapsed().as_secs_f64();
+        self.save()?;
+        Ok(ending)
+    }
+
+    /// The watched score of an interrupted run's weights, on which no evaluation fell, if it is better than the best one; and all
+    /// scores.
+    fn better_than_evaluated(&self, ending: &Ending) -> Result<Option<(f64, Scores)>> {
         let (Ending::Interrupted, Some(set), Some((best, _))) = (ending, self.validation, self.place.best) else {
             return Ok(None);
         };
         let scores = evaluate(self.net, self.task, set, self.trainer.evaluation_batch)?;
         let watched = scores.iter().find(|score| score.name == self.trainer.watch);
-        Ok(watched.filter(|score| score.better.improves(score.value, best, 0.0)).map(|score| score.value))
+        let better = watched.filter(|score| score.better.improves(score.value, best, 0.0)).map(|score| score.value);
+        Ok(better.map(|value| (value, named(&scores))))
     }
 
     /// When the loss is no longer finite, the best weights are taken back, if they are kept.
@@ -135,27 +170,30 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         Err(error)
     }
 
-    /// Whether patience is at its end.
-    fn is_tired(&self) -> bool {
+    /// Whether patience is exhausted.
+    fn is_out_of_patience(&self) -> bool {
         self.trainer.patience.as_ref().is_some_and(|patience| self.place.stale >= patience.evaluations.max(1))
     }
 
     /// The rest of the present epoch.
     fn epoch(&mut self, before: f64) -> Result<Ending> {
-        let ending = match self.trainer.optimizer.needs_loss() {
-            true => self.whole_set(before)?,
+        let (ending, over) = match self.trainer.optimizer.needs_loss() {
+            // One step is the epoch. A run that was cut right after it has only the end of the epoch left to do.
+            true if self.place.step_in_epoch > 0 => (Ending::Complete, true),
+            true => (self.whole_set(before)?, true),
             false => self.mini_batches(before)?,
         };
-        if ending != Ending::Complete || self.place.step >= self.total && self.trainer.evaluate_every.is_some() {
+        // A run may be over within an epoch; made longer, it goes on there.
+        if ending != Ending::Complete || !over {
             return Ok(ending);
         }
         self.place.epoch += 1;
         self.place.step_in_epoch = 0;
-        if self.trainer.evaluate_every.is_none() { self.evaluate(before) } else { Ok(Ending::Complete) }
+        if self.trainer.evaluate_every.is_none() { self.evaluate_and_save(before) } else { Ok(Ending::Complete) }
     }
 
-    /// A step for every batch that is left.
-    fn mini_batches(&mut self, before: f64) -> Result<Ending> {
+    /// A step for every batch that is left of the epoch, as far as the run goes; and whether the epoch is over.
+    fn mini_batches(&mut self, before: f64) -> Result<(Ending, bool)> {
         let order: Vec<usize> = self.batches.order(self.place.epoch).into_iter().map(|index| index as usize).collect();
         let (rank, size) = (self.trainer.collective.rank(), self.trainer.collective.size());
         let count = batches_of_rank(&self.batches, self.trainer)? * size;
@@ -163,29 +201,27 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         let together = self.trainer.accumulate;
         let own: Vec<&[usize]> = own.skip(self.place.step_in_epoch * together).collect();
         let room = usize::try_from(self.total - self.place.step).unwrap_or(usize::MAX).saturating_mul(together);
+        let over = own.len() <= room;
         let own = &own[..own.len().min(room)];
         let key = Key::new(self.trainer.seed).fold(DATA).fold(self.place.epoch as u64);
         let (train, mut ending, mut taken) = (self.train, Ending::Complete, 0);
-        let mut loss = 0.0;
         for_each_batch(train, own, key, &mut |batch| {
             let piece = taken % together;
-            let step = &own[taken - piece..own.len().min(taken - piece + together)];
-            let share = batch.len() as f64 / step.iter().map(|indices| indices.len()).sum::<usize>() as f64;
             taken += 1;
-            loss += self.gather(&batch, piece, share)?;
-            if piece + 1 < step.len() {
+            self.gather(&batch, piece)?;
+            if piece + 1 < together && taken < own.len() {
                 return Ok(Flow::Continue);
             }
-            let gradient_norm = self.descend(&batch)?;
-            ending = self.after_step(std::mem::take(&mut loss), gradient_norm, before)?;
+            let (loss, gradient_norm) = self.descend()?;
+            ending = self.after_step(loss, gradient_norm, before)?;
             Ok(if ending == Ending::Complete { Flow::Continue } else { Flow::Stop })
         })?;
-        Ok(ending)
+        Ok((ending, over))
     }
 
     /// One step on the whole set, for a rule that evaluates the loss as often as it likes.
     fn whole_set(&mut self, before: f64) -> Result<Ending> {
-        self.set_learning_rate();
+        self.set_learning_rate(self.place.step);
         let loss = self.descend_on_whole_set()?;
         let ending = self.after_step(loss, None, before)?;
         if ending != Ending::Complete || !self.trainer.optimizer.converged() {
@@ -194,7 +230,7 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         self.place.epoch += 1;
         self.place.step_in_epoch = 0;
         if self.place.evaluated < self.place.losses.len() {
-            self.evaluate(before)?;
+            self.evaluate_and_save(before)?;
         }
         Ok(Ending::Converged)
     }
@@ -216,9 +252,10 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         }
         let every = |steps: Option<u64>| steps.is_some_and(|steps| step.step.is_multiple_of(steps));
         if ending == Ending::Complete && every(self.trainer.evaluate_every) {
-            ending = self.evaluate(before)?;
+            ending = self.evaluate_and_save(before)?;
         }
-        let asked = self.trainer.stop.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+        let flags = [&self.trainer.stop, &self.trainer.signal];
+        let asked = flags.into_iter().flatten().any(|flag| flag.load(Ordering::Relaxed));
         if ending == Ending::Complete && (asked || tove_optim::interrupted()) {
             ending = Ending::Interrupted;
         }
@@ -229,15 +266,20 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
     }
 
     /// Scores on the validation set, the best weights, the checkpoint.
+    fn evaluate_and_save(&mut self, before: f64) -> Result<Ending> {
+        let ending = self.evaluate(before)?;
+        self.save()?;
+        Ok(if self.is_out_of_patience() { Ending::EarlyStop } else { ending })
+    }
+
+    /// Scores on the validation set and the best weights.
     fn evaluate(&mut self, before: f64) -> Result<Ending> {
         let present = self.put_average()?;
         let judged = self.judge(before);
         if let Some(present) = present {
             self.net.load_state(&present)?;
         }
-        let ending = judged?;
-        self.save()?;
-        Ok(if self.is_tired() { Ending::EarlyStop } else { ending })
+        judged
     }
 
     /// Scores on the validation set for the weights that are in the net, and what follows from them.
@@ -267,7 +309,7 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
             epoch: self.place.epoch + usize::from(self.place.step_in_epoch > 0),
             step: self.place.step,
             train_loss,
-            validation: scores.iter().map(|score| (score.name.to_owned(), score.value)).collect::<Scores>(),
+            validation: named(&scores),
             learning_rate: self.trainer.optimizer.learning_rate(),
             seconds: self.place.seconds,
         };
@@ -298,7 +340,9 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         }
     }
 
+    /// Writes the checkpoint, if there is one to be written. Weights that are not finite are an error with or without one.
     fn save(&self) -> Result<()> {
+        self.expect_finite_weights()?;
         let Some(path) = &self.trainer.checkpoint else { return Ok(()) };
         let checkpoint = Checkpoint {
             place: self.place.clone(),
@@ -306,10 +350,15 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
             best: self.best.clone(),
             average: self.average.clone(),
             optimizer: self.trainer.optimizer.state(),
-            settings: settings(self.trainer, self.train.len()),
+            settings: self.settings.clone(),
         };
         checkpoint.write(path)
     }
+}
+
+/// Scores by name.
+fn named(scores: &[Scored]) -> Scores {
+    scores.iter().map(|score| (score.name.to_owned(), score.value)).collect()
 }
 
 /// Batches that each rank takes in an epoch: all as many, so that none waits for another.
@@ -320,53 +369,4 @@ fn batches_of_rank(batches: &Batches, trainer: &Trainer<'_>) -> Result<usize> {
         return Err(Error::setting("Trainer", "collective", problem));
     }
     Ok(count / ranks)
-}
-
-/// The place in a run, the best weights and their running mean.
-type Resumed = (Place, Vec<(String, Tensor)>, Vec<(String, Tensor)>);
-
-/// Takes net, optimiser and place from a checkpoint; if anything does not fit, nothing changes.
-fn resume<M: Module>(trainer: &mut Trainer<'_>, net: &mut M, samples: usize, path: &Path) -> Result<Resumed> {
-    let saved = Checkpoint::read(path)?;
-    let other = |problem: String| {
-        let problem = format!("{} was written by another run: {problem}; use another file", path.display());
-        Error::setting("Trainer", "checkpoint", problem)
-    };
-    let expected = settings(trainer, samples);
-    if saved.settings != expected {
-        return Err(other(format!("{} there, {expected} here", saved.settings)));
-    }
-    let before = trainer.optimizer.state();
-    trainer.optimizer.load_state(&saved.optimizer).map_err(|error| other(error.to_string()))?;
-    if let Err(error) = net.load_state(&saved.net) {
-        trainer.optimizer.load_state(&before)?;
-        return Err(other(error.to_string()));
-    }
-    if let Some(plateau) = &mut trainer.plateau {
-        // What it saw before, it sees again.
-        plateau.restart();
-        let watched = |(name, value): &(String, f64)| (*name == trainer.watch).then_some(*value);
-        let seen = saved.place.history.iter().filter_map(|evaluation| evaluation.validation.iter().find_map(watched));
-        seen.for_each(|value| _ = plateau.observe(value));
-    }
-    // Files keep tensors in an order of their own; the mean is taken in the net's.
-    let order: HashMap<String, usize> =
-        net.state().into_iter().zip(0..).map(|((name, _), place)| (name, place)).collect();
-    let mut average = saved.average;
-    average.sort_by_key(|(name, _)| order.get(name).copied());
-    Ok((saved.place, saved.best, average))
-}
-
-/// What must be the same for a run to go on from a checkpoint. The length is not part of it: a finished run may be made
-/// longer.
-fn settings(trainer: &Trainer<'_>, samples: usize) -> serde_json::Value {
-    let mut settings = json!({
-        "samples": samples, "batch_size": trainer.batch_size, "shuffle": trainer.shuffle,
-        "drop_last": trainer.drop_last, "seed": trainer.seed, "ranks": trainer.collective.size(),
-    });
-    // Only where it is used, so that files from before it can be read.
-    if trainer.accumulate > 1 {
-        settings["accumulate"] = json!(trainer.accumulate);
-    }
-    settings
 }

@@ -69,6 +69,14 @@ pub trait Task<M: ?Sized> {
     /// The loss of a batch, a mean over its samples: one number, lower meaning better.
     fn loss(&self, net: &M, batch: &Batch, pass: &Pass) -> Result<Tensor>;
 
+    /// How much a batch counts beside others: what its loss is a mean over. That is the number of samples, or, where rows are
+    /// weighted or ignored, the sum of the weights of those that count. With it the batches of a step
+    /// ([`Trainer::accumulate`](super::Trainer::accumulate)), of several processes, or of a whole set (L-BFGS) make the loss of
+    /// one large batch, Σ wᵢ Lᵢ / Σ wᵢ. A batch with weight 0 is left out.
+    fn weight(&self, batch: &Batch) -> Result<f64> {
+        Ok(batch.len() as f64)
+    }
+
     /// Scores of a batch in evaluation, the loss first.
     fn scores(&self, net: &M, batch: &Batch, pass: &Pass) -> Result<Vec<Scored>> {
         Ok(vec![Scored::lower("loss", number(&self.loss(net, batch, pass)?)?)])
@@ -147,7 +155,8 @@ impl Classification {
             return Ok((plain, self.counted(target)?));
         };
         let classes = logits.dims().last().copied().unwrap_or(0);
-        check_weights(weights, classes)?;
+        check_count(weights, classes)?;
+        check_weights(weights)?;
         let (logits, target) = self.kept_rows(logits, target, classes)?;
         let softmax = Softmax {
             smoothing: Smoothing::Uniform(self.options.label_smoothing),
@@ -176,14 +185,22 @@ impl Classification {
     }
 }
 
-fn check_weights(weights: &Tensor, classes: usize) -> Result<()> {
-    let given = weights.to_f64_vec();
-    let wrong = |problem: String| Err(Error::setting("Classification", "class_weights", problem));
-    if given.len() != classes {
-        return wrong(format!("are {}, and the net tells {classes} classes apart; give one for each", given.len()));
+fn check_count(weights: &Tensor, classes: usize) -> Result<()> {
+    let given = weights.numel();
+    if given == classes {
+        return Ok(());
     }
+    let problem = format!("are {given}, and the net tells {classes} classes apart; give one for each");
+    Err(Error::setting("Classification", "class_weights", problem))
+}
+
+fn check_weights(weights: &Tensor) -> Result<()> {
+    let given = weights.to_f64_vec();
     match given.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
-        Some(class) => wrong(format!("have {} for class {class}; give finite numbers of at least 0", given[class])),
+        Some(class) => {
+            let problem = format!("have {} for class {class}; give finite numbers of at least 0", given[class]);
+            Err(Error::setting("Classification", "class_weights", problem))
+        }
         None => Ok(()),
     }
 }
@@ -196,6 +213,22 @@ impl<M: Layer + ?Sized> Task<M> for Classification {
             return Err(Error::setting("Classification", "target", problem));
         }
         Ok(loss)
+    }
+
+    /// The rows that are not ignored, or the sum of their classes' weights. Of targets that are distributions all rows count.
+    fn weight(&self, batch: &Batch) -> Result<f64> {
+        if batch.y.dtype() != DType::I64 {
+            let classes = batch.y.dims().last().copied().unwrap_or(1).max(1);
+            return Ok((batch.y.numel() / classes) as f64);
+        }
+        let Some(weights) = &self.weights else {
+            return Ok(self.counted(&batch.y)?.unwrap_or(batch.y.numel() as f64));
+        };
+        check_weights(weights)?;
+        let weights = weights.to_f64_vec();
+        let counts = batch.y.try_to_vec::<i64>()?.into_iter().filter(|class| Some(*class) != self.options.ignore_index);
+        // A class that is not there is for the loss to complain of.
+        Ok(counts.filter_map(|class| usize::try_from(class).ok().and_then(|class| weights.get(class))).sum())
     }
 
     fn scores(&self, net: &M, batch: &Batch, pass: &Pass) -> Result<Vec<Scored>> {

@@ -1,12 +1,12 @@
-//! I1, I3 to I6 and I9: convolutional layers, their sizes and numbers, and what shifts do to them.
+//! I1 to I6 and I9: convolutional layers, their sizes and numbers, and what shifts do to them.
 
 use tove_nn::{
     CircularPad2d, Conv2d, ConvTranspose2d, Error, Flatten, Layer, Linear, MaxPool2d, ModuleExt, Nonlinearity, Pass,
     Rng, Sequential, output_size, summary, unreached,
 };
-use tove_tensor::{ConvOptions, DType, Key, Tensor};
+use tove_tensor::{ConvMode, ConvOptions, DType, Key, Tensor, gradcheck};
 
-use crate::support::{Case, TOL32, agrees, case, cases, close};
+use crate::support::{Array, Case, TOL32, TOL64, agrees, case, cases, close, signal};
 
 fn options(case: &Case) -> ConvOptions {
     let of = |name: &str, default| case.integer(name).map_or(default, |value| value as usize);
@@ -33,6 +33,87 @@ fn i1_why_not_fully_connected() {
         let conv = Conv2d::new(3, 1, 5, &mut Rng::new(0)).without_bias();
         assert_eq!(summary(&conv, &Tensor::zeros([1, 3, size, size], DType::F32)).unwrap().parameters, 75);
     }
+}
+
+/// Σ_m f(m) x(n + m) for all offsets n, or Σ_k f(k) x(n − k), summed in plain loops with zeros outside the image.
+fn by_definition(x: &Tensor, filter: &Tensor, sign: isize) -> Tensor {
+    let ([height, width], [rows, columns]) = ([x.dims()[0], x.dims()[1]], [filter.dims()[0], filter.dims()[1]]);
+    let (pixels, taps) = (x.to_vec::<f64>(), filter.to_vec::<f64>());
+    let pixel = |row: isize, column: isize| match (usize::try_from(row), usize::try_from(column)) {
+        (Ok(row), Ok(column)) if row < height && column < width => pixels[row * width + column],
+        _ => 0.0,
+    };
+    // The first offset at which filter and image overlap.
+    let first = |taps: usize| if sign > 0 { 1 - taps as isize } else { 0 };
+    let [out_rows, out_columns] = [height + rows - 1, width + columns - 1];
+    let mut full = Vec::<f64>::new();
+    for (row, column) in (0..out_rows).flat_map(|row| (0..out_columns).map(move |column| (row, column))) {
+        let (n, m) = (row as isize + first(rows), column as isize + first(columns));
+        let each = taps.iter().enumerate().map(|(index, tap)| {
+            let (i, j) = ((index / columns) as isize, (index % columns) as isize);
+            tap * pixel(n + sign * i, m + sign * j)
+        });
+        full.push(each.sum());
+    }
+    Tensor::from_vec(full, [out_rows, out_columns])
+}
+
+#[test]
+fn i2_cross_correlation_and_convolution_equal_scipy() {
+    let tensor = |array: &Array| Tensor::from_vec(array.data.clone(), array.shape.clone());
+    let mut modes = std::collections::BTreeSet::new();
+    for case in &signal().cases {
+        let (x, w) = (tensor(case.input("x")), tensor(case.input("w")));
+        let mode = match case.attrs["mode"].as_str() {
+            Some("valid") => ConvMode::Valid,
+            Some("full") => ConvMode::Full,
+            Some("same") => ConvMode::Same,
+            other => panic!("{other:?}"),
+        };
+        modes.insert((case.attrs["mode"].to_string(), w.dims().to_vec()));
+        let (correlation, convolution) = (x.correlate2d(&w, mode), x.convolve2d(&w, mode));
+        close(&correlation, &tensor(case.output("correlation")), TOL64);
+        close(&convolution, &tensor(case.output("convolution")), TOL64);
+        // One is the other with the filter flipped. Where "same" has an even filter, they are cut one position apart.
+        let flipped = x.correlate2d(&w.flip(&[0, 1]), mode);
+        let even = |axis: usize| usize::from(mode == ConvMode::Same && w.dims()[axis] % 2 == 0);
+        let kept = |axis: isize, size: usize, part: &Tensor, start: usize| part.narrow(axis, start, size);
+        let sizes = [0, 1].map(|axis| convolution.dims()[axis] - even(axis));
+        let of_convolution = kept(1, sizes[1], &kept(0, sizes[0], &convolution, even(0)), even(1));
+        let of_flipped = kept(1, sizes[1], &kept(0, sizes[0], &flipped, 0), 0);
+        close(&of_convolution, &of_flipped, TOL64);
+        // The filters are not symmetric, so that the flip matters.
+        let gap = (x.correlate2d(&w, ConvMode::Full) - x.convolve2d(&w, ConvMode::Full)).abs().max().item::<f64>();
+        assert!(w.numel() == 1 || gap > 0.1, "{gap}");
+        // The definitions, summed in plain loops.
+        close(&x.correlate2d(&w, ConvMode::Full), &by_definition(&x, &w, 1), TOL64);
+        close(&x.convolve2d(&w, ConvMode::Full), &by_definition(&x, &w, -1), TOL64);
+        // A layer computes the cross-correlation; "valid" is a layer without padding.
+        if mode == ConvMode::Valid {
+            let window = [w.dims()[0], w.dims()[1]];
+            let mut layer = Conv2d::windows(1, 1, window, ConvOptions::new(), &mut Rng::new(0)).without_bias();
+            layer.weight = w.reshape([1, 1, window[0], window[1]]);
+            let image = x.reshape([1, 1, x.dims()[0], x.dims()[1]]);
+            close(&eval(&layer, &image).squeeze(0).squeeze(0), &correlation, TOL64);
+            layer.weight = layer.weight.flip(&[2, 3]);
+            close(&eval(&layer, &image).squeeze(0).squeeze(0), &convolution, TOL64);
+        }
+        gradcheck(|p| p[0].convolve2d(&p[1], mode), &[x.clone(), w.clone()]).unwrap();
+    }
+    assert_eq!(modes.len(), 9); // three modes with an odd, an even and a single-tap filter each
+
+    // One signal along a line: Σ f(m) x(n + m) and Σ f(k) x(n − k), by hand.
+    let row = |values: &[f64]| Tensor::from_vec(values.to_vec(), [1, values.len()]);
+    let (x, f) = (row(&[3.0, -1.0, 4.0]), row(&[2.0, 7.0]));
+    assert_eq!(x.correlate2d(&f, ConvMode::Full).to_vec::<f64>(), [21.0, -1.0, 26.0, 8.0]);
+    assert_eq!(x.convolve2d(&f, ConvMode::Full).to_vec::<f64>(), [6.0, 19.0, 1.0, 28.0]);
+
+    use tove_tensor::TryConv;
+    let told = |x: &Tensor, f: &Tensor, mode| x.try_convolve2d(f, mode).unwrap_err().to_string();
+    assert!(told(&row(&[1.0]), &row(&[1.0, 2.0]), ConvMode::Valid).contains("fit inside"));
+    assert!(told(&Tensor::zeros([0, 3], DType::F64), &f, ConvMode::Full).contains("empty"));
+    assert!(told(&x, &Tensor::zeros([0, 2], DType::F64), ConvMode::Same).contains("empty"));
+    assert!(told(&Tensor::from([1.0]), &f, ConvMode::Full).contains("(height, width)"));
 }
 
 #[test]
@@ -198,4 +279,17 @@ fn i9_circular_padding_equals_pytorch() {
     agrees(&mut layer, case("circular conv"), &Pass::eval());
     let wrong = CircularPad2d::new(4).forward(&Tensor::zeros([1, 1, 5, 3], DType::F32), &Pass::eval()).unwrap_err();
     assert!(wrong.to_string().contains("one turn"), "{wrong}");
+}
+
+#[test]
+fn a_transposed_layer_takes_output_padding_below_stride_or_dilation() {
+    let of = |options: ConvOptions| {
+        let layer = ConvTranspose2d::with(2, 3, 2, options, &mut Rng::new(0));
+        layer.forward(&Tensor::ones([1, 2, 4, 4], DType::F32), &Pass::eval())
+    };
+    // 3 · stride + dilation + output padding + 1 rows; the numbers are compared with PyTorch's in tove-tensor.
+    assert_eq!(of(ConvOptions::new().dilation(3).output_padding(2)).unwrap().shape(), &[1, 3, 9, 9]);
+    assert_eq!(of(ConvOptions::new().stride(2).dilation(4).output_padding(3)).unwrap().shape(), &[1, 3, 14, 14]);
+    let refused = of(ConvOptions::new().stride(2).dilation(3).output_padding(3)).unwrap_err();
+    assert!(refused.to_string().contains("output_padding"), "{refused}");
 }

@@ -15,6 +15,13 @@ pub const TOL64: f64 = 1e-10;
 
 static LAYERS: LazyLock<Fixture> = LazyLock::new(|| fixtures::load("layers"));
 
+static SIGNAL: LazyLock<Fixture> = LazyLock::new(|| fixtures::load("signal"));
+
+/// SciPy's cross-correlations and convolutions.
+pub fn signal() -> &'static Fixture {
+    &SIGNAL
+}
+
 /// A case of `layers.json`.
 pub fn case(name: &str) -> &'static Case {
     LAYERS.case(name)

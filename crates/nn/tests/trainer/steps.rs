@@ -128,7 +128,8 @@ fn targets_may_be_distributions() {
 fn frozen_layers_keep_their_bits_under_a_rule_that_looks_ahead() {
     let (train, task) = (moons(64, 1), Classification::new());
     let mut net = smooth(4);
-    let mut trainer = Trainer::new(NesterovLookAhead::new(0.05)).epochs(2).progress(Progress::Silent);
+    let trainer = Trainer::new(NesterovLookAhead::new(0.05)).epochs(2).progress(Progress::Silent);
+    let mut trainer = trainer.warm_start(true); // the layer has a velocity when it is frozen
     trainer.fit(&mut net, &task, &train, None).unwrap();
     net.layers[0].freeze("").unwrap();
     let (frozen, free) = (bits(&net.layers[0]), bits(&net.layers[1]));

@@ -21,6 +21,13 @@ fn an_interrupted_run_gives_the_best_weights_back() {
         let mut net = smooth(3);
         let report = trainer.fit(&mut net, &task, &train, Some(&valid)).unwrap();
         assert_eq!((report.ending, report.steps), (Ending::Interrupted, stop));
+        let present = evaluate(&net, &task, &valid, 256).unwrap();
+        if !report.history.is_empty() {
+            assert_eq!(
+                (report.score("loss"), report.score("accuracy")),
+                (Some(present[0].value), Some(present[1].value))
+            );
+        }
         (report, evaluate(&net, &task, &valid, 256).unwrap()[0].value)
     };
     // Steps this long lead astray: four steps an epoch, and the best evaluation is not the last.
@@ -62,6 +69,10 @@ fn h36_early_stopping_returns_the_best_weights() {
     // The best weights are back: the net's own validation loss is the lowest seen.
     assert_eq!(evaluate(&best, &task, &valid, 256).unwrap()[0].value, lowest);
     assert_eq!(report.best.map(|(value, _)| value), Some(lowest));
+    // And so are the scores that the report gives.
+    let present = evaluate(&best, &task, &valid, 256).unwrap();
+    assert_eq!((report.score("loss"), report.score("accuracy")), (Some(present[0].value), Some(present[1].value)));
+    assert_ne!(report.score("loss"), losses.last().copied());
     let error = |net: &Mlp| evaluate(net, &task, &test, 256).unwrap();
     let (stopped, final_epoch) = (error(&best), error(&last));
     assert!(stopped[0].value < final_epoch[0].value, "{stopped:?} {final_epoch:?}");

@@ -8,6 +8,33 @@ use crate::optimizer::{Loss, Optimizer, OptimizerState};
 use crate::settings::{Hyperparameters, SettingError};
 
 const OP: &str = "Lbfgs";
+/// The counter that says why the last step ended. Files from before it have none: then a step is taken to find out.
+const REASON: &str = "stop_reason";
+
+impl StopReason {
+    const ALL: [StopReason; 5] = [
+        StopReason::GradientSmall,
+        StopReason::ValueStalled,
+        StopReason::IterationLimit,
+        StopReason::EvaluationLimit,
+        StopReason::NoProgress,
+    ];
+
+    /// The number under which a state keeps it; numbers never change their meaning.
+    fn code(self) -> u64 {
+        match self {
+            StopReason::GradientSmall => 0,
+            StopReason::ValueStalled => 1,
+            StopReason::IterationLimit => 2,
+            StopReason::EvaluationLimit => 3,
+            StopReason::NoProgress => 4,
+        }
+    }
+
+    fn from_code(code: u64) -> Option<StopReason> {
+        StopReason::ALL.into_iter().find(|reason| reason.code() == code)
+    }
+}
 
 /// L-BFGS over the parameters of a net. A step needs the loss itself, so it is made with
 /// [`step_with`](Optimizer::step_with), and does up to `max_iterations` iterations (20 unless set otherwise, as in
@@ -165,8 +192,22 @@ impl Optimizer for Lbfgs {
         &self.settings
     }
 
+    fn set_hyperparameters(&mut self, settings: &serde_json::Value) -> Result<()> {
+        let before = self.settings.clone();
+        let state = OptimizerState { settings: settings.clone(), ..self.state() };
+        self.load_state(&state)?;
+        if self.settings != before {
+            // What was the end under the old settings need not be one under the new ones.
+            self.reason = None;
+        }
+        Ok(())
+    }
+
     fn state(&self) -> OptimizerState {
         let mut state = OptimizerState::new(OP, &self.settings);
+        if let Some(reason) = self.reason {
+            state.counters.insert(REASON.to_owned(), reason.code());
+        }
         let Some(run) = &self.run else { return state };
         state.counters.insert("size".to_owned(), run.x.len() as u64);
         state.counters.insert("single_precision".to_owned(), u64::from(run.rounding > f64::EPSILON));
@@ -182,25 +223,31 @@ impl Optimizer for Lbfgs {
         state.expect_rule(OP)?;
         let mut settings = self.settings.clone();
         settings.load_json(&state.settings)?;
+        // Oldest first. Without any there is nothing to go on from, and the next step sets memory aside.
+        let pairs = (0..).map_while(|age| {
+            let tensor = |name: &str| state.tensors.get(&format!("{age}.{name}"));
+            Some((tensor("step")?, tensor("change")?))
+        });
+        let pairs: Vec<(&Tensor, &Tensor)> = pairs.collect();
+        let size = state.counters.get("size").map_or(0, |&size| size as usize);
+        if let Some((step, _)) = pairs.iter().find(|(step, change)| step.numel() != size || change.numel() != size) {
+            let problem = format!("has vectors of {} elements for {size} parameters", step.numel());
+            return Err(Error::Parameter { op: OP, name: "state", problem: problem.into() });
+        }
         let mut run = None;
-        if let Some(&size) = state.counters.get("size") {
+        if !pairs.is_empty() {
             let single = state.counters.get("single_precision").is_some_and(|&single| single != 0);
             let rounding = if single { DType::F32.epsilon() } else { f64::EPSILON };
-            let size = size as usize;
             let fresh: &mut Run = run.insert(Run::new(vec![0.0; size], settings.history, rounding));
             let zeros = vec![0.0; size];
-            for age in 0..settings.history {
-                let pair = [format!("{age}.step"), format!("{age}.change")].map(|name| state.tensors.get(&name));
-                let [Some(step), Some(change)] = pair else { break };
-                if step.numel() != size || change.numel() != size {
-                    let problem = format!("has vectors of {} elements for {size} parameters", step.numel());
-                    return Err(Error::Parameter { op: OP, name: "state", problem: problem.into() });
-                }
+            // With a shorter history than before, the newest pairs are kept.
+            for (step, change) in &pairs[pairs.len().saturating_sub(settings.history)..] {
                 // Differences from zero are the vectors themselves.
                 fresh.memory.push((&zeros, &zeros), (step.as_slice()?, change.as_slice()?));
             }
         }
-        (self.settings, self.run, self.reason) = (settings, run, None);
+        let reason = state.counters.get(REASON).and_then(|&code| StopReason::from_code(code));
+        (self.settings, self.run, self.reason) = (settings, run, reason);
         Ok(())
     }
 }

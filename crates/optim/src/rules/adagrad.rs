@@ -5,7 +5,7 @@
 use tove_tensor::step_rules::{AdagradStep, adagrad_step};
 use tove_tensor::{Result, Tensor};
 
-use super::{Step, StepRule, Stepwise};
+use super::{Step, StepRule, Stepwise, slot_count};
 use crate::settings::Hyperparameters;
 
 /// Settings of [`Adagrad`]. Defaults are PyTorch's.
@@ -56,7 +56,7 @@ impl StepRule for AdagradSettings {
     rates_of_fields!();
 
     fn update(&self, step: Step, parameter: &mut Tensor, gradient: &Tensor, state: &mut [Tensor]) -> Result<()> {
-        let [sum] = state else { return Ok(()) };
+        let [sum] = state else { return Err(slot_count(Self::NAME, 1, state.len())) };
         let Step { learning_rate, weight_decay, .. } = step;
         adagrad_step(parameter, gradient, sum, &AdagradStep { learning_rate, eps: self.epsilon, weight_decay })
     }

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use tove_tensor::optimizer_kernels::{AdamStep, AdamTensors, adam_step, adam_steps};
 use tove_tensor::{Result, Tensor};
 
-use super::{Step, StepRule, Stepwise, Update};
+use super::{Step, StepRule, Stepwise, Update, slot_count};
 use crate::settings::Hyperparameters;
 
 /// Settings of [`Adam`]. Defaults are the paper's and PyTorch's.
@@ -111,12 +111,15 @@ macro_rules! adam_rule {
                 gradient: &Tensor,
                 state: &mut [Tensor],
             ) -> Result<()> {
-                let [mean, mean_square] = state else { return Ok(()) };
+                let [mean, mean_square] = state else { return Err(slot_count($name, 2, state.len())) };
                 adam_step(parameter, gradient, mean, mean_square, &self.adam_step(step, 1.0))
             }
 
             fn update_all<'a>(&self, updates: impl Iterator<Item = Update<'a>>, scale: f64) -> Result<()> {
                 let mut updates: SmallVec<[Update<'a>; 16]> = updates.collect();
+                if let Some(odd) = updates.iter().find(|update| update.state.len() != 2) {
+                    return Err(slot_count($name, 2, odd.state.len()));
+                }
                 adam_steps(updates.iter_mut().filter_map(|update| {
                     let Update { step, parameter, gradient, state: [first, second], .. } = update else { return None };
                     Some((AdamTensors { parameter, gradient, first, second }, self.adam_step(*step, scale)))

@@ -10,7 +10,7 @@
 use tove_tensor::step_rules::{MomentumStep, add_scaled, assign, look_ahead_step};
 use tove_tensor::{Error, Result, Tensor};
 
-use super::{Step, StepRule, Stepwise};
+use super::{Step, StepRule, Stepwise, slot_count};
 use crate::groups::Group;
 use crate::optimizer::{Optimizer, OptimizerState};
 use crate::settings::{Hyperparameters, SettingError};
@@ -41,7 +41,7 @@ impl StepRule for NesterovLookAheadSettings {
 
     /// The half after the gradient.
     fn update(&self, step: Step, parameter: &mut Tensor, gradient: &Tensor, state: &mut [Tensor]) -> Result<()> {
-        let [velocity] = state else { return Ok(()) };
+        let [velocity] = state else { return Err(slot_count(Self::NAME, 1, state.len())) };
         let Step { learning_rate, weight_decay, .. } = step;
         let (nesterov, rate_in_velocity) = (true, true);
         let momentum = self.momentum;
@@ -180,6 +180,10 @@ impl Optimizer for NesterovLookAhead {
 
     fn hyperparameters(&self) -> &dyn Hyperparameters {
         &self.inner.rule
+    }
+
+    fn set_hyperparameters(&mut self, settings: &serde_json::Value) -> Result<()> {
+        self.inner.set_hyperparameters(settings)
     }
 
     fn state(&self) -> OptimizerState {

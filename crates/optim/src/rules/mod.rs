@@ -161,8 +161,35 @@ pub trait StepRule: Hyperparameters + Clone + Default + Send {
 #[derive(Clone, Debug, Default)]
 struct Kept {
     steps: u64,
-    /// One tensor per slot from the first gradient on.
+    /// Names of the slots that are there: the rule's, from the first gradient on.
+    names: &'static [&'static str],
+    /// One tensor per slot.
     slots: Vec<Tensor>,
+}
+
+impl Kept {
+    /// Gives the parameter the slots of this rule. Settings may have changed since the last step (a momentum that was 0): slots
+    /// are found by name, and those that were not kept start at their first values.
+    fn match_slots<R: StepRule>(&mut self, rule: &R, parameter: &Tensor) {
+        let names = rule.slots();
+        if self.slots.len() == names.len() && (std::ptr::eq(self.names, names) || self.names == names) {
+            return;
+        }
+        let plain = parameter.detach();
+        let kept = |name: &&str| self.names.iter().zip(&self.slots).find(|(own, _)| *own == name);
+        let slot = |(index, name)| match kept(name) {
+            Some((_, tensor)) => tensor.clone(),
+            None => plain.full_like(rule.initial(index)),
+        };
+        self.slots = names.iter().enumerate().map(slot).collect();
+        self.names = names;
+    }
+}
+
+/// The error for a state that has not one tensor per slot of the rule.
+pub(crate) fn slot_count(rule: &'static str, expected: usize, found: usize) -> Error {
+    let problem = format!("has {found} tensors for a parameter, and the rule keeps {expected}; give one per slot");
+    Error::Parameter { op: rule, name: "state", problem: problem.into() }
 }
 
 /// An optimiser made of a [`StepRule`]: [`Sgd`], [`Adagrad`], [`RmsProp`], [`Adam`] and [`AdamW`] are names for it.
@@ -227,8 +254,9 @@ impl<R: StepRule> Stepwise<R> {
 
     /// The tensor kept for a parameter under this name, such as `velocity`; none before its first gradient.
     pub fn kept(&self, position: usize, slot: &str) -> Option<&Tensor> {
-        let slot = self.rule.slots().iter().position(|&name| name == slot)?;
-        self.kept.get(position)?.slots.get(slot)
+        let kept = self.kept.get(position)?;
+        let slot = kept.names.iter().position(|&name| name == slot)?;
+        kept.slots.get(slot)
     }
 
     /// One step; as [`Optimizer::step`], here so that callers need not import the trait.
@@ -252,13 +280,10 @@ impl<R: StepRule> Stepwise<R> {
         }
         self.kept.resize_with(parameters.len(), Kept::default);
         let Stepwise { rule, pulls, kept, .. } = self;
-        let (learning_rate, count) = (rule.learning_rate(), rule.slots().len());
+        let learning_rate = rule.learning_rate();
         let updates = parameters.iter_mut().zip(kept).enumerate().filter_map(|(position, (parameter, kept))| {
             let gradient = parameter.take_grad()?;
-            if kept.slots.len() != count {
-                let plain = parameter.detach();
-                kept.slots = (0..count).map(|slot| plain.full_like(rule.initial(slot))).collect();
-            }
+            kept.match_slots(rule, parameter);
             let pull = pulls.get(position).copied().unwrap_or_default();
             let step = Step {
                 number: kept.steps + 1,
@@ -316,13 +341,26 @@ impl<R: StepRule> Optimizer for Stepwise<R> {
         &self.rule
     }
 
+    fn set_hyperparameters(&mut self, settings: &serde_json::Value) -> Result<()> {
+        let mut rule = self.rule.clone();
+        rule.load_json(settings)?;
+        rule.validate()?;
+        self.rule = rule;
+        Ok(())
+    }
+
     fn state(&self) -> OptimizerState {
         let mut state = OptimizerState::new(R::NAME, &self.rule);
         state.groups = Some(self.groups.clone());
         for (position, kept) in self.kept.iter().enumerate() {
             state.counters.insert(format!("{position}.steps"), kept.steps);
-            for (name, tensor) in self.rule.slots().iter().zip(&kept.slots) {
-                state.tensors.insert(format!("{position}.{name}"), tensor.clone());
+            // Settings may have changed since the last step: what is kept belongs to the names it had then.
+            let known = |name: &&str| kept.names.iter().zip(&kept.slots).find(|(own, _)| *own == name);
+            for (index, name) in self.rule.slots().iter().enumerate() {
+                let first = || kept.slots.first().map(|like| like.full_like(self.rule.initial(index)));
+                if let Some(tensor) = known(name).map(|(_, tensor)| tensor.clone()).or_else(first) {
+                    state.tensors.insert(format!("{position}.{name}"), tensor);
+                }
             }
         }
         state
@@ -344,7 +382,8 @@ impl<R: StepRule> Optimizer for Stepwise<R> {
                     return Err(Error::Parameter { op: R::NAME, name: "state", problem: problem.into() });
                 }
             };
-            kept.push(Kept { steps, slots });
+            let names = if slots.is_empty() { &[] } else { rule.slots() };
+            kept.push(Kept { steps, names, slots });
         }
         if let Some(groups) = &state.groups {
             self.set_groups(groups)?;

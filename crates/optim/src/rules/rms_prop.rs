@@ -7,7 +7,7 @@
 use tove_tensor::step_rules::{RmsPropStep, rms_prop_step};
 use tove_tensor::{Result, Tensor};
 
-use super::{Step, StepRule, Stepwise};
+use super::{Step, StepRule, Stepwise, slot_count};
 use crate::settings::Hyperparameters;
 
 /// Settings of [`RmsProp`]. Defaults are PyTorch's.
@@ -71,12 +71,12 @@ impl StepRule for RmsPropSettings {
         let Step { learning_rate, weight_decay, .. } = step;
         let (beta, eps, momentum, rate_in_velocity) = (self.beta, self.epsilon, self.momentum, self.rate_in_velocity);
         let step = RmsPropStep { learning_rate, beta, eps, weight_decay, momentum, rate_in_velocity };
-        let (square, mean, velocity) = match state {
-            [square] => (square, None, None),
-            [square, mean] if self.centered => (square, Some(mean), None),
-            [square, velocity] => (square, None, Some(velocity)),
-            [square, mean, velocity] => (square, Some(mean), Some(velocity)),
-            _ => return Ok(()),
+        let (square, mean, velocity) = match (self.centered, momentum != 0.0, &mut *state) {
+            (false, false, [square]) => (square, None, None),
+            (true, false, [square, mean]) => (square, Some(mean), None),
+            (false, true, [square, velocity]) => (square, None, Some(velocity)),
+            (true, true, [square, mean, velocity]) => (square, Some(mean), Some(velocity)),
+            _ => return Err(slot_count(Self::NAME, self.slots().len(), state.len())),
         };
         rms_prop_step(parameter, gradient, square, mean, velocity, &step)
     }

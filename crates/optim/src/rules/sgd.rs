@@ -12,7 +12,7 @@
 use tove_tensor::step_rules::{MomentumStep, momentum_step, plain_step};
 use tove_tensor::{Result, Tensor};
 
-use super::{Step, StepRule, Stepwise};
+use super::{Step, StepRule, Stepwise, slot_count};
 use crate::settings::{Hyperparameters, SettingError};
 
 /// Settings of [`Sgd`].
@@ -25,7 +25,7 @@ pub struct SgdSettings {
     /// Share μ of the velocity that is kept.
     #[hyper(default = 0.0, range = "[0, 1)")]
     pub momentum: f64,
-    /// Strength λ of the pull towards zero.
+    /// Weight decay λ.
     #[hyper(default = 0.0, range = "[0, inf)")]
     pub weight_decay: f64,
     /// Whether to use Nesterov's form of momentum.
@@ -71,8 +71,10 @@ impl StepRule for SgdSettings {
 
     fn update(&self, step: Step, parameter: &mut Tensor, gradient: &Tensor, state: &mut [Tensor]) -> Result<()> {
         let Step { learning_rate, weight_decay, .. } = step;
-        let [velocity] = state else {
-            return plain_step(parameter, gradient, learning_rate, weight_decay);
+        let velocity = match (self.momentum == 0.0, &mut *state) {
+            (true, []) => return plain_step(parameter, gradient, learning_rate, weight_decay),
+            (false, [velocity]) => velocity,
+            _ => return Err(slot_count(Self::NAME, self.slots().len(), state.len())),
         };
         let (momentum, nesterov, rate_in_velocity) = (self.momentum, self.nesterov, self.rate_in_velocity);
         let step = MomentumStep { learning_rate, momentum, weight_decay, nesterov, rate_in_velocity };

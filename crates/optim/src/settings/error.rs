@@ -1,6 +1,6 @@
 //! What can be wrong with a hyperparameter.
 
-use super::{Facts, Kind, Schema, Value};
+use super::{Facts, Hyperparameters, Input, Kind, Schema, Setting, Value};
 
 /// A hyperparameter that cannot be used, with the sentence that repairs it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -20,8 +20,8 @@ pub enum SettingError {
         /// What to do.
         fix: Box<str>,
     },
-    /// Text that means no value of the right kind.
-    #[error("{settings}: {field} cannot be read from `{text}`; {fix}")]
+    /// A value, or text, of another kind.
+    #[error("{settings}: {field} cannot be `{text}`; {fix}")]
     Unreadable {
         /// Whose hyperparameter it is.
         settings: &'static str,
@@ -71,14 +71,15 @@ impl SettingError {
     /// No hyperparameter of this name; the text suggests the nearest one.
     #[doc(hidden)]
     #[cold]
-    pub fn unknown(schema: &Schema, name: &str) -> SettingError {
-        let names: Vec<&str> = schema.hyperparameters.iter().map(|known| known.name).collect();
-        let nearest = names.iter().map(|&known| (edits(known, name), known)).min();
+    pub fn unknown(settings: &dyn Hyperparameters, name: &str) -> SettingError {
+        let names: Vec<String> = settings.describe_all().into_iter().map(|(known, _)| known).collect();
+        let nearest = names.iter().map(|known| (edits(known, name), known)).min();
         let fix = match nearest {
             Some((distance, known)) if distance <= 2 => format!("did you mean `{known}`?"),
+            _ if names.is_empty() => "it has none".to_owned(),
             _ => format!("there are {}", names.join(", ")),
         };
-        SettingError::Unknown { settings: schema.name, name: name.into(), fix: fix.into() }
+        SettingError::Unknown { settings: settings.schema().name, name: name.into(), fix: fix.into() }
     }
 
     #[cold]
@@ -96,15 +97,24 @@ impl SettingError {
         SettingError::Range { settings, field, value, range: range.into(), fix: fix.into() }
     }
 
+    /// What was given means no value of the field's type.
     #[cold]
-    pub(super) fn unreadable(facts: &Facts, text: &str, kind: &Kind) -> SettingError {
-        let what = match kind {
+    pub(super) fn misfit<T: Setting>(facts: &Facts, input: Input<'_>) -> SettingError {
+        let value = match input {
+            Input::Text(text) => Value::Text(text.to_owned()),
+            Input::Value(value) => value.clone(),
+        };
+        let kind = T::kind();
+        let what = || match &kind {
             Kind::Choice(_) => format!("one of {kind}"),
             Kind::Optional(inner) if matches!(**inner, Kind::Choice(_)) => format!("one of {kind}"),
-            Kind::Switch => kind.to_string(),
+            Kind::Switch | Kind::Map(_) => kind.to_string(),
+            Kind::Object(_) => format!("an {kind}"),
             _ => format!("a {kind}"),
         };
-        let (settings, field, fix) = (facts.settings, facts.field, format!("give {what}"));
+        let fix =
+            T::explain(&value).unwrap_or_else(|| format!("give {}", T::expected().map_or_else(what, str::to_owned)));
+        let (settings, field, text) = (facts.settings, facts.field, value.to_string());
         SettingError::Unreadable { settings, field, text: text.into(), fix: fix.into() }
     }
 
@@ -161,9 +171,7 @@ impl From<SettingError> for tove_tensor::Error {
             SettingError::Range { settings, value, range, fix, .. } => {
                 (settings, format!("is {value}, but it must lie in {range}; {fix}"))
             }
-            SettingError::Unreadable { settings, text, fix, .. } => {
-                (settings, format!("cannot be read from `{text}`; {fix}"))
-            }
+            SettingError::Unreadable { settings, text, fix, .. } => (settings, format!("cannot be `{text}`; {fix}")),
             SettingError::Unknown { settings, name, fix } => {
                 (settings, format!("have no hyperparameter `{name}`; {fix}"))
             }

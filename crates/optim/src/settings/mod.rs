@@ -2,8 +2,9 @@
 //!
 //! A struct declares each hyperparameter as a field with its default, its range and its documentation. Everything else
 //! follows from `#[derive(Hyperparameters)]`: `Default`, a setter per field, [`validate`](Hyperparameters::validate)
-//! with an error that says what to do, [`set`](Hyperparameters::set) for `--set name=value`, a description as values,
-//! as JSON and as a Markdown table. Optimisers, estimators and the command line all stand on it.
+//! with an error that says what to do, [`set`](Hyperparameters::set) by name with a typed value,
+//! [`parse`](Hyperparameters::parse) for the text of `--set name=value`, a description as values, as JSON and as a Markdown
+//! table. Optimizers, estimators and the command line all stand on it.
 //!
 //! ```
 //! use tove_optim::settings::{Choice, Hyperparameters};
@@ -31,8 +32,8 @@
 //! }
 //!
 //! let mut settings = Settings::default().strength(0.5);
-//! settings.set("penalty", "l1")?;
-//! settings.set("iterations", "none")?;
+//! settings.set("penalty", "l1".into())?;
+//! settings.parse("iterations", "none")?;
 //! assert_eq!(settings, Settings { strength: 0.5, penalty: Penalty::L1, iterations: None });
 //!
 //! let error = settings.strength(-2.0).validate().unwrap_err();
@@ -51,12 +52,15 @@
 //! `alias = "lr"` as often as needed, `fix = "sentence"` in place of the sentence made from the range, `doc = "text"` in
 //! place of the doc comment. A default that is written as a number is compared with the range while compiling.
 //!
+//! A field marked `skip` is not a hyperparameter: it has a default and a setter, and neither name nor value outside of code.
+//!
 //! On the struct: `name = "Adam"` for messages and tables (else the struct's name), `check = function` for conditions
 //! between fields, a `fn(&Settings) -> Result<(), SettingError>` that runs after the ranges, and `crate = "tove::optim"`
 //! for crates that reach this one by another path.
 //!
-//! Field types are those that implement [`Setting`]: `f64`, `usize`, `u64`, `bool`, `String`, enums with [`Choice`], and
-//! `Option` of each.
+//! Field types are those that implement [`Setting`]: `f64`, `usize`, `u64`, `bool`, `String`, enums with [`Choice`], `Option` and
+//! `Vec` of each, and types of other crates, such as an estimator inside another, whose own hyperparameters are reached by
+//! dotted names (`estimator.alpha`).
 //!
 //! # Shared hyperparameters
 //!
@@ -104,25 +108,60 @@ mod error;
 mod range;
 mod schema;
 mod setting;
+mod value;
 
 pub use error::{SettingError, edits};
 pub use range::Range;
 pub use schema::{Hyperparameter, Schema};
-pub use setting::{Choice, Kind, Setting, Value};
+pub use setting::{Choice, Kind, Setting};
 pub use tove_macros::{Choice, Hyperparameters};
+pub use value::Value;
 
 use std::borrow::Cow;
+
+/// A new value for a hyperparameter: typed, or the text of a command line.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// Text that is to be understood as a value.
+    Text(&'a str),
+    /// A typed value.
+    Value(&'a Value),
+}
 
 /// A struct of hyperparameters; derive it, as the [module](self) shows.
 pub trait Hyperparameters {
     /// Name, documentation, defaults and ranges of all hyperparameters.
     fn schema(&self) -> &'static Schema;
 
-    /// The present value of the hyperparameter of this name or alias.
+    /// The present value of the hyperparameter of this name, alias or dotted name.
     fn value(&self, name: &str) -> Option<Value>;
 
-    /// Reads a hyperparameter from text, as in `--set name=text`. Nothing changes when there is an error.
-    fn set(&mut self, name: &str, text: &str) -> Result<(), SettingError>;
+    /// Sets a hyperparameter from what was given for it; users call [`set`](Hyperparameters::set) or
+    /// [`parse`](Hyperparameters::parse). Nothing changes when there is an error.
+    fn assign(&mut self, name: &str, input: Input<'_>) -> Result<(), SettingError>;
+
+    /// Sets a hyperparameter to a typed value. Nothing changes when there is an error.
+    ///
+    /// ```
+    /// use tove_optim::settings::Hyperparameters;
+    /// let mut settings = tove_optim::AdamSettings::default();
+    /// settings.set("beta1", 0.8.into())?;
+    /// let error = settings.set("beta1", "0.7".into()).unwrap_err();
+    /// assert_eq!(error.to_string(), "Adam: beta1 cannot be `0.7`; give a number");
+    /// # Ok::<(), tove_optim::settings::SettingError>(())
+    /// ```
+    fn set(&mut self, name: &str, value: Value) -> Result<(), SettingError> {
+        self.assign(name, Input::Value(&value))
+    }
+
+    /// Sets a hyperparameter from text, as in `--set name=text`. Nothing changes when there is an error.
+    fn parse(&mut self, name: &str, text: &str) -> Result<(), SettingError> {
+        self.assign(name, Input::Text(text))
+    }
+
+    /// All hyperparameters with their full names, those of settings inside this one under dotted names; defaults are the present
+    /// values.
+    fn describe_all(&self) -> Vec<(String, Hyperparameter)>;
 
     /// Whether all values lie in their ranges and go together.
     fn validate(&self) -> Result<(), SettingError>;
@@ -163,13 +202,24 @@ pub trait Hyperparameters {
         };
         for (name, value) in entries {
             match value {
-                serde_json::Value::Null => self.set(name, "none")?,
-                serde_json::Value::String(text) => self.set(name, text)?,
-                other => self.set(name, &other.to_string())?,
+                // Numbers that JSON lacks, and lists in files of former versions, are text.
+                serde_json::Value::String(text) => self.parse(name, text)?,
+                other => match Value::from_json(other) {
+                    Some(value) => self.set(name, value)?,
+                    None => self.parse(name, &other.to_string())?,
+                },
             }
         }
         Ok(())
     }
+}
+
+/// The name of a struct of hyperparameters, written once; comes with the derive.
+pub trait Named {
+    /// Name in messages, tables, files and on the command line.
+    const NAME: &'static str;
+    /// The first paragraph of its documentation.
+    const DOC: &'static str;
 }
 
 /// What an error text says of a field; used by the derive.
@@ -181,21 +231,31 @@ pub struct Facts {
     pub fix: Option<&'static str>,
 }
 
-/// A field from text, in its range; used by the derive.
+/// A field from what was given for it, in its range; used by the derive.
 #[doc(hidden)]
-pub fn read<T: Setting>(facts: &Facts, text: &str) -> Result<T, SettingError> {
-    let value = T::parse(text).ok_or_else(|| SettingError::unreadable(facts, text, &T::kind()))?;
+pub fn read<T: Setting>(facts: &Facts, input: Input<'_>) -> Result<T, SettingError> {
+    let value = match input {
+        Input::Text(text) => T::parse(text),
+        Input::Value(value) => T::from_value(value),
+    };
+    let value = value.ok_or_else(|| SettingError::misfit::<T>(facts, input))?;
     check(facts, &value)?;
     Ok(value)
 }
 
 /// Whether a field lies in its range; used by the derive.
 #[doc(hidden)]
-#[inline]
 pub fn check<T: Setting>(facts: &Facts, value: &T) -> Result<(), SettingError> {
-    let Some(number) = value.number() else { return Ok(()) };
-    let fits = facts.range.map_or(!number.is_nan(), |range| range.contains(number));
-    if fits { Ok(()) } else { Err(SettingError::out_of_range(facts, value.value(), T::kind().is_whole())) }
+    let fits = |number: f64| facts.range.map_or(!number.is_nan(), |range| range.contains(number));
+    if value.all_numbers(&fits) {
+        return value.validate_inside();
+    }
+    Err(SettingError::out_of_range(facts, value.value(), T::kind().is_whole()))
+}
+
+/// The dotted rest of a name behind the name of a field or part: `alpha` of `estimator.alpha`.
+pub fn inside<'a>(part: &str, name: &'a str) -> Option<&'a str> {
+    name.strip_prefix(part)?.strip_prefix('.')
 }
 
 /// The description of hyperparameters that another struct takes in, with the defaults they have there; used by the derive.
@@ -204,6 +264,14 @@ pub fn flattened(defaults: &impl Hyperparameters) -> Vec<Hyperparameter> {
     let entries = defaults.schema().hyperparameters.iter();
     let own = |entry: &Hyperparameter| defaults.value(entry.name).unwrap_or_else(|| entry.default.clone());
     entries.map(|entry| Hyperparameter { default: own(entry), ..entry.clone() }).collect()
+}
+
+/// The own hyperparameters with their present values in place of the defaults; used by the derive.
+#[doc(hidden)]
+pub fn described(settings: &dyn Hyperparameters) -> Vec<(String, Hyperparameter)> {
+    let present = |entry: &Hyperparameter| settings.value(entry.name).unwrap_or_else(|| entry.default.clone());
+    let entries = settings.schema().hyperparameters.iter();
+    entries.map(|entry| (entry.name.to_owned(), Hyperparameter { default: present(entry), ..entry.clone() })).collect()
 }
 
 /// A name as fields are written: `weight-decay` is `weight_decay`.

@@ -77,6 +77,9 @@ impl Hyperparameter {
             Kind::Switch => "switch",
             Kind::Choice(_) => "choice",
             Kind::Text | Kind::Optional(_) => "text",
+            Kind::List(_) => "list",
+            Kind::Map(_) => "map",
+            Kind::Object(what) => what,
         };
         let end = |x: f64| if x.is_finite() { json!(x) } else { serde_json::Value::Null };
         let range = self.range.map(|range| {

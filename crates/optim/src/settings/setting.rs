@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::{Hyperparameter, Input, SettingError, Value};
+
 /// What kind of value a hyperparameter takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -17,6 +19,12 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A value of the inner kind, or none.
     Optional(Box<Kind>),
+    /// A list of values of the inner kind.
+    List(Box<Kind>),
+    /// Values of the inner kind by name, in order.
+    Map(Box<Kind>),
+    /// Something with hyperparameters of its own, such as an estimator inside another; the text says what it is.
+    Object(&'static str),
 }
 
 impl Kind {
@@ -48,49 +56,9 @@ impl fmt::Display for Kind {
             Kind::Text => f.write_str("text"),
             Kind::Choice(names) => f.write_str(&names.join(", ")),
             Kind::Optional(inner) => write!(f, "{inner}, or none"),
-        }
-    }
-}
-
-/// The value of a hyperparameter of any kind.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// No value.
-    None,
-    /// A real number.
-    Real(f64),
-    /// A whole number.
-    Whole(u64),
-    /// True or false.
-    Switch(bool),
-    /// Text, or the name of a choice.
-    Text(String),
-}
-
-impl Value {
-    /// The value for a JSON document. Numbers that JSON lacks become text.
-    pub fn to_json(&self) -> serde_json::Value {
-        match self {
-            Value::None => serde_json::Value::Null,
-            Value::Real(x) if !x.is_finite() => x.to_string().into(),
-            Value::Real(x) => (*x).into(),
-            Value::Whole(n) => (*n).into(),
-            Value::Switch(on) => (*on).into(),
-            Value::Text(text) => text.clone().into(),
-        }
-    }
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::None => f.write_str("none"),
-            // The shortest text that reads back as the same number; powers of ten for the very small and large.
-            Value::Real(x) if *x != 0.0 && x.is_finite() && !(1e-3..1e7).contains(&x.abs()) => write!(f, "{x:e}"),
-            Value::Real(x) => write!(f, "{x}"),
-            Value::Whole(n) => write!(f, "{n}"),
-            Value::Switch(on) => write!(f, "{on}"),
-            Value::Text(text) => f.write_str(text),
+            Kind::List(inner) => write!(f, "list of {inner}"),
+            Kind::Map(inner) => write!(f, "named {inner}s"),
+            Kind::Object(what) => f.write_str(what),
         }
     }
 }
@@ -101,11 +69,43 @@ pub trait Setting: Sized {
     fn kind() -> Kind;
     /// The value itself.
     fn value(&self) -> Value;
-    /// Reads it from text; none if the text means no such value.
-    fn parse(text: &str) -> Option<Self>;
-    /// The number to be compared with the range, if it is one.
-    fn number(&self) -> Option<f64> {
+    /// The setting of a typed value; none if the value is of another kind.
+    fn from_value(value: &Value) -> Option<Self>;
+    /// The setting of a text, as on a command line; none if the text means no such value.
+    fn parse(text: &str) -> Option<Self> {
+        Self::from_value(&Value::Text(text.to_owned()))
+    }
+    /// Whether every number in it, if there are any, passes the test.
+    fn all_numbers(&self, _test: &dyn Fn(f64) -> bool) -> bool {
+        true
+    }
+    /// What may be written, for messages, where [`Kind`] does not say it: "scale, auto or a number".
+    fn expected() -> Option<&'static str> {
         None
+    }
+    /// Why a value was refused, where [`Setting::expected`] and [`Kind`] cannot know: "there is no estimator Rige".
+    fn explain(_value: &Value) -> Option<String> {
+        None
+    }
+
+    // Settings that have hyperparameters of their own.
+
+    /// Sets a hyperparameter inside this one, which is the field `field`: `estimator.alpha`, or `scale.with_mean` for the steps
+    /// of a pipeline. None if the name does not lead here.
+    fn assign_inside(&mut self, _field: &str, _name: &str, _input: Input<'_>) -> Option<Result<(), SettingError>> {
+        None
+    }
+    /// The value of a hyperparameter inside this one.
+    fn value_inside(&self, _field: &str, _name: &str) -> Option<Value> {
+        None
+    }
+    /// The hyperparameters inside this one, with their full names and present values.
+    fn describe_inside(&self, _field: &str) -> Vec<(String, Hyperparameter)> {
+        Vec::new()
+    }
+    /// Whether the hyperparameters inside this one can be used.
+    fn validate_inside(&self) -> Result<(), SettingError> {
+        Ok(())
     }
 }
 
@@ -116,21 +116,27 @@ impl Setting for f64 {
     fn value(&self) -> Value {
         Value::Real(*self)
     }
+    fn from_value(value: &Value) -> Option<f64> {
+        match value {
+            Value::Real(x) => Some(*x),
+            Value::Whole(n) => Some(*n as f64),
+            // Numbers that JSON lacks are text there.
+            Value::Text(text) => text.parse().ok().filter(|x: &f64| !x.is_finite()),
+            _ => None,
+        }
+    }
     fn parse(text: &str) -> Option<f64> {
         text.trim().replace('_', "").parse().ok()
     }
     #[inline]
-    fn number(&self) -> Option<f64> {
-        Some(*self)
+    fn all_numbers(&self, test: &dyn Fn(f64) -> bool) -> bool {
+        test(*self)
     }
 }
 
-/// Digits, with `_` between them if one likes, or a whole number in the manner of `1e4`.
-fn parse_whole(text: &str) -> Option<u64> {
-    let text = text.trim().replace('_', "");
-    let power =
-        || text.parse::<f64>().ok().filter(|x| x.fract() == 0.0 && (0.0..=9.007_199_254_740_992e15).contains(x));
-    text.parse().ok().or_else(|| power().map(|x| x as u64))
+/// A whole number that a real one stands for exactly.
+fn whole(x: f64) -> Option<u64> {
+    (x.fract() == 0.0 && (0.0..=9.007_199_254_740_992e15).contains(&x)).then_some(x as u64)
 }
 
 impl Setting for u64 {
@@ -140,12 +146,21 @@ impl Setting for u64 {
     fn value(&self) -> Value {
         Value::Whole(*self)
     }
+    fn from_value(value: &Value) -> Option<u64> {
+        match value {
+            Value::Whole(n) => Some(*n),
+            Value::Real(x) => whole(*x),
+            _ => None,
+        }
+    }
+    /// Digits, with `_` between them if one likes, or a whole number in the manner of `1e4`.
     fn parse(text: &str) -> Option<u64> {
-        parse_whole(text)
+        let text = text.trim().replace('_', "");
+        text.parse().ok().or_else(|| whole(text.parse().ok()?))
     }
     #[inline]
-    fn number(&self) -> Option<f64> {
-        Some(*self as f64)
+    fn all_numbers(&self, test: &dyn Fn(f64) -> bool) -> bool {
+        test(*self as f64)
     }
 }
 
@@ -156,12 +171,15 @@ impl Setting for usize {
     fn value(&self) -> Value {
         Value::Whole(*self as u64)
     }
+    fn from_value(value: &Value) -> Option<usize> {
+        u64::from_value(value)?.try_into().ok()
+    }
     fn parse(text: &str) -> Option<usize> {
-        parse_whole(text)?.try_into().ok()
+        u64::parse(text)?.try_into().ok()
     }
     #[inline]
-    fn number(&self) -> Option<f64> {
-        Some(*self as f64)
+    fn all_numbers(&self, test: &dyn Fn(f64) -> bool) -> bool {
+        test(*self as f64)
     }
 }
 
@@ -171,6 +189,9 @@ impl Setting for bool {
     }
     fn value(&self) -> Value {
         Value::Switch(*self)
+    }
+    fn from_value(value: &Value) -> Option<bool> {
+        if let Value::Switch(on) = value { Some(*on) } else { None }
     }
     fn parse(text: &str) -> Option<bool> {
         match text.trim().to_ascii_lowercase().as_str() {
@@ -188,8 +209,8 @@ impl Setting for String {
     fn value(&self) -> Value {
         Value::Text(self.clone())
     }
-    fn parse(text: &str) -> Option<String> {
-        Some(text.to_owned())
+    fn from_value(value: &Value) -> Option<String> {
+        if let Value::Text(text) = value { Some(text.clone()) } else { None }
     }
 }
 
@@ -200,15 +221,69 @@ impl<T: Setting> Setting for Option<T> {
     fn value(&self) -> Value {
         self.as_ref().map_or(Value::None, T::value)
     }
+    fn from_value(value: &Value) -> Option<Option<T>> {
+        match value {
+            Value::None => Some(None),
+            Value::Text(text) if text.eq_ignore_ascii_case("none") => Some(None),
+            other => T::from_value(other).map(Some),
+        }
+    }
     fn parse(text: &str) -> Option<Option<T>> {
         match text.trim().to_ascii_lowercase().as_str() {
             "none" | "null" | "" => Some(None),
             _ => T::parse(text).map(Some),
         }
     }
-    #[inline]
-    fn number(&self) -> Option<f64> {
-        self.as_ref().and_then(T::number)
+    fn all_numbers(&self, test: &dyn Fn(f64) -> bool) -> bool {
+        self.as_ref().is_none_or(|inner| inner.all_numbers(test))
+    }
+    fn explain(value: &Value) -> Option<String> {
+        T::explain(value)
+    }
+}
+
+/// The parts of a text between commas that stand outside of brackets.
+fn split_outside_brackets(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0usize);
+    for (place, letter) in text.char_indices() {
+        match letter {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(&text[start..place]);
+                start = place + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+/// A list: `[0.1, 1, 10]` in code and in JSON, `0.1,1,10` (brackets if one likes) on a command line.
+impl<T: Setting> Setting for Vec<T> {
+    fn kind() -> Kind {
+        Kind::List(Box::new(T::kind()))
+    }
+    fn value(&self) -> Value {
+        Value::List(self.iter().map(T::value).collect())
+    }
+    fn from_value(value: &Value) -> Option<Vec<T>> {
+        if let Value::List(values) = value { values.iter().map(T::from_value).collect() } else { None }
+    }
+    fn parse(text: &str) -> Option<Vec<T>> {
+        let text = text.trim();
+        let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text).trim();
+        if inner.is_empty() {
+            return Some(Vec::new());
+        }
+        split_outside_brackets(inner).into_iter().map(T::parse).collect()
+    }
+    fn all_numbers(&self, test: &dyn Fn(f64) -> bool) -> bool {
+        self.iter().all(|inner| inner.all_numbers(test))
+    }
+    fn explain(value: &Value) -> Option<String> {
+        if let Value::List(values) = value { values.iter().find_map(T::explain) } else { None }
     }
 }
 
@@ -249,7 +324,7 @@ impl<T: Choice> Setting for T {
     fn value(&self) -> Value {
         Value::Text(self.name().to_owned())
     }
-    fn parse(text: &str) -> Option<T> {
-        T::from_name(text)
+    fn from_value(value: &Value) -> Option<T> {
+        if let Value::Text(name) = value { T::from_name(name) } else { None }
     }
 }

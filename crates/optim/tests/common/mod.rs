@@ -58,6 +58,21 @@ pub fn follows_torch(name: &str, mut optimizer: impl Optimizer) {
     assert!(points.next().is_none(), "{name}: points are left over");
 }
 
+/// Runs the optimiser for ν = 0.1 and 0.01 beside PyTorch's, and shows that the trajectory with ν inside the root is another
+/// one, by more than a hundred times the tolerance.
+pub fn adds_nu_outside_the_root<O: Optimizer>(name: &str, with_nu: impl Fn(f64) -> O) {
+    let fixture = fixture("torch_optimizers");
+    for nu in [0.1, 0.01] {
+        let case = format!("{name}_nu_{nu}");
+        follows_torch(&case, with_nu(nu));
+        let last = |kind: &str| numbers(&fixture[kind][case.as_str()].as_array().expect("a trajectory")[3]["w"]);
+        let (outside, inside) = (last("trajectories"), last("nu_inside"));
+        let norm = |x: &mut dyn Iterator<Item = f64>| x.map(|x| x * x).sum::<f64>().sqrt();
+        let apart = norm(&mut outside.iter().zip(&inside).map(|(a, b)| a - b)) / norm(&mut outside.iter().copied());
+        assert!(apart > 100.0 * TOL32, "{case}: {apart}");
+    }
+}
+
 /// One step with this gradient.
 pub fn step_with_gradient(optimizer: &mut dyn Optimizer, parameter: &mut Tensor, gradient: &[f64]) {
     parameter.set_grad(Some(Tensor::from_slice(gradient)));

@@ -2,7 +2,7 @@
 
     python torch_optimizers.py
 
-writes ../fixtures/torch_optimizers.json: {"versions", "data", "trajectories", "schedules", "clipping"}. A trajectory is
+writes ../fixtures/torch_optimizers.json: {"versions", "data", "trajectories", "nu_inside", "schedules", "clipping"}. A trajectory is
 the run of one optimiser on the mean squared error of a linear model in single precision, on four batches in turn, with
 both parameters after some of the steps. On batches the gradients do not vanish; if they did, rules that divide by their
 size would be led by rounding errors, and no two programs would agree. Floats are written so that reading gives back the same bits.
@@ -42,7 +42,63 @@ OPTIMIZERS = {
     "adam_decay": lambda p: torch.optim.Adam(p, lr=0.01, betas=(0.8, 0.99), weight_decay=0.1),
     "adamw": lambda p: torch.optim.AdamW(p, lr=0.01, weight_decay=0.1),
 }
+# A large nu shows where it stands: outside the root, as in sqrt(a) + nu, or inside.
+for nu in [0.1, 0.01]:
+    OPTIMIZERS |= {
+        f"adagrad_nu_{nu}": lambda p, nu=nu: torch.optim.Adagrad(p, lr=0.1, eps=nu),
+        f"rmsprop_nu_{nu}": lambda p, nu=nu: torch.optim.RMSprop(p, lr=0.01, alpha=0.95, eps=nu),
+        f"rmsprop_momentum_nu_{nu}": lambda p, nu=nu: torch.optim.RMSprop(p, lr=0.002, alpha=0.95, momentum=0.9, eps=nu),
+        f"adam_nu_{nu}": lambda p, nu=nu: torch.optim.Adam(p, lr=0.01, eps=nu),
+    }
 KEPT = {1, 2, 3, 10, 100, 300, 1000}
+
+
+class Inside:
+    """The same rules with nu inside the root, sqrt(a + nu), which tests must tell apart from the right ones."""
+
+    def __init__(self, parameters, rate, nu, step):
+        self.parameters, self.rate, self.nu, self.step_of = parameters, rate, nu, step
+        self.states = [{"a": torch.zeros_like(p), "v": torch.zeros_like(p), "t": 0} for p in parameters]
+
+    def zero_grad(self):
+        for p in self.parameters:
+            p.grad = None
+
+    @torch.no_grad()
+    def step(self):
+        for p, state in zip(self.parameters, self.states):
+            state["t"] += 1
+            p -= self.step_of(state, p.grad, self.rate, self.nu)
+
+
+def adagrad(state, g, rate, nu):
+    state["a"] += g * g
+    return rate * g / torch.sqrt(state["a"] + nu)
+
+
+def rmsprop(state, g, rate, nu):
+    state["a"] = 0.95 * state["a"] + 0.05 * g * g
+    return rate * g / torch.sqrt(state["a"] + nu)
+
+
+def rmsprop_momentum(state, g, rate, nu):
+    state["a"] = 0.95 * state["a"] + 0.05 * g * g
+    state["v"] = 0.9 * state["v"] + g / torch.sqrt(state["a"] + nu)
+    return rate * state["v"]
+
+
+def adam(state, g, rate, nu):
+    state["v"] = 0.9 * state["v"] + 0.1 * g
+    state["a"] = 0.999 * state["a"] + 0.001 * g * g
+    v, a = state["v"] / (1 - 0.9 ** state["t"]), state["a"] / (1 - 0.999 ** state["t"])
+    return rate * v / torch.sqrt(a + nu)
+
+
+INSIDE = {}
+for name, rate, rule in [("adagrad", 0.1, adagrad), ("rmsprop", 0.01, rmsprop),
+                         ("rmsprop_momentum", 0.002, rmsprop_momentum), ("adam", 0.01, adam)]:
+    for nu in [0.1, 0.01]:
+        INSIDE[f"{name}_nu_{nu}"] = lambda p, rate=rate, nu=nu, rule=rule: Inside(p, rate, nu, rule)
 
 
 def trajectory(make):
@@ -117,6 +173,7 @@ fixture = {
     "versions": {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__},
     "data": {"x": flat(X), "y": flat(Y), "w": flat(W), "b": flat(B)},
     "trajectories": {name: trajectory(make) for name, make in OPTIMIZERS.items()},
+    "nu_inside": {name: trajectory(make) for name, make in INSIDE.items()},
     "schedules": {name: factors(make, 40) for name, make in SCHEDULES.items()},
     "plateau": plateau(),
     "clipping": clipping(),

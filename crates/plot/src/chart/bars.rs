@@ -11,6 +11,7 @@ use crate::draw::scene::{Anchor, Area, SMALL, Scene};
 use crate::draw::text::text_width;
 use crate::error::{PlotError, Result};
 use crate::picture::Picture;
+use crate::quantile::quantile;
 
 const WHAT: &str = "bar chart";
 
@@ -19,6 +20,13 @@ struct Bar {
     name: String,
     value: f64,
     interval: Option<(f64, f64)>,
+}
+
+impl Bar {
+    /// The bar with its interval as it is drawn.
+    fn within(&self, drawn: impl Fn(f64) -> f64) -> Bar {
+        Bar { interval: self.interval.map(|(low, high)| (drawn(low), drawn(high))), ..self.clone() }
+    }
 }
 
 /// Horizontal bars with names, values and error whiskers.
@@ -39,6 +47,8 @@ pub struct BarChart {
     bars: Vec<Bar>,
     sorted: bool,
     most: Option<usize>,
+    capped: bool,
+    range: Option<(f64, f64)>,
     value_label: String,
 }
 
@@ -76,6 +86,32 @@ impl BarChart {
         self
     }
 
+    /// Cuts bars that are more than ten times as long as the median bar at that length, marks them with an open end, and says so:
+    /// a few huge values, as of collinear features, do not hide all others. The numbers beside the bars are the true ones.
+    #[must_use]
+    pub fn capped(mut self) -> Self {
+        self.capped = true;
+        self
+    }
+
+    /// The range of the axis, at least: the same for several charts, their bars can be compared.
+    #[must_use]
+    pub fn range(mut self, low: f64, high: f64) -> Self {
+        self.range = Some((low, high));
+        self
+    }
+
+    /// The length beyond which bars are cut.
+    fn cap(&self, bars: &[&Bar]) -> Option<f64> {
+        let mut sizes: Vec<f64> = bars.iter().map(|bar| bar.value.abs()).filter(|size| *size > 0.0).collect();
+        sizes.sort_by(f64::total_cmp);
+        if !self.capped || sizes.len() < 3 {
+            return None;
+        }
+        let (cap, largest) = (10.0 * quantile(&sizes, 0.5), sizes[sizes.len() - 1]);
+        (largest > cap).then_some(cap)
+    }
+
     /// What the values are, with their unit.
     #[must_use]
     pub fn value_label(mut self, label: impl Into<String>) -> Self {
@@ -109,14 +145,24 @@ impl BarChart {
 
 impl Picture for BarChart {
     fn scene(&self) -> Result<Scene> {
-        let (bars, notes) = self.chosen()?;
+        let (bars, mut notes) = self.chosen()?;
+        let cap = self.cap(&bars);
+        if cap.is_some() {
+            notes.push(
+                "Bars longer than ten times the median are cut (//); the numbers are the true values.".to_owned(),
+            );
+        }
+        let drawn = |value: f64| cap.map_or(value, |cap| value.clamp(-cap, cap));
         let ends = |b: &&Bar| {
             let (low, high) = b.interval.unwrap_or((b.value, b.value));
-            [b.value, low, high, 0.0]
+            [drawn(b.value), drawn(low), drawn(high), 0.0]
         };
         let none = || PlotError::NoFinite { what: WHAT, count: self.bars.len(), reason: reason(false) };
-        let scale = Scale::over(bars.iter().flat_map(ends), false).ok_or_else(none)?;
-        let scale = if scale.ends().0 > -0.05 * scale.ends().1 && bars.iter().all(|b| ends(b).iter().all(|v| *v >= 0.0))
+        let range = self.range.into_iter().flat_map(|(low, high)| [low, high]);
+        let scale = Scale::over(bars.iter().flat_map(ends).chain(range), false).ok_or_else(none)?;
+        let scale = if scale.ends().0 > -0.05 * scale.ends().1
+            && bars.iter().all(|b| ends(b).iter().all(|v| *v >= 0.0))
+            && self.range.is_none_or(|range| range.0 >= 0.0)
         {
             scale.starting_at(0.0)
         } else {
@@ -134,12 +180,19 @@ impl Picture for BarChart {
         let thick = (axes.area.height / bars.len() as f64 * 0.68).min(26.0);
         let zero = axes.x(0.0);
         for (i, bar) in bars.iter().enumerate() {
-            let (x, y) = axes.at(bar.value, i as f64);
+            let (x, y) = axes.at(drawn(bar.value), i as f64);
             let place = Area { x: x.min(zero), y: y - thick / 2.0, width: (x - zero).abs(), height: thick };
             let number = short_number(bar.value);
             let class = if bar.value < 0.0 { "mark f1" } else { "mark f0" };
             scene.rect(place, class).text("rx", "1.5").tip(&format!("{}: {number}", bar.name));
-            let right = whisker(&mut scene, &axes, bar, y, thick);
+            if drawn(bar.value) != bar.value {
+                let inwards = if bar.value < 0.0 { 1.0 } else { -1.0 };
+                for offset in [8.0, 14.0] {
+                    let at = x + inwards * offset;
+                    scene.segment((at - 3.0, y + thick / 2.0), (at + 3.0, y - thick / 2.0), "cutline").end();
+                }
+            }
+            let right = whisker(&mut scene, &axes, &bar.within(drawn), y, thick);
             let at = (right.max(x).max(zero) + 5.0, y + 3.5);
             scene.label(at, Anchor::Start, SMALL, "mute halo", &number);
         }

@@ -22,7 +22,8 @@ const WHAT: &str = "dependence chart";
 /// let chart = DependenceChart::new("age (years)", &[20.0, 40.0, 60.0], &[0.2, 0.5, 0.4])
 ///     .individual(&[0.1, 0.4, 0.2])
 ///     .individual(&[0.3, 0.6, 0.6])
-///     .data(&[21.0, 35.0, 42.0, 58.0]);
+///     .data(&[21.0, 35.0, 42.0, 58.0])
+///     .y_range(0.0, 1.0);
 /// assert!(chart.to_svg()?.contains("age (years)"));
 /// # Ok::<(), tove_plot::PlotError>(())
 /// ```
@@ -35,6 +36,7 @@ pub struct DependenceChart {
     data: Vec<f64>,
     x_label: String,
     y_label: String,
+    y_range: Option<(f64, f64)>,
 }
 
 impl DependenceChart {
@@ -48,6 +50,7 @@ impl DependenceChart {
             data: Vec::new(),
             x_label: feature.into(),
             y_label: "mean prediction".to_owned(),
+            y_range: None,
         }
     }
 
@@ -62,6 +65,13 @@ impl DependenceChart {
     #[must_use]
     pub fn data(mut self, values: &[f64]) -> Self {
         self.data = values.to_vec();
+        self
+    }
+
+    /// The range of the vertical axis, at least: the same for the charts of several features, their strengths can be compared.
+    #[must_use]
+    pub fn y_range(mut self, low: f64, high: f64) -> Self {
+        self.y_range = Some((low, high));
         self
     }
 
@@ -86,7 +96,8 @@ impl Picture for DependenceChart {
         }
         let known = || points().filter(|p| seen(p.0, p.1));
         let x = Scale::over(known().map(|p| p.0), false).ok_or_else(none)?;
-        let y = Scale::over(known().map(|p| p.1), false).ok_or_else(none)?;
+        let range = self.y_range.into_iter().flat_map(|(low, high)| [low, high]);
+        let y = Scale::over(known().map(|p| p.1).chain(range), false).ok_or_else(none)?;
         let hidden = points().filter(|p| !seen(p.0, p.1)).count();
         let deciles = (!self.data.is_empty()).then(|| "Strokes at the bottom: deciles of the data.".to_owned());
         let notes: Vec<_> = deciles.into_iter().chain(left_out(hidden, "point", reason(false))).collect();

@@ -22,14 +22,16 @@ const WHAT: &str = "score chart";
 /// let chart = ScoreChart::new()
 ///     .group("tree", &[0.81, 0.84, 0.79, 0.83, 0.82])
 ///     .group("forest", &[0.88, 0.90, 0.86, 0.89, 0.91])
+///     .mark("baseline", 0.5)
 ///     .value_label("accuracy");
-/// assert!(chart.to_svg()?.contains("forest"));
+/// assert!(chart.to_svg()?.contains("forest") && chart.to_svg()?.contains("baseline 0.5"));
 /// # Ok::<(), tove_plot::PlotError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ScoreChart {
     frame: Frame,
     groups: Vec<(String, Vec<f64>)>,
+    marks: Vec<(String, f64)>,
     value_label: String,
 }
 
@@ -43,6 +45,13 @@ impl ScoreChart {
     #[must_use]
     pub fn group(mut self, name: impl Into<String>, scores: &[f64]) -> Self {
         self.groups.push((name.into(), scores.to_vec()));
+        self
+    }
+
+    /// Draws a line across all models at a value, for example at the score of a baseline.
+    #[must_use]
+    pub fn mark(mut self, name: impl Into<String>, value: f64) -> Self {
+        self.marks.push((name.into(), value));
         self
     }
 
@@ -64,22 +73,30 @@ impl Picture for ScoreChart {
             return Err(PlotError::Empty { what: WHAT, missing: "score" });
         }
         let none = PlotError::NoFinite { what: WHAT, count: total, reason: reason(false) };
+        let marks: Vec<&(String, f64)> = self.marks.iter().filter(|mark| drawable(mark.1, false)).collect();
         let scale = Scale::over(all(), false).ok_or(none)?;
+        let scale = Scale::over(all().chain(marks.iter().map(|mark| mark.1)), false).unwrap_or(scale);
         let hidden = all().filter(|v| !drawable(*v, false)).count();
         let notes: Vec<_> = left_out(hidden, "score", reason(false)).into_iter().collect();
         let n = self.groups.len();
         let kind = format!("scores of {n} groups");
-        let legend = [
+        let mut legend = vec![
             Entry::new(Sign::Marker(Look(0)), "one fold"),
             Entry::new(Sign::Block(Look(6)), "quartiles, median"),
             Entry::new(Sign::Marker(Look(3)), "mean"),
         ];
+        legend.extend(
+            marks.iter().map(|(name, value)| Entry::new(Sign::Guide, format!("{name} {}", short_number(*value)))),
+        );
         let height = (120.0 + 46.0 * n as f64).clamp(190.0, 8000.0);
         let least = 50.0 + 26.0 * n as f64;
         let (mut scene, area) = self.frame.canvas(WHAT, &kind, (620.0, height), least, &legend, &notes)?;
         let names = self.groups.iter().map(|g| g.0.clone()).collect();
         let axes = Axes::draw(&mut scene, area, Axis::numbers(scale, &self.value_label), Axis::bands(names, ""));
         let thick = (axes.area.height / n as f64 * 0.5).min(26.0);
+        for (_, value) in marks {
+            scene.segment((axes.x(*value), axes.area.y), (axes.x(*value), axes.area.bottom()), "guide").end();
+        }
         for (i, (name, scores)) in self.groups.iter().enumerate() {
             draw_group(&mut scene, &axes, axes.y(i as f64), thick, name, scores);
         }

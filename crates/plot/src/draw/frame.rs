@@ -11,6 +11,8 @@ pub(crate) struct Frame {
     pub title: String,
     pub caption: String,
     pub size: Option<(f64, f64)>,
+    /// Whether the picture takes the width of a report.
+    pub wide: bool,
     pub theme: Theme,
 }
 
@@ -35,6 +37,13 @@ macro_rules! frame_methods {
         #[must_use]
         pub fn size(mut self, width: f64, height: f64) -> Self {
             self.frame.size = Some((width, height));
+            self
+        }
+
+        /// As wide as a report, at its own height: for a picture that stands alone in its row.
+        #[must_use]
+        pub fn wide(mut self) -> Self {
+            self.frame.wide = true;
             self
         }
 
@@ -113,6 +122,8 @@ impl Entry {
     }
 }
 
+/// Width in pixels of a picture that fills a row of a report.
+pub(crate) const WIDE: f64 = 1100.0;
 const EDGE: f64 = 14.0;
 const SIGN: f64 = 26.0;
 const ROW: f64 = 18.0;
@@ -132,7 +143,8 @@ impl Frame {
         legend: &[Entry],
         notes: &[String],
     ) -> Result<(Scene, Area)> {
-        let (width, height) = self.size.unwrap_or(size);
+        let own = if self.wide { (WIDE, size.1) } else { size };
+        let (width, height) = self.size.unwrap_or(own);
         if !(200.0..=8000.0).contains(&width) || !(100.0..=20000.0).contains(&height) {
             let problem = format!("a size of {width} × {height} pixels; 200 × 100 to 8000 × 20000 are possible");
             return Err(PlotError::parameter(what, problem));

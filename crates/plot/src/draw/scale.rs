@@ -122,7 +122,8 @@ impl Scale {
         // a large offset with small steps reads better written out than as 1.00000015 × 10⁶
         let written_out = (0..12).contains(&exponent) && exponent - step_exponent > 4;
         let common = (size > 0.0 && !(-3..6).contains(&exponent) && !written_out).then_some(exponent);
-        let decimals = (common.unwrap_or(0) - step_exponent).max(0) as usize;
+        // a lone tick at zero has no size: no decimals either, however small the step
+        let decimals = if size > 0.0 { (common.unwrap_or(0) - step_exponent).max(0) as usize } else { 0 };
         let unit = 10f64.powi(common.unwrap_or(0));
         let marks = values.into_iter().map(|v| (v, fixed(v / unit, decimals))).collect();
         Ticks { marks, exponent: common }
@@ -180,6 +181,11 @@ mod tests {
         assert_eq!((ticks.exponent, ticks.marks[1].1.as_str()), (Some(7), "1"));
         let ticks = Scale::exact(0.0, 4e-6, false).ticks(4);
         assert_eq!((ticks.exponent, ticks.marks[4].1.as_str()), (Some(-6), "4"));
+    }
+
+    #[test]
+    fn a_lone_tick_at_zero_has_no_decimals() {
+        assert_eq!(labels(Scale::exact(-1e-33, 8e-33, false), 1), ["0"]);
     }
 
     #[test]

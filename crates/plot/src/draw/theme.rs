@@ -1,8 +1,9 @@
 //! Colours: one table for light and dark, and the style sheet made from it.
 //!
-//! The series' colours follow Okabe and Ito's palette for all kinds of colour vision, with its pale members darkened on
-//! white and its dark members lightened on black until each stands out by at least 2.9 : 1. No picture relies on colour
-//! alone: series also differ by dash and marker. Heat is the opacity of one colour over the background, so that it
+//! The first seven series' colours follow Okabe and Ito's palette for all kinds of colour vision, with its pale members darkened
+//! on white and its dark members lightened on black until each stands out by at least 2.9 : 1; three more differ from them in
+//! lightness. No picture relies on colour alone: series also differ by dash and marker, whose numbers are such that the first 30
+//! lines and the first 70 markers all look different. Heat is the opacity of one colour over the background, so that it
 //! reads in both modes; the text on a cell turns to the background's colour where the cell is strong.
 
 /// Which colours a picture takes.
@@ -18,7 +19,7 @@ pub enum Theme {
 }
 
 /// Name, light colour, dark colour.
-const COLOURS: [(&str, &str, &str); 16] = [
+const COLOURS: [(&str, &str, &str); 19] = [
     ("bg", "#ffffff", "#15181d"),
     ("ink", "#16181c", "#f0f2f4"),
     ("mute", "#5b626c", "#a3abb6"),
@@ -31,6 +32,9 @@ const COLOURS: [(&str, &str, &str); 16] = [
     ("c4", "#b07c00", "#f2c14e"),
     ("c5", "#3594c9", "#a0dcf5"),
     ("c6", "#6a6f77", "#b4bac3"),
+    ("c7", "#5b3a9e", "#b79af0"),
+    ("c8", "#7a4a1d", "#d9a877"),
+    ("c9", "#004f52", "#7ed0cf"),
     ("heat", "#004a7a", "#6cb8f5"),
     ("cold", "#8a3800", "#ff9a62"),
     ("good", "#00805d", "#2fc79a"),
@@ -38,7 +42,7 @@ const COLOURS: [(&str, &str, &str); 16] = [
 ];
 
 /// How many series have a colour of their own.
-pub(crate) const SERIES: usize = 7;
+pub(crate) const SERIES: usize = 10;
 /// Opacity from which text on a heat cell takes the background's colour.
 pub(crate) const STRONG: f64 = 0.66;
 
@@ -49,6 +53,7 @@ max-width:100%;height:auto}\
 .tove-plot .halo{paint-order:stroke;stroke:var(--bg);stroke-width:3px;stroke-linejoin:round}\
 .tove-plot .grid{stroke:var(--grid);stroke-width:1}.tove-plot .axis{stroke:var(--axis);stroke-width:1;fill:none}\
 .tove-plot .guide{stroke:var(--mute);stroke-width:1.2;stroke-dasharray:5 4;fill:none}\
+.tove-plot .cutline{stroke:var(--bg);stroke-width:2.5;fill:none}\
 .tove-plot .inkline{stroke:var(--ink);stroke-width:1.4;fill:none}.tove-plot .inkfill{fill:var(--ink)}\
 .tove-plot .line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}\
 .tove-plot .thin{fill:none;stroke-width:1;stroke-linejoin:round}\
@@ -152,6 +157,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn lines_and_markers_do_not_repeat_early() {
+        let lines: std::collections::BTreeSet<_> = (0..30).map(|i| (Look(i).stroke(), Look(i).dash())).collect();
+        assert_eq!(lines.len(), 30);
+        let markers: std::collections::BTreeSet<_> = (0..70).map(|i| (Look(i).fill(), i % 7)).collect();
+        assert_eq!(markers.len(), 70);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod table;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::draw::scene::Scene;
 use crate::draw::text::escape;
 use crate::draw::theme::Theme;
 use crate::error::Result;
@@ -53,8 +54,27 @@ impl Body {
     ///
     /// # Errors
     /// If the picture cannot be drawn.
-    pub fn picture(mut self, picture: &dyn Picture) -> Result<Self> {
-        let scene = picture.scene()?;
+    pub fn picture(self, picture: &dyn Picture) -> Result<Self> {
+        Ok(self.drawn(&picture.scene()?))
+    }
+
+    /// Adds a picture, or a sentence with the reason if it cannot be drawn.
+    #[must_use]
+    pub fn picture_or_reason(self, picture: &dyn Picture) -> Self {
+        match picture.scene() {
+            Ok(scene) => self.drawn(&scene),
+            Err(error) => self.text(format!("A chart is left out: {error}.")),
+        }
+    }
+
+    /// Adds a drawn picture; pictures that follow each other stand side by side where there is room.
+    fn drawn(mut self, scene: &Scene) -> Self {
+        const END: &str = "</div>\n";
+        if self.html.ends_with("</figure>\n</div>\n") {
+            self.html.truncate(self.html.len() - END.len());
+        } else {
+            self.html.push_str("<div class=\"figures\">\n");
+        }
         // pictures with colours of their own carry their style, which would otherwise leak to the others
         if scene.theme == Theme::Auto {
             let _ = writeln!(self.html, "<figure>{}</figure>", scene.svg(false).trim_end());
@@ -64,7 +84,8 @@ impl Body {
             let _ =
                 writeln!(self.html, "<figure><img alt=\"{name}\" src=\"data:image/svg+xml;base64,{data}\"></figure>");
         }
-        Ok(self)
+        self.html.push_str(END);
+        self
     }
 
     /// Adds a part that is folded until the reader opens it.
@@ -191,6 +212,13 @@ impl Report {
     pub fn picture(mut self, picture: &dyn Picture) -> Result<Self> {
         let body = self.body().picture(picture)?;
         Ok(self.put(body))
+    }
+
+    /// Adds a picture, or a sentence with the reason if it cannot be drawn: for reports that are worth having without it.
+    #[must_use]
+    pub fn picture_or_reason(mut self, picture: &dyn Picture) -> Self {
+        let body = self.body().picture_or_reason(picture);
+        self.put(body)
     }
 
     /// Adds a part that is folded until the reader opens it.

@@ -10,10 +10,10 @@ const STYLE: &str = "\
 @media(prefers-color-scheme:dark){:root{--page:#15181d;--text:#e6e8eb;--soft:#a3abb6;--edge:#323943;--card:#1d2229;--link:#6cb8f5}}\
 *{box-sizing:border-box}\
 body{margin:0;background:var(--page);color:var(--text);font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}\
-main{max-width:66rem;margin:0 auto;padding:2rem 1.25rem 3rem}\
+main{max-width:72rem;margin:0 auto;padding:2rem 1.25rem 3rem}\
 h1{font-size:1.8rem;line-height:1.2;margin:0 0 .25rem;overflow-wrap:anywhere}\
 h2{font-size:1.25rem;margin:2.5rem 0 .75rem;padding-top:.75rem;border-top:1px solid var(--edge);overflow-wrap:anywhere}\
-p{max-width:46rem;margin:.6rem 0;overflow-wrap:anywhere}a{color:var(--link)}\
+p{max-width:60rem;margin:.6rem 0;overflow-wrap:anywhere}a{color:var(--link)}\
 .soft{color:var(--soft)}\
 .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(10.5rem,1fr));gap:.75rem;margin:1.5rem 0}\
 .cards>div{background:var(--card);border:1px solid var(--edge);border-radius:.5rem;padding:.75rem 1rem;overflow-wrap:anywhere}\
@@ -21,10 +21,11 @@ p{max-width:46rem;margin:.6rem 0;overflow-wrap:anywhere}a{color:var(--link)}\
 .cards dd{margin:0;font-size:1.5rem;font-weight:600;font-variant-numeric:tabular-nums}\
 .cards dd.note{font-size:.8rem;font-weight:400;color:var(--soft)}\
 nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;list-style:none;padding:0;margin:1rem 0}\
-figure{display:inline-block;vertical-align:top;margin:.5rem .75rem .5rem 0;padding:.25rem;border:1px solid var(--edge);border-radius:.5rem;overflow-x:auto;width:fit-content;max-width:100%}\
-figure svg,figure img{display:block;max-width:100%;height:auto}\
+.figures{display:flex;flex-wrap:wrap;gap:.75rem;margin:.75rem 0}\
+figure{flex:1 1 30rem;min-width:0;max-width:100%;margin:0;padding:.25rem;border:1px solid var(--edge);border-radius:.5rem;overflow-x:auto}\
+figure svg,figure img{display:block;max-width:100%;height:auto;margin:0 auto}\
 .scroll{overflow-x:auto;margin:1rem 0}\
-table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}\
+table{border-collapse:collapse;min-width:60%;font-size:.92rem;font-variant-numeric:tabular-nums}\
 caption{text-align:left;color:var(--soft);padding-bottom:.4rem}\
 th,td{padding:.35rem .8rem;border-bottom:1px solid var(--edge);text-align:left;vertical-align:top}\
 thead th{border-bottom:2px solid var(--edge);white-space:nowrap}tbody th{font-weight:500}\

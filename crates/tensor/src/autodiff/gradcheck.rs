@@ -57,12 +57,22 @@ impl fmt::Display for Mismatch {
         write!(
             f,
             "{}: derivative of output {output:?} by entry {input:?} of input {}: automatic {}, numerical {} (error {:.1e})",
-            self.what, self.input, self.automatic, self.numerical, self.error
+            self.what,
+            self.input,
+            short(self.automatic),
+            short(self.numerical),
+            self.error
         )
     }
 }
 
 impl std::error::Error for Mismatch {}
+
+/// A number without hundreds of zeros.
+fn short(x: f64) -> String {
+    let plain = x == 0.0 || !x.is_finite() || (1e-4..1e16).contains(&x.abs());
+    if plain { x.to_string() } else { format!("{x:e}") }
+}
 
 /// Why a check did not pass.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -76,8 +86,13 @@ pub enum CheckError {
 }
 
 impl GradCheck {
-    /// Checks the derivatives of `f` with respect to every floating-point input.
+    /// Checks the derivatives of `f` with respect to every floating-point input. A derivative that is infinite or NaN is a
+    /// mismatch, and so is a difference that is: nothing confirms them.
     pub fn check(&self, f: impl Fn(&[Tensor]) -> Tensor, inputs: &[Tensor]) -> std::result::Result<(), CheckError> {
+        if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
+            let problem = format!("must be a number from 0 on, not {}", self.tolerance);
+            return Err(Error::parameter("gradcheck", "tolerance", problem).into());
+        }
         for (index, x) in inputs.iter().enumerate().filter(|(_, x)| x.dtype().is_float()) {
             let at = |moved: &Tensor| f(&with(inputs, index, moved));
             self.compare("reverse mode, order 1", index, x, &at, jacrev(at, x))?;
@@ -107,16 +122,16 @@ impl GradCheck {
         if x.dtype() == DType::F32 { self.step.max(1e-2) } else { self.step }
     }
 
-    /// How far the central difference itself may be off: its change when the step is doubled (which has four times the
-    /// truncation error and other rounding), and the rounding of the function's values over the step.
-    fn noise(&self, x: &Tensor, f: &dyn Fn(&Tensor) -> Tensor, numerical: &[f64]) -> crate::Result<f64> {
+    /// How far the central difference itself may be off, in units of `unit`: its change when the step is doubled (which has
+    /// four times the truncation error and other rounding), and the rounding of the function's values over the step.
+    fn noise(&self, x: &Tensor, f: &dyn Fn(&Tensor) -> Tensor, numerical: &[f64], unit: f64) -> crate::Result<f64> {
         let step = self.step_for(x);
         let wider = try_numerical_jacobian(f, x, Scheme::Central, 2.0 * step)?.jacobian.to_f64_vec();
-        let change = wider.iter().zip(numerical).map(|(w, n)| (w - n) * (w - n)).sum::<f64>().sqrt();
+        let change = norm(wider.iter().zip(numerical).map(|(w, n)| bounded(*w, unit) - n / unit));
         let value = f(&x.detach());
-        let unit = if value.dtype() == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        let last_place = if value.dtype() == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
         let largest = value.to_f64_vec().into_iter().map(f64::abs).fold(0.0, f64::max);
-        Ok(2.0 * change + ROUNDINGS * unit * largest / step * (numerical.len() as f64).sqrt())
+        Ok(2.0 * change + ROUNDINGS * last_place * bounded(largest, unit) / step * (numerical.len() as f64).sqrt())
     }
 
     fn compare(
@@ -134,16 +149,19 @@ impl GradCheck {
             let problem = "automatic and numerical Jacobian differ in size";
             return Err(Error::shapes("gradcheck", automatic.shape(), numerical.shape(), problem).into());
         }
-        let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
-        let distance = norm(&mut a.iter().zip(&n).map(|(a, n)| a - n));
-        let scale = norm(&mut n.iter().copied()).max(norm(&mut a.iter().copied()));
-        // Exact zeros agree. Else what the quotient itself is unsure of is looked up only where it matters.
-        if distance <= self.tolerance * scale || distance <= self.tolerance * scale + self.noise(x, f, &n)? {
+        // Everything is measured in units of the largest entry, so that no square overflows or vanishes.
+        let unit = a.iter().chain(&n).fold(0.0, |largest: f64, v| largest.max(v.abs()));
+        let finite = a.iter().chain(&n).all(|v| v.is_finite());
+        let distance = norm(a.iter().zip(&n).map(|(a, n)| a / unit - n / unit));
+        let scale = norm(n.iter().map(|v| v / unit)).max(norm(a.iter().map(|v| v / unit)));
+        // Exact zeros agree. Else what the quotient itself is unsure of is looked up only where it matters. A derivative that
+        // is not finite agrees with nothing.
+        let close = |slack: f64| slack.is_finite() && distance <= self.tolerance * scale + slack;
+        if finite && (unit == 0.0 || close(0.0) || close(self.noise(x, f, &n, unit)?)) {
             return Ok(());
         }
-        let error = distance / scale;
-        let gap = |i: usize| if a[i].is_nan() || n[i].is_nan() { f64::INFINITY } else { (a[i] - n[i]).abs() };
-        let worst = (0..a.len()).max_by(|&i, &j| gap(i).total_cmp(&gap(j))).unwrap_or(0);
+        let gap = |i: usize| if a[i].is_finite() && n[i].is_finite() { (a[i] - n[i]).abs() } else { f64::INFINITY };
+        let worst = (0..a.len()).rev().max_by(|&i, &j| gap(i).total_cmp(&gap(j))).unwrap_or(0);
         let position = unravel(worst, numerical.dims());
         Err(CheckError::Mismatch(Box::new(Mismatch {
             what: what.to_string(),
@@ -151,9 +169,20 @@ impl GradCheck {
             entry: (position[..outputs].to_vec(), position[outputs..].to_vec()),
             automatic: a[worst],
             numerical: n[worst],
-            error,
+            error: if finite { distance / scale } else { f64::INFINITY },
         })))
     }
+}
+
+/// `value` in units of `unit`, but no more than can be squared and summed: a finite value is a finite number of units, however
+/// small they are.
+fn bounded(value: f64, unit: f64) -> f64 {
+    if value.is_finite() { (value / unit).clamp(-1e150, 1e150) } else { value }
+}
+
+/// The Euclidean norm.
+fn norm(values: impl Iterator<Item = f64>) -> f64 {
+    values.map(|v| v * v).sum::<f64>().sqrt()
 }
 
 /// `inputs` with one of them exchanged.

@@ -39,7 +39,7 @@ pub use functional::{
 };
 pub use gradcheck::{CheckError, GradCheck, Mismatch, gradcheck};
 pub use node::Point;
-pub(crate) use node::{Grads, Node, Saves};
+pub(crate) use node::{Grads, Node, Saves, check_like};
 pub use numeric::{Numerical, Scheme, numerical_jacobian, try_numerical_jacobian};
 pub(crate) use partial::{partial_jvp, partial_vjp};
 pub use tape::{grad_of, no_grad};

@@ -16,7 +16,7 @@ use super::backward::{Options, node_of, sweep};
 use super::node::check_like;
 use super::{Kind, Node, Track};
 use crate::error::OrPanic;
-use crate::{Error, Result, Tensor, ops};
+use crate::{DType, Error, Result, Shape, Tensor, ops};
 
 thread_local! {
     static RECORDING: Cell<bool> = const { Cell::new(true) };
@@ -172,25 +172,43 @@ impl Tensor {
 
     /// Overwrites the values of this leaf or plain tensor in place, keeping its place in the tape: what optimisers do.
     /// `update` gets the values without tracking; if a graph still holds the buffer, it works on a copy. Shape and type
-    /// must stay: a tensor that changes them is plain afterwards, and that is an error.
+    /// must stay: a tensor that changes them is plain afterwards, and that is an error. So is a tensor inside `vmap`, which
+    /// stands for all rows of the batch at once, be it overwritten or put in place of the values.
     pub fn update(&mut self, update: impl FnOnce(&mut Tensor) -> Result<()>) -> Result<()> {
-        /// Gives the mark back at the end, also where `update` panics.
-        struct Marked<'a>(&'a mut Tensor, Option<Arc<Track>>);
+        /// Gives the mark back at the end, also where `update` fails or panics.
+        struct Marked<'a> {
+            tensor: &'a mut Tensor,
+            track: Option<Arc<Track>>,
+            shape: Shape,
+            dtype: DType,
+        }
+        impl Marked<'_> {
+            fn kept(&self) -> Result<()> {
+                if self.tensor.is_batched() {
+                    return Err(Error::derivative("update", "the new values depend on a `vmap` under way"));
+                }
+                check_like("update", &self.shape, self.dtype, self.tensor)
+            }
+        }
         impl Drop for Marked<'_> {
             fn drop(&mut self) {
-                self.0.set_track(self.1.take());
+                if self.kept().is_ok() {
+                    self.tensor.set_track(self.track.take());
+                } else if !self.tensor.is_batched() {
+                    // Of another shape or type it is no longer what the mark speaks of.
+                    self.tensor.set_track(None);
+                }
             }
+        }
+        // The mark of a batch describes memory; put back on other memory, it would lead outside of it.
+        if self.is_batched() {
+            return Err(Error::derivative("update", "values cannot be overwritten inside `vmap`"));
         }
         let (shape, dtype) = (self.shape().clone(), self.dtype());
         let track = self.take_track();
-        let marked = Marked(self, track);
-        update(marked.0)?;
-        let mut marked = marked;
-        let kept = check_like("update", &shape, dtype, marked.0);
-        if kept.is_err() {
-            marked.1 = None;
-        }
-        kept
+        let marked = Marked { tensor: self, track, shape, dtype };
+        update(marked.tensor)?;
+        marked.kept()
     }
 }
 

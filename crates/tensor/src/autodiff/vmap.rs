@@ -64,16 +64,26 @@ pub(crate) fn apply_batched(op: &dyn Op, inputs: &[&Tensor], level: Level, size:
     if let Some(output) = op.definition(inputs) {
         return output;
     }
+    if size == 0 {
+        return no_slices(op, &lowered, &flags).map(|output| batched(&output, level));
+    }
     let mut slices = Vec::with_capacity(size);
     for i in 0..size {
         let slice = |(x, &flag): (&Tensor, &bool)| if flag { ops::shape::select(x, 0, i) } else { Ok(x.clone()) };
         let inputs: Vec<Tensor> = lowered.iter().zip(&flags).map(slice).collect::<Result<_>>()?;
         slices.push(apply_dyn(op, &refs(&inputs))?);
     }
-    if slices.is_empty() {
-        let problem = "a batch of size 0 needs an operation with a batching rule";
-        return Err(Error::shape(op.name(), inputs[0].shape(), problem));
-    }
     let stacked = ops::shape::stack(&slices.iter().collect::<Vec<_>>(), 0)?;
     Ok(batched(&stacked, level))
+}
+
+/// The result over a batch without slices: its shape and type are those of the operation on zeros.
+fn no_slices(op: &dyn Op, lowered: &[Tensor], flags: &[bool]) -> Result<Tensor> {
+    let slice = |(x, &flag): (&Tensor, &bool)| match flag {
+        true => Tensor::try_zeros(x.shape().without(0), x.dtype()),
+        false => Ok(x.clone()),
+    };
+    let inputs: Vec<Tensor> = lowered.iter().zip(flags).map(slice).collect::<Result<_>>()?;
+    let output = apply_dyn(op, &refs(&inputs))?;
+    Tensor::try_zeros(output.shape().inserted(0, 0), output.dtype())
 }

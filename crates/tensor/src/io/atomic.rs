@@ -3,7 +3,11 @@
 //! The content goes to a temporary file in the same folder, is flushed to the disk, and then takes its name in one
 //! step. A crash, a full disk or an error of the writer leaves the old file (or none) and no half-written one. Without
 //! `overwrite` the last step is a hard link, which fails when the name is taken, so that two writers cannot both
-//! believe that they were first. Overwriting goes through symbolic links to the file they name and keeps its permissions.
+//! believe that they were first. Overwriting goes through symbolic links to the file they name, which need not exist yet,
+//! and keeps its permissions.
+//!
+//! What is not a regular file (a terminal, a pipe, `/dev/null`) cannot be replaced and has nothing to lose: it is opened and
+//! written to, with `overwrite` or without. `/dev/stdout` and `/dev/stderr` are the streams of the process themselves.
 //!
 //! A process that is killed leaves its temporary file, `.NAME.PID-N.tove.tmp`, which [`sweep`] removes. Writers hold a lock on
 //! theirs, which ends with them: a process of that number may live in another container that shares the folder.
@@ -71,19 +75,24 @@ pub(crate) fn write(
     overwrite: bool,
     content: impl FnOnce(&mut BufWriter<File>) -> Parsed<()>,
 ) -> Result<(), FileError> {
+    let shown = path;
+    if let Some(file) = special(path) {
+        let file = file.map_err(|error| Failure::Io(error).file(shown, "open"))?;
+        return write_through(file, content).map_err(|failure| failure.file(shown, "write"));
+    }
     if !overwrite && path.symlink_metadata().is_ok() {
         return Err(FileError::Exists { path: path.to_owned() });
     }
     // What is replaced is the file that a link names, not the link, and the new one keeps its permissions.
-    let replaced = if overwrite { fs::canonicalize(path).ok() } else { None };
-    let shown = path;
-    let path = replaced.as_deref().unwrap_or(path);
+    let named = if overwrite { target_of(path).map_err(|error| Failure::Io(error).file(shown, "open"))? } else { None };
+    let path = named.as_deref().unwrap_or(path);
+    let replaced = overwrite.then(|| fs::metadata(path).ok()).flatten();
     let (file, temporary) = create_beside(path).map_err(|error| Failure::Io(error).file(shown, "create"))?;
     let write_all = || {
         let mut writer = BufWriter::with_capacity(1 << 18, file);
         content(&mut writer)?;
         writer.flush()?;
-        if let Some(old) = replaced.as_ref().and_then(|old| fs::metadata(old).ok()) {
+        if let Some(old) = &replaced {
             writer.get_ref().set_permissions(old.permissions())?;
         }
         writer.get_ref().sync_all()?;
@@ -99,6 +108,83 @@ pub(crate) fn write(
             Ok(())
         }
     }
+}
+
+/// Whether `path` names something that is there and is no regular file, such as a terminal, a pipe or `/dev/null`. Such a place is
+/// written to as it is. Folders are not meant.
+///
+/// ```
+/// use tove_tensor::io::atomic;
+/// assert!(!atomic::is_special(std::path::Path::new("no such file")));
+/// ```
+pub fn is_special(path: &Path) -> bool {
+    own_stream(path).is_some() || fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
+}
+
+/// The place to write to, where it is none that could be replaced.
+fn special(path: &Path) -> Option<io::Result<File>> {
+    if let Some(stream) = own_stream(path) {
+        return Some(own_file(stream));
+    }
+    is_special(path).then(|| OpenOptions::new().write(true).open(path))
+}
+
+/// A stream of this process.
+#[derive(Clone, Copy)]
+enum Stream {
+    Out,
+    Err,
+}
+
+/// The stream of this process that a path stands for. Opened by its name a file behind it would be written from its beginning
+/// again, over what the stream has written.
+fn own_stream(path: &Path) -> Option<Stream> {
+    match path.to_str().filter(|_| cfg!(unix))? {
+        "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Some(Stream::Out),
+        "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => Some(Stream::Err),
+        _ => None,
+    }
+}
+
+#[cfg(unix)]
+fn own_file(stream: Stream) -> io::Result<File> {
+    use std::os::fd::AsFd;
+    // What is waiting in the buffer comes first.
+    io::stdout().flush()?;
+    Ok(File::from(match stream {
+        Stream::Out => io::stdout().as_fd().try_clone_to_owned()?,
+        Stream::Err => io::stderr().as_fd().try_clone_to_owned()?,
+    }))
+}
+
+#[cfg(not(unix))]
+fn own_file(_: Stream) -> io::Result<File> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+/// Writes to a place that is no regular file; what cannot be flushed to a disk need not be.
+fn write_through(file: File, content: impl FnOnce(&mut BufWriter<File>) -> Parsed<()>) -> Parsed<()> {
+    let mut writer = BufWriter::with_capacity(1 << 18, file);
+    content(&mut writer)?;
+    Ok(writer.flush()?)
+}
+
+/// Links that are followed before they are taken for a circle, as many as Linux follows.
+const LINKS: usize = 40;
+
+/// The file that a symbolic link names in the end, whether it exists or not; `None` if the path is no link.
+fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
+    if let Ok(found) = fs::canonicalize(path) {
+        return Ok(Some(found));
+    }
+    let mut target = None::<PathBuf>;
+    for _ in 0..LINKS {
+        let present = target.as_deref().unwrap_or(path);
+        let Ok(next) = fs::read_link(present) else { return Ok(target) };
+        // A relative link counts from the folder that it is in.
+        target = Some(folder_of(present).join(next));
+    }
+    Err(io::Error::new(ErrorKind::InvalidInput, "the symbolic links go in a circle"))
 }
 
 /// Writes the folder's new entry to the disk, where the system can; the file itself is there already.

@@ -19,7 +19,7 @@ pub enum FileError {
         source: io::Error,
     },
     /// The target of a write is there already.
-    #[error("{} exists already; allow overwriting (`overwrite: true`) or choose another name", path.display())]
+    #[error("{} exists already; choose another name, or allow overwriting", path.display())]
     Exists {
         /// The file that would have been replaced.
         path: PathBuf,

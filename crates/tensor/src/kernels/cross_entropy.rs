@@ -38,6 +38,7 @@ impl<T: Float> Rows<'_, T> {
 /// Writes each row's loss, and for the backward pass its shift m and ln Σ e^(x − m), kept apart to lose nothing.
 pub(crate) fn forward<T: Float>(rows: Rows<'_, T>, loss: &mut [T], log_sum: &mut [T]) {
     let count = loss.len();
+    assert!(log_sum.len() == 2 * count);
     let (loss, log_sum) = (Shared::new(loss.as_mut_ptr()), Shared::new(log_sum.as_mut_ptr()));
     for_runs(count, rows_per_task(rows.classes, 4), |first, count| {
         dispatch(Forward { rows, loss, log_sum, first, count });
@@ -89,8 +90,10 @@ impl<T: Float> Kernel for Forward<'_, T> {
 
 /// Writes the gradient by the logits, given that of each row's loss: g (softmax(x) Σt − t).
 pub(crate) fn backward<T: Float>(rows: Rows<'_, T>, log_sum: &[T], grad: &(dyn Fn(usize) -> T + Sync), out: &mut [T]) {
+    let count = log_sum.len() / 2;
+    assert!(Some(out.len()) == count.checked_mul(rows.classes));
     let out = Shared::new(out.as_mut_ptr());
-    for_runs(log_sum.len() / 2, rows_per_task(rows.classes, 4), |first, count| {
+    for_runs(count, rows_per_task(rows.classes, 4), |first, count| {
         dispatch(Backward { rows, log_sum, grad, out, first, count });
     });
 }

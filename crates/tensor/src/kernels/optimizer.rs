@@ -58,10 +58,11 @@ impl<T: Float> Kernel for AdamPiece<'_, T> {
 /// One step of Adam; all slices have one length.
 pub(crate) fn adam<T: Float>(step: Adam, p: &mut [T], g: &[T], m: &mut [T], v: &mut [T]) {
     let n = p.len();
+    assert!(g.len() == n && m.len() == n && v.len() == n);
     let (p, g) = (Shared::new(p.as_mut_ptr()), Shared::new(g.as_ptr().cast_mut()));
     let (m, v) = (Shared::new(m.as_mut_ptr()), Shared::new(v.as_mut_ptr()));
     for_runs(n, TASK, |at, len| {
-        // SAFETY: the piece lies inside all four slices and belongs to this task.
+        // SAFETY: the piece lies inside all four slices, whose lengths were compared, and belongs to this task.
         let piece = unsafe {
             AdamPiece {
                 step,
@@ -134,10 +135,11 @@ impl<T: Float> Kernel for PlainPiece<'_, T> {
 /// One step of gradient descent; the slices have one length. Without a velocity there is no momentum.
 pub(crate) fn sgd<T: Float>(step: Sgd, p: &mut [T], g: &[T], velocity: Option<&mut [T]>) {
     let n = p.len();
+    assert!(g.len() == n && velocity.as_ref().is_none_or(|velocity| velocity.len() == n));
     let (p, g) = (Shared::new(p.as_mut_ptr()), Shared::new(g.as_ptr().cast_mut()));
     let velocity = velocity.map(|velocity| Shared::new(velocity.as_mut_ptr()));
     for_runs(n, TASK, |at, len| {
-        // SAFETY: the piece lies inside the slices and belongs to this task.
+        // SAFETY: the piece lies inside the slices, whose lengths were compared, and belongs to this task.
         let (p, g) = unsafe { (p.slice_mut(at, len), g.slice(at, len)) };
         match velocity {
             None => dispatch(PlainPiece { step, p, g }),

@@ -37,11 +37,13 @@ fn choose() -> Isa {
 
 #[cfg(target_arch = "x86_64")]
 fn detect() -> Isa {
-    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2");
-    let avx512 = is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512bw");
+    // Whether the processor has every one of these features.
+    macro_rules! has {
+        ($($feature:tt)*) => { $(is_x86_feature_detected!($feature))&&* };
+    }
+    // Exactly the features that `run_avx2` and `run_avx512`, and the tables of the kernels, are compiled with.
+    let avx2 = has!("avx2" "fma" "bmi1" "bmi2" "lzcnt" "popcnt");
+    let avx512 = has!("avx512f" "avx512vl" "avx512dq" "avx512bw");
     match (avx2, avx512) {
         (true, true) => Isa::Avx512,
         (true, false) => Isa::Avx2,
@@ -93,4 +95,34 @@ fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
 fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
+}
+
+#[cfg(test)]
+mod tests {
+    /// Code compiled for a feature that was not asked for would be undefined behavior on processors without it.
+    #[test]
+    fn every_enabled_feature_is_detected() {
+        let source = include_str!("simd.rs");
+        let start = source.find("fn detect").expect("there is a detection");
+        let detection = &source[start..source.find("fn run_baseline").expect("and what follows it")];
+        let users = [
+            source,
+            include_str!("gemm/table.rs"),
+            include_str!("gemm/vector.rs"),
+            include_str!("conv/table.rs"),
+            include_str!("gelu/value/half.rs"),
+            include_str!("gelu/value/wide.rs"),
+        ];
+        let mut seen = 0;
+        for literal in users.iter().flat_map(|text| text.split('"').skip(1).step_by(2)) {
+            // Lists of features begin with one of these.
+            if literal.starts_with("avx2,") || literal.starts_with("avx512f,") {
+                for feature in literal.split(',') {
+                    assert!(detection.contains(&format!("\"{feature}\"")), "{feature} is enabled and not detected");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 50, "only {seen} features were found in the sources");
+    }
 }

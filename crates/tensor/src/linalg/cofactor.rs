@@ -18,7 +18,7 @@ use super::svd::{Factors, Vectors, decompose};
 use super::tools::{mm, t};
 use crate::autodiff::{Grads, Point, Saves, apply, partial_jvp, partial_vjp};
 use crate::dtype::match_float;
-use crate::ops::{Op, binary, one, reduce, shape, sum_terms};
+use crate::ops::{Op, align_batched, binary, one, reduce, shape, sum_terms};
 use crate::{Result, Tensor};
 
 /// Below this ratio of pivots the inverse loses more digits than the singular values do.
@@ -185,8 +185,9 @@ impl Op for Slope {
         Ok(grads)
     }
 
-    fn batch(&self, inputs: &[&Tensor], _batched: &[bool], _size: usize) -> Result<Option<Tensor>> {
-        apply(*self, inputs).map(Some)
+    fn batch(&self, inputs: &[&Tensor], batched: &[bool], _size: usize) -> Result<Option<Tensor>> {
+        let aligned = align_batched(inputs, batched)?;
+        apply(*self, &[&aligned[0], &aligned[1]]).map(Some)
     }
 
     fn flops(&self, _inputs: &[&Tensor], output: &Tensor) -> u64 {

@@ -90,12 +90,16 @@ impl Conditioning {
     }
 
     /// The largest factor by which a change of y can grow in the least-squares weights w: `‖δw‖ / ‖δy‖` is at most
-    /// `max s/(s² + λ)`, that is `1/s_min` without a ridge λ and at most `1/(2√λ)` with one.
+    /// `max s/(s² + λ)` over the singular values that are not zero up to rounding, that is `1/s_min` without a ridge λ and at most
+    /// `1/(2√λ)` with one. Directions whose singular value is zero have no weight in the solution of least norm and do not count.
+    ///
+    /// ```
+    /// use tove_tensor::{Tensor, linalg::Conditioning};
+    /// let report = Conditioning::of(&Tensor::from([[2.0, 2.0], [2.0, 2.0]])).unwrap(); // singular values 4 and 0
+    /// assert!((report.sensitivity(0.0) - 0.25).abs() < 1e-12);
+    /// ```
     pub fn sensitivity(&self, ridge: f64) -> f64 {
-        self.values
-            .iter()
-            .map(|s| if s + ridge == 0.0 { f64::INFINITY } else { s / (s * s + ridge) })
-            .fold(0.0, f64::max)
+        self.values.iter().take(self.rank).map(|s| s / (s * s + ridge)).fold(0.0, f64::max)
     }
 
     /// A sentence to show if the columns are dependent or the condition number exceeds the threshold.

@@ -12,7 +12,7 @@ pub enum Norm {
     Spectral,
     /// Sum of the singular values; numpy's "nuc".
     Nuclear,
-    /// Root of the sum of squares; numpy's "fro".
+    /// Root of the sum of squares; numpy's "fro". Its derivative at the zero matrix is taken to be 0.
     Frobenius,
     /// Largest sum of absolute values in a column; numpy's 1.
     One,
@@ -29,7 +29,7 @@ pub(crate) fn matrix_norm(a: &Tensor, norm: Norm) -> Result<Tensor> {
     match norm {
         Norm::Spectral => shape::select(&singular_values(a)?, -1, 0),
         Norm::Nuclear => reduce::sum(&singular_values(a)?, &[-1], false),
-        Norm::Frobenius => unary::sqrt(&reduce::sum(&unary::square(a)?, &[-2, -1], false)?),
+        Norm::Frobenius => reduce::norm(a, 2.0, &[-2, -1], false),
         Norm::One => reduce::max(&reduce::sum(&unary::abs(a)?, &[-2], false)?, &[-1], false),
         Norm::Infinity => reduce::max(&reduce::sum(&unary::abs(a)?, &[-1], false)?, &[-1], false),
     }

@@ -31,6 +31,11 @@ fn common(values: &Tensor, matrices: &Tensor) -> Result<(Shape, Vec<f64>, Vec<f6
     Ok((leading.clone(), numbers(values, &[n])?, numbers(matrices, tail)?))
 }
 
+/// Values are vectors, what is compared with them matrices; a batch axis goes in front of both.
+fn item_rank(index: usize) -> usize {
+    index + 1
+}
+
 /// Refuses a cotangent of vectors between equal values. Inputs are the values and the cotangent in the vectors' basis.
 #[derive(Clone, Copy)]
 struct Distinct {
@@ -39,6 +44,10 @@ struct Distinct {
 
 impl Constant for Distinct {
     const NAME: &'static str = "distinct_values";
+
+    fn item_rank(index: usize) -> usize {
+        item_rank(index)
+    }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let near = nearness(inputs[0].dtype());
@@ -82,6 +91,10 @@ struct NotZero {
 impl Constant for NotZero {
     const NAME: &'static str = "nonzero_values";
 
+    fn item_rank(index: usize) -> usize {
+        item_rank(index)
+    }
+
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let near = nearness(inputs[0].dtype());
         let (leading, values, outside) = common(inputs[0], inputs[1])?;
@@ -110,6 +123,10 @@ struct Undefined;
 
 impl Constant for Undefined {
     const NAME: &'static str = "undefined_turns";
+
+    fn item_rank(index: usize) -> usize {
+        item_rank(index)
+    }
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let near = nearness(inputs[0].dtype());

@@ -53,6 +53,8 @@ pub(crate) trait Arith:
     fn above(self, c: f64) -> Self;
     /// min(self, 0).
     fn cut(self) -> Self;
+    /// The nearest whole number, halves to the even one; locally constant.
+    fn nearest(self) -> Self;
     /// 1 where positive, else 0 (also at 0); locally constant.
     fn positive(self) -> Self;
 }
@@ -85,6 +87,8 @@ macro_rules! arith_for_numbers {
             fn above(self, c: f64) -> Self { binary::share_of(self, c as $t) }
             #[inline(always)]
             fn cut(self) -> Self { Float::minimum(self, 0.0) }
+            #[inline(always)]
+            fn nearest(self) -> Self { Float::round_half_even(self) }
             #[inline(always)]
             fn positive(self) -> Self { if self > 0.0 { 1.0 } else { 0.0 } }
             arith_for_numbers!(@forward $t: exp sin cos sinh cosh sqrt recip square sigmoid normal_cdf digamma trigamma);
@@ -120,6 +124,9 @@ macro_rules! arith_for_tensors {
             }
             fn power(self, c: f64) -> Self {
                 unary::powf(&self, c).or_panic()
+            }
+            fn nearest(self) -> Self {
+                unary::round(&self).or_panic()
             }
             $(fn $name(self) -> Self {
                 unary::$name(&self).or_panic()

@@ -3,7 +3,7 @@
 
 use smallvec::smallvec;
 
-use super::{Op, align_batched};
+use super::{Op, align_leading};
 use crate::autodiff::{Grads, Point, Saves, apply};
 use crate::{Result, Tensor};
 
@@ -12,6 +12,11 @@ pub(crate) trait Constant: Clone + Send + Sync + 'static {
     const NAME: &'static str;
     /// Whether a further axis in front of all inputs gives a further axis in front of the result.
     const LEADING_AXES_FREE: bool = true;
+    /// How many axes at the end of input `index` belong to one item, where inputs have items of different rank. Axes in
+    /// front of the items broadcast.
+    fn item_rank(_index: usize) -> usize {
+        0
+    }
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor>;
     fn attributes(&self) -> String {
         String::new()
@@ -51,7 +56,7 @@ impl<F: Constant> Op for ConstantOp<F> {
         if !F::LEADING_AXES_FREE {
             return Ok(None);
         }
-        let aligned = align_batched(inputs, batched)?;
+        let aligned = align_leading(inputs, batched, F::item_rank)?;
         let inputs: smallvec::SmallVec<[&Tensor; 3]> = aligned.iter().collect();
         apply(self.clone(), &inputs).map(Some)
     }

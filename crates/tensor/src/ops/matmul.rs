@@ -5,7 +5,7 @@ use smallvec::smallvec;
 use super::{Op, align_batched, shape, sum_terms};
 use crate::autodiff::{Grads, Point, Saves, apply};
 use crate::dtype::match_float;
-use crate::kernels::gemm::{Epilogue, MatMut, MatRef, gemm, gemm_batched};
+use crate::kernels::gemm::{Epilogue, MatMut, MatRef, gemm, gemm_batched, guarded};
 use crate::tensor::Fresh;
 use crate::{Error, Result, Shape, Tensor};
 
@@ -51,6 +51,10 @@ impl Op for MatMul {
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let (a, b) = (inputs[0], inputs[1]);
         let (shape, batch) = check(a, b)?;
+        if a.numel() == 0 || b.numel() == 0 || shape.contains(&0) {
+            // Sums of nothing, or nothing at all; there may be any number of matrices without elements.
+            return match_float!("matmul", a.dtype(), _T => Tensor::try_zeros(shape, a.dtype()));
+        }
         let mut out = Fresh::new(shape, a.dtype())?;
         match_float!("matmul", a.dtype(), T => {
             let c = out.pointer::<T>();
@@ -58,9 +62,10 @@ impl Op for MatMul {
                 let (a, b) = (matrix(a), matrix(b));
                 let c = MatMut::row_major(c, a.rows, b.cols);
                 // SAFETY: the sizes fit, as checked, and `out` is new.
-                unsafe { gemm::<T>(1.0, a, b, 0.0, c, Epilogue::None) };
+                guarded("matmul", || unsafe { gemm::<T>(1.0, a, b, 0.0, c, Epilogue::None) })?;
             } else {
-                products::<T>(a, b, &batch, c);
+                // SAFETY: as above, with the results of the whole batch in `out`.
+                guarded("matmul", || unsafe { products::<T>(a, b, &batch, c) })?;
             }
         });
         Ok(out.finish())
@@ -110,8 +115,12 @@ fn right_gradient(a: &Tensor, grad: &Tensor, b: &Shape) -> Result<Tensor> {
 }
 
 /// Products over leading axes: the innermost of them in one call, the others in a loop.
+///
+/// # Safety
+/// The operands hold elements of type `T`, their matrices fit, their leading axes broadcast to `batch`, and `c` has room
+/// for the product of each.
 #[allow(unsafe_code)]
-fn products<T: crate::kernels::gemm::GemmScalar>(a: &Tensor, b: &Tensor, batch: &Shape, c: *mut T) {
+unsafe fn products<T: crate::kernels::gemm::GemmScalar>(a: &Tensor, b: &Tensor, batch: &Shape, c: *mut T) {
     let strides = |x: &Tensor| {
         let shape = batch.joined(&x.dims()[x.rank() - 2..]);
         x.broadcast_strides(&shape)

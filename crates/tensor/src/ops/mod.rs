@@ -27,7 +27,7 @@ use crate::autodiff::{Grads, Point, Saves};
 use crate::{Error, Result, Tensor};
 
 pub use composed::Reduction;
-pub use conv::{ConvOptions, Interpolation, PoolOptions};
+pub use conv::{ConvMode, ConvOptions, Interpolation, PoolOptions};
 pub use fused::{Activation, BatchStatistics, CrossEntropy};
 pub use index::{Ellipsis, Index, IntoIndices, NewAxis, Steppable, Unique, stepped};
 
@@ -132,11 +132,21 @@ pub(crate) fn axis_from_end(op: &'static str, x: &Tensor, axis: isize) -> Result
 
 /// Puts axes of size 1 behind the batch axis, so that tensors of lower logical rank align with those of higher.
 pub(crate) fn align_batched(inputs: &[&Tensor], batched: &[bool]) -> Result<SmallVec<[Tensor; 3]>> {
-    let logical = |(x, &b): (&&Tensor, &bool)| x.rank() - usize::from(b);
-    let rank = inputs.iter().zip(batched).map(logical).max().unwrap_or(0);
+    align_leading(inputs, batched, |_| 0)
+}
+
+/// As [`align_batched`] for inputs that end in items of different rank, such as a vector beside a matrix: input `i` has
+/// `item_rank(i)` axes of its own at the end, and only the axes in front of them are aligned.
+pub(crate) fn align_leading(
+    inputs: &[&Tensor],
+    batched: &[bool],
+    item_rank: impl Fn(usize) -> usize,
+) -> Result<SmallVec<[Tensor; 3]>> {
+    let leading = |i: usize| (inputs[i].rank() - usize::from(batched[i])).saturating_sub(item_rank(i));
+    let rank = (0..inputs.len()).map(leading).max().unwrap_or(0);
     let mut aligned = SmallVec::new();
-    for (x, &is_batched) in inputs.iter().zip(batched) {
-        let missing = rank - logical((x, &is_batched));
+    for (i, (x, &is_batched)) in inputs.iter().zip(batched).enumerate() {
+        let missing = rank - leading(i);
         if is_batched && missing > 0 {
             let shape = std::iter::once(x.dims()[0])
                 .chain(std::iter::repeat_n(1, missing))

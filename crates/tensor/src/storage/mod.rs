@@ -3,6 +3,7 @@
 
 mod recycle;
 
+use std::alloc::{Layout, alloc, dealloc};
 use std::any::Any;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
@@ -24,6 +25,8 @@ struct Buffer {
 enum Owner {
     /// A block of this size class from [`recycle`].
     Recycled(Class),
+    /// A block of exactly this size, which goes back to the system: what the memory checker needs.
+    Exact(Layout),
     /// A `Vec` handed over by the user; kept so that it can be given back without copying.
     Vec(Box<dyn Any + Send + Sync>),
     /// A mapped file, which must not be written.
@@ -38,10 +41,24 @@ unsafe impl Sync for Buffer {}
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if let Owner::Recycled(class) = self.owner {
-            recycle::free(self.pointer, class);
+        match self.owner {
+            Owner::Recycled(class) => recycle::free(self.pointer, class),
+            // SAFETY: the block was allocated in `Storage::exact` with this layout.
+            Owner::Exact(layout) => unsafe { dealloc(self.pointer.as_ptr(), layout) },
+            Owner::Vec(_) | Owner::Shared(_) => {}
         }
     }
+}
+
+/// A block of just `bytes` bytes, so that the memory checker sees every step beyond it. Recycled blocks are rounded up and
+/// never freed, which would hide such steps. The content is not zero, so that nobody gets used to that.
+fn exact(bytes: usize) -> Option<Arc<Buffer>> {
+    let layout = Layout::from_size_align(bytes.max(1), recycle::ALIGN).ok()?;
+    // SAFETY: the layout has a size of at least 1.
+    let pointer = NonNull::new(unsafe { alloc(layout) })?;
+    // SAFETY: the block has been allocated with this size and nobody else knows it.
+    unsafe { pointer.write_bytes(0xFF, layout.size()) };
+    Some(Arc::new(Buffer { pointer, bytes, owner: Owner::Exact(layout) }))
 }
 
 /// A counted reference to memory. The last one to a recycled block returns it, counter and all, to the lists.
@@ -53,7 +70,7 @@ impl Storage {
     /// none to give.
     #[inline]
     pub(crate) fn uninit(bytes: usize) -> Option<Storage> {
-        let buffer = recycle::take(bytes)?;
+        let buffer = if cfg!(tove_asan) { exact(bytes)? } else { recycle::take(bytes)? };
         meter::allocated(buffer.bytes);
         Some(Storage(ManuallyDrop::new(buffer)))
     }
@@ -73,6 +90,12 @@ impl Storage {
         meter::allocated(bytes);
         // The map stays where it is for as long as the owner lives, and nobody writes to shared memory.
         Some(Storage(ManuallyDrop::new(Arc::new(Buffer { pointer, bytes, owner: Owner::Shared(map) }))))
+    }
+
+    /// Bytes that may be used.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.bytes
     }
 
     #[inline]
@@ -128,5 +151,20 @@ impl Drop for Storage {
             Owner::Recycled(class) if last => recycle::give(buffer, class),
             _ => drop(buffer),
         }
+    }
+}
+
+#[cfg(all(test, tove_asan))]
+mod tests {
+    use super::*;
+
+    /// The memory stage of the check runs this first, and goes on only if the checker ends it.
+    #[test]
+    #[ignore = "reads beyond its memory on purpose"]
+    fn a_step_beyond_a_block_is_seen() {
+        let storage = Storage::uninit(12).expect("there is memory for 12 bytes");
+        // SAFETY: there is none. The byte behind the block belongs to nobody, which is what the checker must say.
+        let beyond = unsafe { storage.as_ptr().add(12).read_volatile() };
+        println!("nobody minded reading {beyond}");
     }
 }

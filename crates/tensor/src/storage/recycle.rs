@@ -13,10 +13,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{Buffer, Owner};
 
 /// Alignment of every block: a cache line, and the widest vector.
-const ALIGN: usize = 64;
+pub(super) const ALIGN: usize = 64;
 /// Blocks of this size and more begin on a large page and ask the system for large pages: passes over many megabytes spend
 /// a sixth of their time looking up small ones.
 const LARGE_PAGE: usize = 2 << 20;
+/// Blocks of this size and more are compared with the memory of the machine before they are asked for.
+const LARGE: usize = 1 << 30;
 /// Bytes a thread keeps for itself.
 const LOCAL_CAP: usize = 64 << 20;
 /// Bytes kept for all threads together.
@@ -122,7 +124,7 @@ pub(super) fn give(buffer: Arc<Buffer>, class: Class) {
 fn take_common(class: Class) -> Option<Arc<Buffer>> {
     let found = COMMON.lock().unwrap_or_else(PoisonError::into_inner).take(class);
     found.or_else(|| {
-        let layout = class.layout()?;
+        let layout = class.layout().filter(|layout| layout.size() < LARGE || layout.size() <= machine_memory())?;
         // SAFETY: the layout has a size of at least 64.
         let pointer = NonNull::new(unsafe { alloc(layout) })?;
         if layout.align() == LARGE_PAGE {
@@ -133,6 +135,22 @@ fn take_common(class: Class) -> Option<Arc<Buffer>> {
         unsafe { pointer.write_bytes(0, layout.size()) };
         Some(Arc::new(Buffer { pointer, bytes: class.bytes(), owner: Owner::Recycled(class) }))
     })
+}
+
+/// Bytes of memory that the machine has, swap included. A system that promises more than it has (`vm.overcommit_memory` is 1)
+/// would end the process when the memory is touched, instead of refusing it.
+fn machine_memory() -> usize {
+    #[cfg(target_os = "linux")]
+    {
+        let mut info = std::mem::MaybeUninit::<libc::sysinfo>::zeroed();
+        // SAFETY: the call fills the structure, all of whose fields may be zero.
+        let (code, info) = unsafe { (libc::sysinfo(info.as_mut_ptr()), info.assume_init()) };
+        if code == 0 {
+            let units = (info.totalram as usize).saturating_add(info.totalswap as usize);
+            return units.saturating_mul(info.mem_unit as usize);
+        }
+    }
+    usize::MAX
 }
 
 /// Asks for large pages; the system may refuse, and nothing but speed depends on it.

@@ -204,14 +204,16 @@ impl Tensor {
     pub(crate) fn copy(&self) -> Result<Tensor> {
         let mut out = Fresh::new(self.shape().clone(), self.dtype())?;
         elementwise::copy(self, &mut out);
-        Ok(out.finish())
+        // SAFETY: all elements are written, and a copy of truth values holds truth values.
+        Ok(unsafe { out.finish_written() })
     }
 
-    /// First element in memory.
+    /// First element in memory. `T` must have the size of the element type.
     #[inline]
     pub(crate) fn pointer<T>(&self) -> *const T {
-        debug_assert_eq!(size_of::<T>(), self.dtype().size());
-        // SAFETY: the offset lies inside the buffer (or one past its end for empty tensors).
+        assert!(size_of::<T>() == self.dtype().size());
+        // SAFETY: elements have the size of `T`, and the offset lies inside the buffer (or one past its end for empty
+        // tensors), as `view` has checked.
         unsafe { self.array.storage.as_ptr().cast::<T>().add(self.array.offset) }
     }
 
@@ -221,11 +223,10 @@ impl Tensor {
         self.pointer::<T>().cast_mut()
     }
 
-    /// The elements of a tensor known to be row-major and of type `T`.
+    /// The elements of a tensor that is row-major and of type `T`.
     #[inline]
     pub(crate) fn contiguous_slice<T: Element>(&self) -> &[T] {
-        assert!(self.dtype() == T::DTYPE);
-        debug_assert!(self.is_contiguous());
+        assert!(self.dtype() == T::DTYPE && self.is_contiguous());
         // SAFETY: the type was checked; a row-major tensor's elements are adjacent and inside the buffer.
         unsafe { std::slice::from_raw_parts(self.pointer(), self.numel()) }
     }

@@ -85,6 +85,22 @@ impl Tensor {
         filled("zeros", shape.into(), 0.0, dtype)
     }
 
+    /// A tensor of the given shape and type whose elements are arbitrary, for callers that write all of them, as `torch.empty`.
+    ///
+    /// ```
+    /// use tove_tensor::{DType, Tensor};
+    /// let mut x = Tensor::try_empty([3], DType::F64)?;
+    /// x.as_mut_slice::<f64>()?.copy_from_slice(&[1.0, 2.0, 3.0]);
+    /// assert_eq!(x.to_vec::<f64>(), [1.0, 2.0, 3.0]);
+    /// # Ok::<(), tove_tensor::Error>(())
+    /// ```
+    pub fn try_empty(shape: impl Into<Shape>, dtype: DType) -> Result<Tensor> {
+        if dtype == DType::Bool {
+            return filled("empty", shape.into(), 0.0, dtype); // arbitrary bytes are not truth values
+        }
+        Ok(Fresh::new(shape.into(), dtype).map_err(|error| error.named("empty"))?.finish())
+    }
+
     /// As [`Tensor::ones`]; an error when there is no memory for the shape.
     ///
     /// ```
@@ -237,7 +253,9 @@ impl Tensor {
         let shape = Shape::from(shape);
         let expected = checked_numel("from_map", &shape)?;
         let (len, start) = (range.len() / dtype.size(), map.as_ptr().addr() + range.start);
-        let whole = range.len() == expected * dtype.size() && start.is_multiple_of(dtype.size());
+        // The bytes of a file need not be truth values.
+        let whole =
+            range.len() == expected * dtype.size() && start.is_multiple_of(dtype.size()) && dtype != DType::Bool;
         match Storage::from_map(map, range).filter(|_| whole) {
             Some(storage) => Ok(Tensor::row_major(storage, shape, dtype)),
             None => Err(Error::Length { op: "from_map", len, shape: Box::new(shape), expected }),

@@ -25,10 +25,10 @@ impl Fresh {
         }
     }
 
-    /// Start of the memory, for kernels.
+    /// Start of the memory, for kernels. `T` must have the size of the element type.
     #[inline]
     pub(crate) fn pointer<T>(&mut self) -> *mut T {
-        debug_assert_eq!(size_of::<T>(), self.dtype.size());
+        assert!(size_of::<T>() == self.dtype.size());
         self.storage.as_mut_ptr().cast()
     }
 
@@ -43,9 +43,32 @@ impl Fresh {
         unsafe { std::slice::from_raw_parts_mut(self.storage.as_mut_ptr().cast(), len) }
     }
 
+    /// The tensor. Bytes other than 0 and 1 are no truth values, so that they must not leave here as such.
     #[inline]
-    pub(crate) fn finish(self) -> Tensor {
+    pub(crate) fn finish(mut self) -> Tensor {
+        if self.dtype == DType::Bool {
+            assert!(self.holds_truth(), "truth values are written as bytes 0 and 1");
+        }
         Tensor::row_major(self.storage, self.shape, self.dtype)
+    }
+
+    /// As [`Fresh::finish`] without a look at every byte of truth values. Comparisons, logic, casts and copies
+    /// write no others by construction, on all threads; beside them a pass on one thread would count the more, the more
+    /// threads there are. Everything else, and bytes from elsewhere, goes through the check.
+    ///
+    /// # Safety
+    /// If the type is `Bool`, every byte was written and is 0 or 1.
+    #[inline]
+    pub(crate) unsafe fn finish_written(mut self) -> Tensor {
+        debug_assert!(self.dtype != DType::Bool || self.holds_truth(), "truth values are written as bytes 0 and 1");
+        Tensor::row_major(self.storage, self.shape, self.dtype)
+    }
+
+    /// Whether all bytes are 0 or 1: all bits together rather than the first wrong byte, so that the loop has no branches
+    /// and takes whole registers. Not part of its callers, which are many and small.
+    #[inline(never)]
+    fn holds_truth(&mut self) -> bool {
+        self.bytes_mut().iter().fold(0, |bits, byte| bits | byte) < 2
     }
 }
 
@@ -71,6 +94,11 @@ impl Fresh {
     pub(crate) fn shape(&self) -> &Shape {
         &self.shape
     }
+
+    #[inline]
+    pub(crate) fn dtype(&self) -> DType {
+        self.dtype
+    }
 }
 
 #[cold]
@@ -86,4 +114,17 @@ pub(crate) fn try_vec<T: Clone>(op: &'static str, len: usize, value: T) -> Resul
     }
     data.resize(len, value);
     Ok(data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "truth values are written as bytes 0 and 1")]
+    fn other_bytes_do_not_become_truth_values() {
+        let mut out = Fresh::new(Shape::from([3]), DType::Bool).expect("there is memory");
+        out.bytes_mut().copy_from_slice(&[0, 1, 2]);
+        out.finish();
+    }
 }

@@ -6,14 +6,35 @@ use crate::Shape;
 use crate::shape::Strides;
 
 impl Tensor {
-    /// The same buffer seen through other sizes and strides, without tracking. The caller guarantees that every
-    /// element so addressed lies inside the buffer.
+    /// The same buffer seen through other sizes and strides, without tracking.
+    ///
+    /// # Panics
+    /// If an element so addressed lies outside the buffer, or the shape is too large to address: a mistake of this
+    /// crate, never of its users.
     #[inline]
     pub(crate) fn view(&self, shape: Shape, strides: Strides, offset: usize) -> Tensor {
-        debug_assert!(shape.checked_numel().is_some(), "views that stretch check the shape first");
+        let offset = self.place_of(&shape, &strides, offset).unwrap_or_else(|| outside(&shape));
         let contiguous = super::is_row_major(&shape, &strides);
         let (storage, dtype) = (self.array.storage.clone(), self.array.dtype);
         Tensor::from_array(Array { storage, offset, shape, strides, dtype, contiguous })
+    }
+
+    /// The offset, once every element that sizes, strides and offset address is known to lie inside the buffer. Nothing is
+    /// addressed where an axis is empty, and the offset is then 0: slices of such a tensor would lead it out of the buffer.
+    #[inline]
+    fn place_of(&self, shape: &Shape, strides: &[isize], offset: usize) -> Option<usize> {
+        let capacity = self.array.storage.bytes() / self.array.dtype.size();
+        shape.checked_numel().filter(|_| shape.rank() == strides.len())?;
+        let (mut first, mut last) = (offset as isize, offset as isize);
+        for (&size, &stride) in shape.iter().zip(strides) {
+            if size == 0 {
+                return Some(0);
+            }
+            let reach = (size as isize - 1).saturating_mul(stride);
+            let end = if reach < 0 { &mut first } else { &mut last };
+            *end = end.saturating_add(reach);
+        }
+        (first >= 0 && last < capacity as isize).then_some(offset)
     }
 
     /// First element, in elements from the start of the buffer.
@@ -44,8 +65,14 @@ impl Tensor {
         self.view(self.shape().inserted(0, size), strides, self.offset())
     }
 
-    /// The first slice along the first axis; the logical tensor of a `vmap` level.
+    /// The first slice along the first axis; the logical tensor of a `vmap` level. Where the axis is empty there is no
+    /// slice, and a zero repeated stands for it: nobody reads the values of a logical tensor.
     pub(crate) fn without_leading_axis(&self) -> Tensor {
+        if self.dims()[0] == 0 {
+            let shape = self.shape().without(0);
+            let strides = Strides::filled(shape.rank(), 0);
+            return Tensor::scalar_of(0.0, self.dtype()).view(shape, strides, 0);
+        }
         let strides = self.strides()[1..].iter().copied().collect();
         self.view(self.shape().without(0), strides, self.offset())
     }
@@ -89,4 +116,9 @@ impl Tensor {
         }
         Some(strides)
     }
+}
+
+#[cold]
+fn outside(shape: &Shape) -> ! {
+    panic!("a view of shape {shape} must lie inside the buffer of its tensor")
 }

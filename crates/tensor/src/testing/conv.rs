@@ -1,7 +1,7 @@
 //! Convolutions, pooling and patches.
 
 use super::{Apply, Sample, sample, values};
-use crate::{ConvOptions, Interpolation, PoolOptions};
+use crate::{ConvMode, ConvOptions, Interpolation, PoolOptions};
 
 fn of(name: &'static str, case: &'static str, shapes: &[&[usize]], apply: Apply) -> Sample {
     let inputs = shapes.iter().enumerate().map(|(i, &shape)| values(shape, 81 + i as u64)).collect();
@@ -37,6 +37,9 @@ pub(super) fn samples() -> Vec<Sample> {
             .empty([&[0, 2, 3, 5]]),
         of("global_avg_pool2d", "", image, |x| x[0].global_avg_pool2d()),
         of("unfold", "", image, |x| x[0].unfold([2, 3], &ConvOptions::new().padding(1))),
+        of("correlate2d", "same", &[&[4, 5], &[2, 3]], |x| x[0].correlate2d(&x[1], ConvMode::Same)),
+        of("convolve2d", "full", &[&[4, 5], &[2, 3]], |x| x[0].convolve2d(&x[1], ConvMode::Full)),
+        of("convolve2d", "valid", &[&[4, 5], &[2, 3]], |x| x[0].convolve2d(&x[1], ConvMode::Valid)),
         of("fold", "", &[&[1, 8, 9]], |x| x[0].fold([4, 4], [2, 2], &ConvOptions::new())),
     ]
 }

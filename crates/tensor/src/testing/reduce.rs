@@ -51,6 +51,7 @@ pub(super) fn samples() -> Vec<Sample> {
         of("trace", "", |x| x[0].narrow(1, 0, 2).trace()),
         of("diff", "", |x| x[0].diff(1)).empty([&[2, 0, 2]]),
         of("cov", "", |x| x[0].cov(1)).empty([&[0, 2, 3]]),
+        of("cov", "one row", |x| x[0].narrow(1, 0, 1).cov(1)),
         two("dot", &[3], &[3], |x| x[0].dot(&x[1])).empty([&[0], &[0]]),
         two("outer", &[3], &[2], |x| x[0].outer(&x[1])).empty([&[0], &[2]]),
         two("inner", &[2, 3], &[4, 3], |x| x[0].inner(&x[1])).empty([&[0, 3], &[4, 3]]),

@@ -101,6 +101,14 @@ CONVOLUTIONS = {
         ((1, 2, 3), (2, 3, 3), {"stride": 2, "padding": 1, "output_padding": 1}),
         ((1, 4, 3), (4, 1, 2), {"groups": 2, "stride": 2}),
         ((1, 2, 5), (2, 2, 2), {"dilation": 2, "padding": 1}),
+        ((2, 2, 3), (2, 3, 3), {"dilation": 3, "padding": 1, "output_padding": 2}),
+        ((1, 2, 4), (2, 2, 2), {"stride": 2, "dilation": 5, "padding": 2, "output_padding": 4}),
+    ],
+}
+# After the others, whose numbers they must not change.
+FURTHER = {
+    "conv_transpose2d": [
+        ((1, 2, 3, 2), (2, 3, 2, 3), {"stride": [1, 2], "dilation": [4, 3], "padding": 1, "output_padding": [3, 2]}),
     ],
 }
 
@@ -113,7 +121,7 @@ def with_options(kind, options):
 
 def convolutions(make):
     g = rng(300)
-    for kind, table in CONVOLUTIONS.items():
+    for kind, table in [*CONVOLUTIONS.items(), *FURTHER.items()]:
         for index, (x, w, options) in enumerate(table):
             channels = w[1] * options.get("groups", 1) if "transpose" in kind else w[0]
             tensors = {"input": normal(g, *x), "weight": normal(g, *w), "bias": normal(g, channels)}

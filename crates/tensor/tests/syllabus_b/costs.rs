@@ -1,9 +1,12 @@
 //! B20 and B21: what the modes cost, and checkpointing. Costs are counted by the meter.
 
 use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tove_tensor::autodiff::KeptChain;
 use tove_tensor::testing::values;
-use tove_tensor::{Chain, Tensor, grad, jvp, meter, vjp};
+use tove_tensor::{Chain, Tensor, grad, jacfwd, jacobian, jacrev, jvp, meter, vjp, vmap};
 
 use crate::support::{TOL64, close};
 
@@ -15,19 +18,36 @@ fn basis(i: usize, n: usize) -> Tensor {
     Tensor::from_vec(direction, n)
 }
 
-/// Peak bytes of the gradient or the directional derivative of a chain of `depth` functions on 1000 numbers.
+/// Peak bytes of the library's Jacobians of a chain of `depth` functions: by reverse mode of one number by 1000, by forward
+/// mode of 1000 numbers by one.
 fn peaks(depth: usize) -> (u64, u64) {
-    let f = |x: &Tensor| {
-        let mut h = x.sin();
-        for _ in 1..depth {
-            h = h.sin();
-        }
-        h.sum()
-    };
-    let x = values(MANY, 1);
-    let reverse = meter::measure(|| grad(f)(&x)).1.peak_bytes();
-    let forward = meter::measure(|| jvp(f, &x, &x)).1.peak_bytes();
+    let chain = |x: &Tensor| (1..depth).fold(x.sin(), |h, _| h.sin());
+    let (x, w) = (values(MANY, 1), values(MANY, 2));
+    let reverse = meter::measure(|| jacrev(|x: &Tensor| chain(x).sum(), &x)).1.peak_bytes();
+    let forward = meter::measure(|| jacfwd(|t: &Tensor| chain(&(t * &w)), &Tensor::scalar(0.7))).1.peak_bytes();
     (reverse, forward)
+}
+
+/// Floating-point operations of `count` directional derivatives, and of as many cotangents pulled back, in one sweep.
+fn sweeps(f: &dyn Fn(&Tensor) -> Tensor, x: &Tensor, count: usize) -> (u64, u64) {
+    let rows = |like: &Tensor| {
+        let sizes: Vec<usize> = [count].into_iter().chain(like.dims().iter().copied()).collect();
+        values(sizes, 5)
+    };
+    let y = f(x);
+    let pushed = meter::measure(|| vmap(|v: &Tensor| jvp(f, x, v).1)(&rows(x))).1.flops();
+    let pulled = meter::measure(|| {
+        let (_, pull) = vjp(f, x);
+        vmap(|u: &Tensor| pull(u))(&rows(&y))
+    });
+    (pushed, pulled.1.flops())
+}
+
+/// How many directional derivatives, and how many backward passes, a cost amounts to: sweeps cost a + b k for k of them.
+fn amounts(f: &dyn Fn(&Tensor) -> Tensor, x: &Tensor, cost: (u64, u64)) -> (f64, f64) {
+    let (one, two) = (sweeps(f, x, 1), sweeps(f, x, 2));
+    let count = |cost: u64, one: u64, two: u64| 1.0 + (cost as f64 - one as f64) / (two as f64 - one as f64);
+    (count(cost.0, one.0, two.0), count(cost.1, one.1, two.1))
 }
 
 #[test]
@@ -64,6 +84,33 @@ fn b20_modes_trade_passes_and_memory() {
     assert_eq!((runs.get(), passes, cost.calls("backward step")), (1, MANY, 2 * MANY as u64));
     close(&Tensor::from(rows), &column, TOL64);
 
+    // The library's own Jacobians: each runs the function once, forward mode with a directional derivative per input, reverse
+    // mode with a backward pass per output, all of them in one sweep.
+    let flops = |work: &dyn Fn() -> Tensor| meter::measure(work).1;
+    let jacobians = |f: &dyn Fn(&Tensor) -> Tensor, x: &Tensor| {
+        let (forward, reverse, chosen) = (flops(&|| jacfwd(f, x)), flops(&|| jacrev(f, x)), flops(&|| jacobian(f, x)));
+        assert_eq!(forward.calls("backward step"), 0);
+        let steps = reverse.calls("backward step");
+        assert!(steps > 0);
+        (amounts(f, x, (forward.flops(), reverse.flops())), forward.flops(), reverse.flops(), chosen, steps)
+    };
+    let many = MANY as f64;
+    let wide = |x: &Tensor| (x.sin() * x).sum();
+    let ((pushed, pulled), forward, reverse, chosen, steps) = jacobians(&wide, &x);
+    assert!((pushed / many - 1.0).abs() < 1e-9 && (pulled - 1.0).abs() < 1e-9, "{pushed} and {pulled}");
+    assert!(forward > 100 * reverse, "{forward} and {reverse}");
+    // `jacobian` takes the cheaper one: reverse here, with one more run to learn the number of outputs.
+    assert_eq!(chosen.calls("backward step"), steps);
+    assert_eq!(chosen.flops(), reverse + meter::measure(|| wide(&x)).1.flops());
+    let tall = |t: &Tensor| (t * &w).cos();
+    let ((pushed, pulled), forward, reverse, chosen, _) = jacobians(&tall, &t);
+    assert!((pushed - 1.0).abs() < 1e-9 && (pulled / many - 1.0).abs() < 1e-9, "{pushed} and {pulled}");
+    assert!(reverse > 100 * forward, "{forward} and {reverse}");
+    assert_eq!(chosen.calls("backward step"), 0);
+    assert_eq!(chosen.flops(), forward + meter::measure(|| tall(&t)).1.flops());
+    close(&jacobian(wide, &x), &gradient, TOL64);
+    close(&jacobian(tall, &t), &column, TOL64);
+
     // Memory: reverse mode keeps every intermediate, forward mode only the current ones.
     let (reverse, forward): (Vec<u64>, Vec<u64>) = [8, 16, 32, 64].into_iter().map(peaks).unzip();
     assert!(forward.iter().all(|&peak| peak == forward[0]), "{forward:?}");
@@ -75,44 +122,60 @@ fn b20_modes_trade_passes_and_memory() {
 
 const WIDTH: usize = 64;
 
-/// Blocks with several activations each.
-fn chain(blocks: usize) -> Chain {
-    (0..blocks).fold(Chain::new(), |chain, _| {
-        chain.block(|x, w| {
+/// How often each block has run.
+type Counters = Arc<Vec<AtomicUsize>>;
+
+/// Blocks with several activations each, which count their runs.
+fn chain(blocks: usize) -> (Chain, Counters) {
+    let counters: Counters = Arc::new((0..blocks).map(|_| AtomicUsize::new(0)).collect());
+    let chain = (0..blocks).fold(Chain::new(), |chain, block| {
+        let counters = counters.clone();
+        chain.block(move |x, w| {
+            counters[block].fetch_add(1, Ordering::Relaxed);
             let h = (x * &w[0]).sin();
             let h = (h.exp() * &h).tanh();
             (h.sigmoid() * &h).sin().sin().sin()
         })
-    })
+    });
+    (chain, counters)
 }
 
 struct Outcome {
     evaluations: usize,
+    /// How often each block ran.
+    runs: Vec<usize>,
     /// Bytes kept between forward and backward pass.
     kept: i64,
     peak: u64,
     gradients: Vec<Vec<u64>>,
 }
 
-fn run(blocks: usize, kept: &[usize], frugal: bool) -> Outcome {
-    let chain = chain(blocks);
+fn run_with(blocks: usize, choose: impl FnOnce(&Chain) -> KeptChain<'_>) -> Outcome {
+    let (chain, counters) = chain(blocks);
     let parameters: Vec<Vec<Tensor>> =
         (0..blocks).map(|i| vec![(values(WIDTH, i as u64) * 0.5).requires_grad()]).collect();
     let x = values(WIDTH, 77).requires_grad();
     let (kept_bytes, cost) = meter::measure(|| {
-        let kept = if frugal { chain.keep(kept).frugal() } else { chain.keep(kept) };
+        let kept = choose(&chain);
         let (y, forward) = meter::measure(|| kept.run(&x, &parameters).sum());
         y.backward();
         forward.held_bytes()
     });
     let leaves = parameters.iter().flatten().chain([&x]);
     let bits = |leaf: &Tensor| leaf.grad().unwrap().to_vec::<f64>().into_iter().map(f64::to_bits).collect();
+    let runs: Vec<usize> = counters.iter().map(|counter| counter.load(Ordering::Relaxed)).collect();
+    assert_eq!(runs.iter().sum::<usize>(), chain.evaluations());
     Outcome {
         evaluations: chain.evaluations(),
+        runs,
         kept: kept_bytes,
         peak: cost.peak_bytes(),
         gradients: leaves.map(bits).collect(),
     }
+}
+
+fn run(blocks: usize, kept: &[usize], frugal: bool) -> Outcome {
+    run_with(blocks, |chain| if frugal { chain.keep(kept).frugal() } else { chain.keep(kept) })
 }
 
 #[test]
@@ -120,6 +183,7 @@ fn b21_checkpointing_trades_work_for_memory() {
     // Four blocks; 1, 2 and 4 kept: block 3 runs again in the backward pass, and only it.
     let (all, three) = (run(4, &[0, 1, 2, 3], false), run(4, &[0, 1, 3], false));
     assert_eq!((all.evaluations, three.evaluations), (4, 5));
+    assert_eq!((all.runs, three.runs), (vec![1, 1, 1, 1], vec![1, 1, 2, 1]));
     assert_eq!(three.evaluations as f64 / all.evaluations as f64, 1.25);
     assert_eq!(three.gradients, all.gradients);
     assert!(
@@ -130,7 +194,7 @@ fn b21_checkpointing_trades_work_for_memory() {
     );
     let plain = {
         let parameters: Vec<Vec<Tensor>> = (0..4).map(|i| vec![values(WIDTH, i) * 0.5]).collect();
-        let gradient = grad(|x: &Tensor| chain(4).keep(&[0, 1, 2, 3]).run(x, &parameters).sum())(&values(WIDTH, 77));
+        let gradient = grad(|x: &Tensor| chain(4).0.keep(&[0, 1, 2, 3]).run(x, &parameters).sum())(&values(WIDTH, 77));
         gradient.to_vec::<f64>().into_iter().map(f64::to_bits).collect::<Vec<_>>()
     };
     assert_eq!(all.gradients.last(), Some(&plain));
@@ -151,6 +215,8 @@ fn b21_checkpointing_trades_work_for_memory() {
     let first = plain[0].gradients.clone();
     for (dropped, (plain, frugal)) in plain.iter().zip(&frugal).enumerate() {
         assert_eq!(plain.evaluations, blocks + dropped);
+        let twice = |block: usize| 1 + usize::from(drops[..dropped].contains(&block));
+        assert_eq!(plain.runs, (0..blocks).map(twice).collect::<Vec<_>>(), "{dropped} dropped");
         assert!(plain.gradients == first && frugal.gradients == first, "{dropped} dropped");
     }
     let falls = |values: Vec<i64>| assert!(values.windows(2).all(|pair| pair[1] < pair[0]), "{values:?}");
@@ -160,4 +226,20 @@ fn b21_checkpointing_trades_work_for_memory() {
     // The peak of forward and backward pass together, over the whole sweep.
     falls(frugal.iter().map(|outcome| outcome.peak as i64).collect());
     assert!(frugal[blocks].peak < plain[blocks].peak);
+
+    // The same by the distance between checkpoints: every k-th block of twelve is kept and runs once, the others run twice.
+    let blocks = 12;
+    let every: Vec<Outcome> = (1..=blocks).map(|k| run_with(blocks, |chain| chain.keep_every(k))).collect();
+    for (k, outcome) in (1..=blocks).zip(&every) {
+        let runs: Vec<usize> = (1..=blocks).map(|block| if block % k == 0 { 1 } else { 2 }).collect();
+        assert_eq!(outcome.runs, runs, "every {k}");
+        assert_eq!(outcome.evaluations, 2 * blocks - blocks / k);
+        assert_eq!(outcome.gradients, every[0].gradients, "every {k}");
+    }
+    // Fewer checkpoints, less memory and more work; with as many of them, not more memory the farther apart they are.
+    for (fewer, more) in every.iter().skip(1).zip(&every) {
+        assert!(fewer.evaluations >= more.evaluations && fewer.kept <= more.kept, "{} and {}", fewer.kept, more.kept);
+        let less = fewer.evaluations > more.evaluations;
+        assert!(!less || fewer.kept < more.kept, "{} and {}", fewer.kept, more.kept);
+    }
 }

@@ -63,6 +63,26 @@ fn b8_gradient_checker_and_the_cost_of_differences() {
     assert!((found.automatic - 10.0).abs() < 1e-12 && (found.numerical - 5.0).abs() < 1e-6);
     let text = report.to_string();
     assert!(text.contains("entry [2] of input 0") && text.contains("automatic 10"), "{text}");
+    // A derivative that is much too large, infinite or not a number is reported as well, by its place.
+    for slope in [1e150, 1e200, -1e200, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+        let wrong = CustomOp::new("sine, wrongly", |x| x[0].sin())
+            .with_backward(move |x, _, g| vec![g * x[0].cos() + Tensor::from([0.0, 0.0, slope])]);
+        let report =
+            gradcheck(|x: &[Tensor]| wrong.apply(&[&x[0]]).sum(), &[Tensor::from([0.5, 1.5, 2.5])]).unwrap_err();
+        let CheckError::Mismatch(found) = &report else { panic!("{report}") };
+        assert_eq!((found.input, found.entry.1.as_slice()), (0, &[2][..]), "{slope:e}");
+        assert!(found.automatic == slope || found.automatic.is_nan() && slope.is_nan(), "{report}");
+        assert!(report.to_string().len() < 200, "{report}");
+    }
+    // Right ones pass at any size; an infinite one has nothing that confirms it.
+    for factor in [1e-300, 1e-200, 1e200, 1e300] {
+        gradcheck(|x: &[Tensor]| &x[0] * factor, &[values(4, 1)]).unwrap();
+    }
+    let infinite = gradcheck(|x: &[Tensor]| x[0].sqrt().sum(), &[Tensor::from([4.0, 0.0])]).unwrap_err();
+    assert!(infinite.to_string().contains("entry [1] of input 0: automatic inf"), "{infinite}");
+    assert!(
+        GradCheck { tolerance: f64::INFINITY, ..GradCheck::default() }.check(|x| x[0].sin(), &[values(2, 1)]).is_err()
+    );
     let right = CustomOp::new("square", |x| x[0].square()).with_backward(|x, _, g| vec![g * &x[0] * 2.0]);
     gradcheck(|x: &[Tensor]| right.apply(&[&x[0]]).sum(), &[values(4, 1)]).unwrap();
 }

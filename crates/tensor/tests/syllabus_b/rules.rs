@@ -1,7 +1,7 @@
 //! B23 to B32: the rules of single operations, and the sum over all paths.
 
 use tove_tensor::testing::values;
-use tove_tensor::{DType, GradCheck, Tensor, grad, gradcheck, meter, vjp};
+use tove_tensor::{DType, GradCheck, Tensor, grad, gradcheck, jvp, meter, vjp};
 
 use crate::common::load;
 use crate::support::{TOL32, close, input, output, tensor};
@@ -84,17 +84,30 @@ fn b27_relu_as_in_pytorch_to_the_bit() {
     let case = fixture.case("b27 relu");
     let x = input(case, "input");
     assert_eq!(x.dtype(), DType::F32);
-    assert!(x.to_vec::<f32>().contains(&0.0));
-    let (y, pull) = vjp(|x: &Tensor| x.relu(), &x);
     let bits = |x: &Tensor| x.to_vec::<f32>().into_iter().map(f32::to_bits).collect::<Vec<_>>();
-    // The sign of a zero is left open: PyTorch's own changes with the instruction set.
-    assert_eq!(y.to_vec::<f32>(), output(case, "y").to_vec::<f32>());
-    let gradient = pull(&input(case, "upstream"));
-    let plus_zero = |x: &Tensor| bits(&(x + 0.0));
-    assert_eq!(plus_zero(&gradient), plus_zero(&tensor(case.grad("input"))));
-    for (x, g) in x.to_vec::<f32>().into_iter().zip(gradient.to_vec::<f32>()) {
-        assert!(x > 0.0 || g == 0.0);
+    // Zeros of both signs are among the arguments, and cotangents of both signs meet them.
+    let zeros: Vec<u32> = bits(&x).into_iter().filter(|x| f32::from_bits(*x) == 0.0).collect();
+    assert_eq!(zeros, [(-0.0f32).to_bits(), 0.0f32.to_bits()]);
+    let (y, pull) = vjp(|x: &Tensor| x.relu(), &x);
+    assert_eq!(bits(&y), bits(&output(case, "y")));
+    let upstream = input(case, "upstream");
+    let gradient = pull(&upstream);
+    assert_eq!(bits(&gradient), bits(&tensor(case.grad("input"))));
+    // 1{x > 0} as a choice: what is blocked is +0, even where the cotangent is infinite or NaN.
+    for (what, u) in [("as given", upstream.clone()), ("negated", -&upstream)] {
+        for (i, (x, g)) in x.to_vec::<f32>().into_iter().zip(pull(&u).to_vec::<f32>()).enumerate() {
+            let expected = if x > 0.0 { u.at::<f32>(&[i]) } else { 0.0 };
+            assert_eq!(g.to_bits(), expected.to_bits(), "{what}, entry {i}");
+        }
     }
+    let blocked = vjp(|x: &Tensor| x.relu(), &Tensor::from([-1.0f32, 0.0, 2.0])).1;
+    let wild = blocked(&Tensor::from([f32::INFINITY, f32::NAN, f32::INFINITY]));
+    assert_eq!(wild.to_vec::<f32>(), [0.0, 0.0, f32::INFINITY]);
+    // The same in forward mode, and in a derivative that is differentiated again.
+    let (_, tangent) = jvp(|x: &Tensor| x.relu(), &x, &upstream);
+    assert_eq!(bits(&tangent), bits(&gradient));
+    let (_, twice) = jvp(|u: &Tensor| vjp(|x: &Tensor| x.relu(), &x).1(u), &upstream, &upstream);
+    assert_eq!(bits(&twice), bits(&gradient));
 }
 
 #[test]

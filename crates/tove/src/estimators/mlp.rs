@@ -4,74 +4,57 @@ use std::marker::PhantomData;
 
 use tove_data::{Dataset, Subset, TensorDataset};
 use tove_learn::{
-    Abilities, About, Fit, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary, Task,
+    About, Algorithm, Capabilities, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Summary,
 };
 use tove_nn::train::Ending;
 use tove_nn::{
     Classification, Layer, Mlp, ModuleExt, Pass, Progress, Regression, Report, Rng, Task as NetTask, Trainer,
 };
 use tove_optim::AdamW;
+use tove_optim::settings::Named;
 use tove_tensor::{DType, Key, Tensor, TryNorm, TryOps};
 
-use super::settings::{HiddenActivation, MlpClassifier, MlpRegressor, widths};
+use super::settings::{HiddenActivation, MlpClassifier, MlpRegressor, MlpSettings};
+use super::weighted::{WeightedClassification, WeightedRegression, counting, side_by_side};
 
-/// What both estimators share: settings of the same names.
-pub trait Perceptron: Fit {
-    /// The settings, by reference.
-    fn plan(&self) -> Plan<'_>;
+/// What both estimators share.
+pub trait Perceptron: Algorithm {
+    /// The net and its training.
+    fn net_settings(&self) -> &MlpSettings;
 }
 
-/// The settings of an estimator, by reference.
-pub struct Plan<'s> {
-    name: &'static str,
-    hidden: &'s str,
-    activation: HiddenActivation,
-    learning_rate: f64,
-    epochs: usize,
-    batch_size: usize,
-    alpha: f64,
-    dropout: f64,
-    validation_fraction: f64,
-    patience: usize,
-    seed: u64,
+impl Perceptron for MlpClassifier {
+    fn net_settings(&self) -> &MlpSettings {
+        &self.net
+    }
 }
 
-macro_rules! perceptron {
-    ($type:ty) => {
-        impl Perceptron for $type {
-            fn plan(&self) -> Plan<'_> {
-                Plan {
-                    name: Self::NAME,
-                    hidden: &self.hidden,
-                    activation: self.activation,
-                    learning_rate: self.learning_rate,
-                    epochs: self.epochs,
-                    batch_size: self.batch_size,
-                    alpha: self.alpha,
-                    dropout: self.dropout,
-                    validation_fraction: self.validation_fraction,
-                    patience: self.patience,
-                    seed: self.seed,
-                }
-            }
-        }
-    };
+impl Perceptron for MlpRegressor {
+    fn net_settings(&self) -> &MlpSettings {
+        &self.net
+    }
 }
-perceptron!(MlpClassifier);
-perceptron!(MlpRegressor);
 
 /// An error of a net as one of this estimator.
 fn net_error(who: &'static str) -> impl Fn(tove_nn::Error) -> LearnError {
     move |error| LearnError::data(who, error.to_string(), "scale the features, or lower `learning_rate`")
 }
 
-impl Plan<'_> {
-    fn train(&self, x: &Tensor, y: Tensor, outputs: usize, task: &impl NetTask<Mlp>) -> Result<(Mlp, Summary)> {
+impl MlpSettings {
+    fn train(
+        &self,
+        who: &'static str,
+        x: &Tensor,
+        y: Tensor,
+        outputs: usize,
+        task: &impl NetTask<Mlp>,
+    ) -> Result<(Mlp, Summary)> {
         let mut sizes = vec![x.dims()[1]];
-        sizes.extend(widths(self.hidden).unwrap_or_default());
+        sizes.extend(&self.hidden);
         sizes.push(outputs);
-        let mut net = build(&sizes, self.activation, self.seed).dropout(self.dropout);
-        let wrap = net_error(self.name);
+        let wrap = net_error(who);
+        self.fits_into_memory(who, &sizes, x)?;
+        let mut net = build(&sizes, self.activation, self.seed).map_err(&wrap)?.dropout(self.dropout);
         net.to_dtype(x.dtype()).map_err(&wrap)?;
         let rows = x.dims()[0];
         let data = TensorDataset::new(x.clone(), y).map_err(|error| wrap(error.into()))?;
@@ -100,68 +83,111 @@ impl Plan<'_> {
             let mut trainer = trainer.early_stopping(self.patience, 1e-4).keep_best();
             trainer.fit(&mut net, task, &learn as &dyn Dataset, Some(&judge as &dyn Dataset)).map_err(&wrap)?
         };
-        Ok((net, self.summary(&report)))
+        Ok((net, self.summary(who, &report)))
     }
 
-    fn summary(&self, report: &Report) -> Summary {
+    /// An error unless the net can be trained in the memory there is: weights, their gradients, two averages of Adam's and the
+    /// best weights so far; and for each layer and row of a batch what the derivative needs.
+    fn fits_into_memory(&self, who: &'static str, sizes: &[usize], x: &Tensor) -> Result<()> {
+        let product = |a: usize, b: usize| (a as u64).saturating_mul(b as u64);
+        let weights = sizes.windows(2).map(|pair| product(pair[0], pair[1]).saturating_add(pair[1] as u64));
+        let weights = weights.fold(0, u64::saturating_add);
+        let width = sizes.iter().copied().fold(0, usize::saturating_add);
+        let values = product(self.batch_size.min(x.dims()[0]), width).saturating_mul(4);
+        let bytes = weights.saturating_mul(5).saturating_add(values).saturating_mul(x.dtype().size() as u64);
+        let what = format!("a net of {weights} weights");
+        tove_learn::memory::require(who, what, bytes, "choose smaller layers with `hidden`")
+    }
+
+    fn summary(&self, who: &str, report: &Report) -> Summary {
         let mut summary = Summary::exact();
-        summary.iterations = report.history.len();
+        // Epochs begun count, so that one that a time limit cut short is not taken for none.
+        summary.iterations = report.history.len().max(usize::from(report.steps > 0));
         summary.objective = report.best.map(|(loss, _)| loss).or(report.losses.last().copied());
         summary.curve = report.history.iter().map(|evaluation| evaluation.train_loss).collect();
         summary.converged = report.ending == Ending::EarlyStop;
+        if report.ending == Ending::Interrupted {
+            summary.warn(format!("{who}: training was cut short after {} steps", report.steps));
+        }
         if !summary.converged && report.ending != Ending::Interrupted && self.validation_fraction > 0.0 {
             let epochs = self.epochs;
-            summary.warn(format!(
-                "{}: the loss was still falling after {epochs} epochs; allow more with `epochs`",
-                self.name
-            ));
+            summary.warn(format!("{who}: the loss was still falling after {epochs} epochs; allow more with `epochs`"));
         }
         summary
     }
 }
 
-fn build(sizes: &[usize], activation: HiddenActivation, seed: u64) -> Mlp {
-    Mlp::new(sizes, &mut Rng::new(seed)).activation(activation.into())
+fn build(sizes: &[usize], activation: HiddenActivation, seed: u64) -> tove_nn::Result<Mlp> {
+    Ok(Mlp::try_new(sizes, &mut Rng::new(seed))?.activation(activation.into()))
 }
 
-const ABILITIES: Abilities = Abilities { several: true, order_free: false, accuracy: 0.2, ..Abilities::PLAIN };
-
-impl Fit for MlpClassifier {
+impl Algorithm for MlpClassifier {
     type Fitted = FittedMlpClassifier;
-    const NAME: &'static str = "MlpClassifier";
-    const TASK: Task = Task::Classification;
-    const ABILITIES: Abilities = Abilities { probabilities: true, ..ABILITIES };
+    const CAPABILITIES: Capabilities = Capabilities {
+        weights: true,
+        probabilities: true,
+        order_free: false,
+        accuracy: 0.2,
+        anytime: true,
+        ..Capabilities::CLASSIFIER
+    };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedMlpClassifier> {
-        let labels = Labels::several(Self::NAME, samples.y())?;
-        let codes: Vec<i64> = labels.codes().iter().map(|&code| code as i64).collect();
-        let x = samples.x().dense(Self::NAME)?;
-        let y = Tensor::try_from_vec(codes, [samples.len()])?;
-        let (net, summary) = self.plan().train(x, y, labels.classes().len(), &Classification::new())?;
+    fn train(&self, samples: &Samples) -> Result<FittedMlpClassifier> {
+        // Classes whose samples all weigh 0 are classes all the same.
+        let labels = Labels::several(Self::NAME, samples.y()?)?;
+        let (counting, weights) = counting(samples)?;
+        let known = labels.classes();
+        let code = |label: i64| known.binary_search(&label).unwrap_or(0);
+        let codes: Vec<usize> = counting.y()?.to_dtype(DType::I64).to_vec::<i64>().into_iter().map(code).collect();
+        let x = counting.x().dense(Self::NAME)?;
+        let (net, summary) = match weights {
+            None => {
+                let y = Tensor::try_from_vec(codes.iter().map(|&code| code as i64).collect(), [codes.len()])?;
+                self.net.train(Self::NAME, x, y, known.len(), &Classification::new())?
+            }
+            Some(weights) => {
+                let codes: Vec<f64> = codes.iter().map(|&code| code as f64).collect();
+                let y = side_by_side(&codes, &weights, x.dtype())?;
+                self.net.train(Self::NAME, x, y, known.len(), &WeightedClassification)?
+            }
+        };
         let about = About::of(self, samples).classes(labels.classes()).summary(summary);
         Ok(FittedMlp { about, net, scale: None, estimator: PhantomData })
     }
 }
 
-impl Fit for MlpRegressor {
+impl Algorithm for MlpRegressor {
     type Fitted = FittedMlpRegressor;
-    const NAME: &'static str = "MlpRegressor";
-    const TASK: Task = Task::Regression;
-    const ABILITIES: Abilities = Abilities { several: false, ..ABILITIES };
+    const CAPABILITIES: Capabilities =
+        Capabilities { weights: true, order_free: false, accuracy: 0.2, anytime: true, ..Capabilities::REGRESSOR };
 
-    fn fit_samples(&self, samples: &Samples) -> Result<FittedMlpRegressor> {
-        let y = samples.targets(Self::NAME)?;
-        let n = y.len() as f64;
-        let centre = y.iter().sum::<f64>() / n;
-        let variance = y.iter().map(|y| (y - centre).powi(2)).sum::<f64>() / n;
-        let spread = if variance > 0.0 { variance.sqrt() } else { 1.0 };
+    fn train(&self, samples: &Samples) -> Result<FittedMlpRegressor> {
+        let (counting, weights) = counting(samples)?;
+        let y = counting.single_target(Self::NAME)?;
+        let (centre, spread) = standard(&y, weights.as_deref());
         let scaled: Vec<f64> = y.iter().map(|y| (y - centre) / spread).collect();
-        let x = samples.x().dense(Self::NAME)?;
-        let y = Tensor::try_from_vec(scaled, [samples.len(), 1])?.to_dtype(x.dtype());
-        let (net, summary) = self.plan().train(x, y, 1, &Regression)?;
+        let x = counting.x().dense(Self::NAME)?;
+        let (net, summary) = match weights {
+            None => {
+                let y = Tensor::try_from_vec(scaled, [counting.len(), 1])?.to_dtype(x.dtype());
+                self.net.train(Self::NAME, x, y, 1, &Regression)?
+            }
+            Some(weights) => {
+                self.net.train(Self::NAME, x, side_by_side(&scaled, &weights, x.dtype())?, 1, &WeightedRegression)?
+            }
+        };
         let about = About::of(self, samples).summary(summary);
         Ok(FittedMlp { about, net, scale: Some((centre, spread)), estimator: PhantomData })
     }
+}
+
+/// Mean and standard deviation of the targets, by weights of mean 1; a deviation of 1 where all are equal.
+fn standard(y: &[f64], weights: Option<&[f64]>) -> (f64, f64) {
+    let n = y.len() as f64;
+    let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
+    let centre = y.iter().enumerate().map(|(row, y)| weight(row) * y).sum::<f64>() / n;
+    let variance = y.iter().enumerate().map(|(row, y)| weight(row) * (y - centre).powi(2)).sum::<f64>() / n;
+    (centre, if variance > 0.0 { variance.sqrt() } else { 1.0 })
 }
 
 /// A fitted multi-layer perceptron of the estimator `E`.
@@ -206,16 +232,16 @@ impl<E: Perceptron> Model for FittedMlp<E> {
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        let answers = self.forward(x)?;
         if let Some((centre, spread)) = self.scale {
-            return Ok(answers.try_reshape([x.len()])? * spread + centre);
+            return Ok(self.forward(x)?.try_reshape([x.len()])? * spread + centre);
         }
-        let best = answers.try_argmax(-1)?.to_vec::<i64>();
+        // By the probabilities, so that both answers agree where rounding makes two of them equal.
+        let best = self.proba_rows(x)?.try_argmax(-1)?.to_vec::<i64>();
         Ok(Labels::decode(self.classes(), best.into_iter().map(|code| code as usize)))
     }
 
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
-        if E::TASK == Task::Regression {
+        if self.scale.is_some() {
             return Err(LearnError::unsupported(E::NAME, "gives no probabilities", "use `predict`"));
         }
         // In double precision, so that rows sum to 1 as closely as they can.
@@ -243,14 +269,14 @@ impl<E: Perceptron> Restore for FittedMlp<E> {
         let settings: E = record.settings(E::NAME, 1)?;
         let sizes = sizes(record)?;
         let about = About::read(&settings, record, sizes[0], record.precision()?)?;
-        let outputs = if E::TASK == Task::Classification { about.classes.len() } else { 1 };
+        let outputs = if E::CAPABILITIES.classifies() { about.classes.len() } else { 1 };
         if sizes.last() != Some(&outputs) {
             return Err(record.wrong("sizes", "widths that end in one output, or one per class"));
         }
-        let net = read_net(record, &sizes, settings.plan().activation, about.dtype)?;
-        let scale = match E::TASK {
-            Task::Classification => None,
-            Task::Regression => Some((record.real("centre")?, record.real("spread")?)),
+        let net = read_net(record, &sizes, settings.net_settings().activation, about.dtype)?;
+        let scale = match E::CAPABILITIES.classifies() {
+            true => None,
+            false => Some((record.real("centre")?, record.real("spread")?)),
         };
         Ok(FittedMlp { about, net, scale, estimator: PhantomData })
     }
@@ -269,13 +295,17 @@ fn sizes(record: &Record) -> Result<Vec<usize>> {
 }
 
 fn read_net(record: &Record, sizes: &[usize], activation: HiddenActivation, dtype: DType) -> Result<Mlp> {
-    let mut net = build(sizes, activation, 0);
     let damaged =
         |error: tove_nn::Error| LearnError::model(error.to_string(), "the file is damaged: save the model anew");
+    let mut net = build(sizes, activation, 0).map_err(damaged)?;
     net.to_dtype(dtype).map_err(damaged)?;
     let mut state = Vec::new();
     for (name, _) in net.state() {
-        let tensor = record.tensor(&format!("net.{name}"))?.clone();
+        let key = format!("net.{name}");
+        let tensor = record.tensor(&key)?.clone();
+        if tensor.dtype() != dtype {
+            return Err(record.wrong(&key, "of the model's precision"));
+        }
         state.push((name, tensor));
     }
     net.load_state(&state).map_err(damaged)?;

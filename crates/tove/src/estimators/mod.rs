@@ -5,6 +5,7 @@
 
 mod mlp;
 mod settings;
+mod weighted;
 
 pub use mlp::{FittedMlp, FittedMlpClassifier, FittedMlpRegressor};
 pub use settings::{HiddenActivation, MlpClassifier, MlpRegressor};

@@ -9,6 +9,20 @@ use tove_tensor::{DType, Tensor, TryIndex};
 use super::{Division, Plan, Result, TabularError};
 
 impl Plan {
+    /// The rows of a table that a fit would learn from and those that it would judge by, each in the order of the table. Rows without
+    /// a target are left out.
+    ///
+    /// # Errors
+    /// If the target does not exist or cannot be learnt, or there are too few rows.
+    pub fn parts(&self, table: &Table) -> Result<(Table, Table)> {
+        let (table, _) = table.drop_missing(&[&self.target])?;
+        let target = Target::encode(table.column(&self.target)?, self.kind)?;
+        let (mut train, mut test) = self.split(&table, &target)?;
+        train.sort_unstable();
+        test.sort_unstable();
+        Ok((table.take(&train)?, table.take(&test)?))
+    }
+
     /// Rows to fit on and rows to judge by. At random, classes keep their shares; a class with one row is learnt from.
     pub(super) fn split(&self, table: &Table, target: &Target) -> Result<(Vec<usize>, Vec<usize>)> {
         let mut split = Split::test(self.test_size).seed(self.seed);

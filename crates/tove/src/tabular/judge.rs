@@ -1,12 +1,14 @@
 //! Judging a model on a table of any length, piece by piece.
 
 use tove_data::table::Table;
-use tove_learn::{About, Model, Predict, Record, Rows, Samples};
+use tove_learn::Predict;
+use tove_learn::selection::{Answers, Evaluation, Scorer};
 use tove_metrics::ConfusionMatrix;
 use tove_tensor::{DType, Tensor};
 
 use super::fingerprint::{feature_sum, fingerprint};
-use super::{NamedScore, Result, TabularError, TabularModel, scores_of};
+use super::scores::scores_of_evaluation;
+use super::{NamedScore, Result, TabularError, TabularModel};
 
 /// A model being judged. Of each row the truth and the model's answers are kept, a few numbers whatever the table's width, so that
 /// the scores are those of the whole table, areas under curves among them.
@@ -33,6 +35,7 @@ pub struct Judge<'m> {
     probabilities: Option<Given>,
     decision: Option<Given>,
     dropped: usize,
+    scorer: Option<Scorer>,
     /// Adds up to the fingerprint of the table.
     sum: u64,
 }
@@ -42,6 +45,10 @@ pub struct Judge<'m> {
 pub struct Judged {
     /// The scores on all rows together.
     pub scores: Vec<NamedScore>,
+    /// The targets of the rows: class codes, or numbers.
+    pub truth: Tensor,
+    /// What the model answered.
+    pub answers: Answers,
     /// How often which class was taken for which; `None` for a regression.
     pub confusion: Option<ConfusionMatrix>,
     /// Rows that were judged.
@@ -99,12 +106,19 @@ impl TabularModel {
             probabilities: Some(Given::new()),
             decision: Some(Given::new()),
             dropped: 0,
+            scorer: None,
             sum: 0,
         }
     }
 }
 
 impl Judge<'_> {
+    /// Puts the score of this metric first.
+    #[must_use]
+    pub fn scorer(self, scorer: Scorer) -> Self {
+        Judge { scorer: Some(scorer), ..self }
+    }
+
     /// Answers the next rows; those without a target are left out and counted.
     ///
     /// # Errors
@@ -143,7 +157,7 @@ impl Judge<'_> {
     /// The scores on all rows together, and what else there is to say of them.
     ///
     /// # Errors
-    /// If there was no row.
+    /// If there was no row, or the model has no score of the metric that was asked for.
     pub fn judged(self) -> Result<Judged> {
         let (model, rows) = (self.model.model(), self.truth.len());
         if rows == 0 {
@@ -152,58 +166,26 @@ impl Judge<'_> {
         let classifies = !model.classes().is_empty();
         let truth = Tensor::try_from_vec(self.truth, [rows])?;
         let truth = if classifies { truth.to_dtype(DType::I64) } else { truth };
-        let about = About::new(model.name(), model.task(), 1, DType::F64, model.settings()).classes(model.classes());
         let tensor =
             |given: Option<Given>| given.filter(|given| !given.values.is_empty()).map(Given::tensor).transpose();
-        let answered = Answered {
-            about,
-            predicted: self.predicted.tensor()?,
-            probabilities: tensor(self.probabilities)?,
-            decision: tensor(self.decision)?,
-        };
-        let confusion = if classifies { ConfusionMatrix::new(&truth, &answered.predicted, None).ok() } else { None };
-        let places = Tensor::try_zeros([rows, 1], DType::F64)?;
+        let predictions = self.predicted.tensor()?;
+        let confusion = if classifies { ConfusionMatrix::new(&truth, &predictions, None).ok() } else { None };
+        let (probabilities, decision) = (tensor(self.probabilities)?, tensor(self.decision)?);
+        let answers = Answers { predictions, probabilities, decision };
+        let evaluation = Evaluation::of_answers(model, &truth, None, answers.clone())?;
+        if let Some(scorer) = self.scorer {
+            scorer.value(&evaluation)?;
+        }
+        let scores = scores_of_evaluation(&evaluation, self.scorer);
+        drop(evaluation);
         Ok(Judged {
-            scores: scores_of(&answered, &Samples::new(&places, &truth)?),
+            scores,
+            truth,
+            answers,
             confusion,
             rows,
             dropped: self.dropped,
             fitted_on: self.model.facts()["fingerprint"] == fingerprint(self.sum).as_str(),
         })
     }
-}
-
-/// A model that has given its answers.
-struct Answered {
-    about: About,
-    predicted: Tensor,
-    probabilities: Option<Tensor>,
-    decision: Option<Tensor>,
-}
-
-impl Model for Answered {
-    fn about(&self) -> &About {
-        &self.about
-    }
-
-    fn predict_rows(&self, _: &Rows) -> tove_learn::Result<Tensor> {
-        Ok(self.predicted.clone())
-    }
-
-    fn decision_rows(&self, _: &Rows) -> tove_learn::Result<Tensor> {
-        self.decision.clone().ok_or_else(|| lacks(self.about.name, "has no decision function"))
-    }
-
-    fn proba_rows(&self, _: &Rows) -> tove_learn::Result<Tensor> {
-        self.probabilities.clone().ok_or_else(|| lacks(self.about.name, "gives no probabilities"))
-    }
-
-    fn record(&self) -> Record {
-        self.about.record()
-    }
-}
-
-#[cold]
-fn lacks(name: &'static str, what: &str) -> tove_learn::LearnError {
-    tove_learn::LearnError::unsupported(name, what, "use `predict`")
 }

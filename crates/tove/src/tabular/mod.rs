@@ -2,8 +2,8 @@
 //!
 //! A [`TabularModel`] holds the schema of the table it was fitted on, the encoder that turns rows into numbers, and a model
 //! of [`learn`](crate::learn); it goes to one file and comes back by the same door. [`Plan`] fits it: columns get their roles,
-//! rows are split, candidates are compared by cross-validation on the training rows, each fold with an encoder of its own,
-//! and the winner is judged on rows that nothing was fitted on.
+//! rows are split, candidates are compared on the training rows (on growing parts of them if there are many, then by
+//! cross-validation), always with an encoder fitted to the rows at hand, and the winner is judged on held-out rows.
 //!
 //! ```
 //! use tove::learn::registry;
@@ -21,16 +21,21 @@
 
 mod candidates;
 mod carry;
-mod compare;
+mod clock;
+mod data;
 mod division;
 mod doubts;
 mod error;
 mod fingerprint;
+mod finish;
 mod judge;
+mod lane;
 mod model;
 mod outcome;
 mod plan;
+mod race;
 mod scores;
+mod shared;
 mod source;
 mod steady;
 mod stream;
@@ -42,7 +47,7 @@ pub use doubts::{Doubt, Spelling, spelling_of};
 pub use error::{Result, TabularError};
 pub use judge::{Judge, Judged};
 pub use model::{ColumnCounts, Predictions, TabularModel};
-pub use outcome::{Event, LearningPoint, Outcome, Streamed, Tried};
+pub use outcome::{Cut, Event, LearningPoint, Outcome, Rung, Streamed, Tried};
 pub use plan::{Division, Plan};
 pub use scores::{NamedScore, scores_of};
 pub use source::TableSource;

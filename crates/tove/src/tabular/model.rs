@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tove_data::table::{Column, Conformed, Encoded, Labels, Schema, Table, TableEncoder, Task};
 use tove_learn::{Csr, Model, Predict, Record, Rows, restore};
+use tove_tensor::Tensor;
 use tove_tensor::io::WriteOptions;
-use tove_tensor::{DType, Tensor};
 
 use super::steady::Steady;
 use super::together::{Answers, joined};
@@ -45,8 +45,9 @@ pub struct Predictions {
 pub(super) fn encoded(encoder: &TableEncoder, table: &Table, sparse: bool) -> Result<Encoded<Rows>> {
     if sparse && encoder.prefers_sparse() {
         let Encoded { x, unseen, imputed } = encoder.encode_sparse(table)?;
-        let values = x.values_tensor(DType::F64)?;
-        let x = Csr::new(x.indptr, x.indices, values, x.n_cols)?.into();
+        let columns = x.n_cols;
+        let (indptr, indices, values) = x.into_parts()?;
+        let x = Csr::new(indptr, indices, values, columns)?.into();
         return Ok(Encoded { x, unseen, imputed });
     }
     let Encoded { x, unseen, imputed } = encoder.encode(table)?;
@@ -110,7 +111,7 @@ impl TabularModel {
     /// The features of a table as the model's rows, with what had to be done.
     pub fn rows(&self, table: &Table) -> Result<(Rows, Conformed, ColumnCounts)> {
         let (table, conformed) = self.schema.conform(table)?;
-        let sparse = tove_learn::registry::find(self.model.name()).is_ok_and(|entry| entry.abilities.sparse);
+        let sparse = self.model.capabilities().sparse;
         let rows = encoded(&self.encoder, &table, sparse)?;
         Ok((rows.x, conformed, rows.imputed))
     }
@@ -123,7 +124,8 @@ impl TabularModel {
 
     /// What the model says of rows that [`TabularModel::rows`] made.
     pub fn ask(&self, rows: &Rows) -> Result<Answers> {
-        let probabilities = if self.classes().is_empty() { None } else { self.model.predict_proba(rows).ok() };
+        let gives = self.model.capabilities().probabilities;
+        let probabilities = gives.then(|| self.model.predict_proba(rows)).transpose()?;
         Ok(Answers { values: self.model.predict(rows)?, probabilities })
     }
 

@@ -8,21 +8,25 @@ use super::{ColumnCounts, Doubt, NamedScore, TabularModel};
 /// What happens while a plan is carried out.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A candidate is fitted to a fold.
+    /// A candidate is fitted to some of the training rows.
     Fitting {
         /// The candidate.
         candidate: String,
+        /// The rows.
+        rows: usize,
         /// Number of the fit, from 0.
         done: usize,
-        /// Fits planned.
+        /// Fits planned, as far as can be said.
         total: usize,
     },
     /// The work was interrupted; what is done is kept.
     Interrupted,
-    /// The winner is fitted to all training rows.
+    /// The winner is fitted to all training rows, or to as many as the time allows.
     Refitting {
         /// The winner.
         candidate: String,
+        /// The rows.
+        rows: usize,
     },
     /// A pass over a file that is read in pieces.
     Pass {
@@ -33,16 +37,46 @@ pub enum Event {
     },
 }
 
-/// How a candidate did in cross-validation.
+/// A fit of a candidate to a part of the training rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rung {
+    /// Training rows.
+    pub rows: usize,
+    /// The score on rows that take no part in any fit of the comparison.
+    pub score: f64,
+    /// Seconds for the fit.
+    pub seconds: f64,
+    /// Whether the time limit ended the fit early.
+    pub cut_short: bool,
+}
+
+/// What the time budget left undone at the last fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Training rows that the model was fitted to.
+    pub rows: usize,
+    /// Training rows that there are.
+    pub of: usize,
+    /// Whether the time limit ended the fit early.
+    pub cut_short: bool,
+}
+
+/// How a candidate did in the comparison.
 #[derive(Clone, Debug)]
 pub struct Tried {
     /// The candidate.
     pub name: String,
-    /// Its score in each fold; empty if it failed or was not reached.
+    /// Its score in each fold, or the one on `rows` rows if it did not come to the folds; empty if it failed or was not reached.
     pub scores: Vec<f64>,
-    /// Seconds for all folds.
+    /// Training rows of the fits behind the scores.
+    pub rows: usize,
+    /// Fits to growing parts of the training rows, before the folds.
+    pub rungs: Vec<Rung>,
+    /// The training rows at which it was dropped: it would have stayed behind even if it had gone on to improve as before.
+    pub dropped: Option<usize>,
+    /// Seconds for all fits.
     pub seconds: f64,
-    /// Why there are no scores.
+    /// Why scores are missing, or fewer than asked for.
     pub problem: Option<String>,
     /// The first warning of the fits, and how many folds had one.
     pub warning: Option<(String, usize)>,
@@ -93,11 +127,15 @@ pub struct Outcome {
     pub tried: Vec<Tried>,
     /// Whether the work was interrupted: the model is then that of a fold, or of the rows read so far.
     pub interrupted: bool,
+    /// If the time budget did not allow a whole fit to all training rows, what it allowed.
+    pub cut: Option<Cut>,
     /// The score that decided.
     pub scorer: Scorer,
+    /// Models that the union bound covers: all candidates at all sizes.
+    pub models: usize,
     /// What holds for the choice (classification): the union bound over the candidates.
     pub guarantee: Option<SelectionGuarantee>,
-    /// Scores on the rows it was fitted on.
+    /// Scores on the rows it was fitted on; on some of them, if there are more than 50,000.
     pub train: Vec<NamedScore>,
     /// Scores on rows that nothing was fitted on.
     pub test: Vec<NamedScore>,

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tove_data::table::encode::Choices;
-use tove_data::table::{Encoding, Role, Schema, Table, TaskKind};
+use tove_data::table::{Encoding, NumberFormat, Role, Schema, Table, TaskKind};
+use tove_learn::selection::Scorer;
 use tove_tensor::Tensor;
 
 use super::{ClassWeights, Result, TabularError};
@@ -39,6 +40,7 @@ pub struct Plan {
     pub(super) target: String,
     pub(super) kind: Option<TaskKind>,
     pub(super) roles: Vec<(String, Role)>,
+    pub(super) formats: Vec<(String, NumberFormat)>,
     pub(super) test_size: f64,
     pub(super) folds: usize,
     pub(super) seed: u64,
@@ -46,6 +48,7 @@ pub struct Plan {
     pub(super) budget: Option<Duration>,
     pub(super) class_weights: Option<ClassWeights>,
     pub(super) division: Division,
+    pub(super) scorer: Option<Scorer>,
     pub(super) stop: Option<Arc<AtomicBool>>,
 }
 
@@ -56,6 +59,7 @@ impl Plan {
             target: target.into(),
             kind: None,
             roles: Vec::new(),
+            formats: Vec::new(),
             test_size: 0.25,
             folds: 5,
             seed: 0,
@@ -63,6 +67,7 @@ impl Plan {
             budget: None,
             class_weights: None,
             division: Division::Random,
+            scorer: None,
             stop: None,
         }
     }
@@ -85,6 +90,13 @@ impl Plan {
         self
     }
 
+    /// How the numbers of a column are written in text files, which the model then reads in the same way.
+    #[must_use]
+    pub fn number_format(mut self, column: impl Into<String>, format: NumberFormat) -> Plan {
+        self.formats.push((column.into(), format));
+        self
+    }
+
     /// The share of rows set aside for the judgement.
     #[must_use]
     pub fn test_size(self, test_size: f64) -> Plan {
@@ -95,6 +107,12 @@ impl Plan {
     #[must_use]
     pub fn folds(self, folds: usize) -> Plan {
         Plan { folds, ..self }
+    }
+
+    /// The metric that decides between models and stands first among the scores: accuracy or R² unless given.
+    #[must_use]
+    pub fn scorer(self, scorer: Scorer) -> Plan {
+        Plan { scorer: Some(scorer), ..self }
     }
 
     /// The seed of the split and the folds.
@@ -109,7 +127,10 @@ impl Plan {
         Plan { encoding: encoding.into(), ..self }
     }
 
-    /// Time for the comparison; candidates that would begin after it are left out.
+    /// Time from the table to the fitted model; reading the table from its file comes before it and is not counted. It holds to
+    /// within a second, as long as a single step that cannot be ended, a decomposition for example, takes no longer than fits to
+    /// fewer rows let expect. Every candidate gets its share of it: fits are made to fewer rows, and ended when
+    /// their time is up. Without a budget all candidates are compared to the end.
     #[must_use]
     pub fn budget(self, budget: Duration) -> Plan {
         Plan { budget: Some(budget), ..self }
@@ -151,6 +172,9 @@ impl Plan {
             }
             schema = schema.with_role(column, *role)?;
         }
+        for (column, format) in &self.formats {
+            schema = schema.with_format(column, *format)?;
+        }
         for column in self.encoding.exceptions() {
             schema.field(column)?;
         }
@@ -169,14 +193,29 @@ impl Plan {
         Ok(())
     }
 
-    /// The weights of a table's rows, if a column has them.
+    /// The weights of a table's rows, if a column has them: finite numbers from 0 on.
     pub(super) fn row_weights(&self, table: &Table, schema: &Schema) -> Result<Option<Tensor>> {
         let Some(name) = schema.with(Role::Weight).next() else { return Ok(None) };
         let column = table.column(name)?;
-        let numbers: Option<Vec<f64>> = (0..column.len()).map(|row| column.number(row)).collect();
-        let numbers = numbers.ok_or_else(|| {
-            TabularError::Plan(format!("the weights in column {name} must be numbers, none of them missing"))
-        })?;
-        Ok(Some(Tensor::try_from_vec(numbers, [column.len()])?))
+        let wrong = |row: usize| {
+            let value = column.text(row).map_or_else(|| "missing".to_owned(), |text| text.into_owned());
+            let problem = format!("the weight in column {name} is {value} in row {}", row + 1);
+            TabularError::Plan(format!("{problem}; weights are finite numbers from 0 on, in every row"))
+        };
+        let weight = |row: usize| column.number(row).filter(|weight| *weight >= 0.0 && weight.is_finite());
+        let numbers: Result<Vec<f64>> = (0..column.len()).map(|row| weight(row).ok_or_else(|| wrong(row))).collect();
+        Ok(Some(Tensor::try_from_vec(numbers?, [column.len()])?))
+    }
+
+    /// That some row of each part has a weight above 0.
+    pub(super) fn check_parts(&self, weights: &Tensor, parts: [(&str, &Vec<usize>); 2]) -> Result<()> {
+        let weights = weights.to_f64_vec();
+        for (what, rows) in parts {
+            if rows.iter().all(|&row| weights[row] == 0.0) {
+                let problem = format!("the weights of all {} {what} rows are 0", rows.len());
+                return Err(TabularError::Plan(format!("{problem}; give some rows a weight above 0")));
+            }
+        }
+        Ok(())
     }
 }

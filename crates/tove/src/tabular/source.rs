@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tove_data::table::csv::{Charset, ChunkPlace, CsvChunks};
 #[cfg(feature = "parquet")]
 use tove_data::table::parquet::ParquetChunks;
-use tove_data::table::{CsvOptions, ReadReport, Schema, Table};
+use tove_data::table::{CsvOptions, Format as FileFormat, ReadReport, Schema, Table, TableFile, Wanted};
 use tove_tensor::Key;
 
 use super::{Result, TabularError};
@@ -33,7 +33,7 @@ pub struct TableSource {
 enum Format {
     Csv(Box<CsvOptions>),
     #[cfg(feature = "parquet")]
-    Parquet,
+    Parquet(Wanted),
 }
 
 impl TableSource {
@@ -42,15 +42,30 @@ impl TableSource {
     /// # Errors
     /// If the file cannot be read, or is the standard input, which can be read only once.
     pub fn open(options: CsvOptions, path: impl AsRef<Path>) -> Result<TableSource> {
+        Self::open_wanted(options, path, &Wanted::default())
+    }
+
+    /// The same for some columns of a Parquet file only.
+    ///
+    /// # Errors
+    /// As [`TableSource::open`].
+    #[cfg_attr(not(feature = "parquet"), allow(unused_variables))] // CSV files are read whole
+    pub fn open_wanted(options: CsvOptions, path: impl AsRef<Path>, wanted: &Wanted) -> Result<TableSource> {
         let path = path.as_ref().to_owned();
+        let file = TableFile::open(&path)?;
+        if file.reads_once() || file.format() == FileFormat::Json {
+            let what = if file.reads_once() { "can be read only once" } else { "is JSON, which is read as a whole" };
+            return Err(TabularError::Plan(format!("{} {what}; give a CSV or Parquet file", file.name())));
+        }
         #[cfg(feature = "parquet")]
-        if is_parquet(&path) {
-            let chunks = ParquetChunks::open(&path, 1 << 16)?;
+        if file.format() == FileFormat::Parquet {
+            let chunks = ParquetChunks::open_wanted(&path, 1 << 16, wanted)?;
             let report = chunks.report().clone();
             let schema = chunks.schema()?;
-            return Ok(TableSource { format: Format::Parquet, path, schema, report, passes: 1, stretches: Vec::new() });
+            let format = Format::Parquet(wanted.clone());
+            return Ok(TableSource { format, path, schema, report, passes: 1, stretches: Vec::new() });
         }
-        let chunks = options.chunks(&path, 1)?;
+        let chunks = file.csv_chunks(&options, 1)?;
         let (schema, report) = (chunks.schema(), chunks.report().clone());
         let charset = if report.encoding == "latin-1" { Charset::Latin1 } else { Charset::Utf8 };
         let format = Format::Csv(Box::new(options.schema(&schema).charset(charset)));
@@ -85,7 +100,10 @@ impl TableSource {
         Ok(match &self.format {
             Format::Csv(options) => Pass::Csv(Box::new(options.chunks(&self.path, rows)?)),
             #[cfg(feature = "parquet")]
-            Format::Parquet => Pass::Parquet(Box::new(ParquetChunks::open(&self.path, rows)?), self.schema.clone()),
+            Format::Parquet(wanted) => {
+                let chunks = ParquetChunks::open_wanted(&self.path, rows, wanted)?;
+                Pass::Parquet(Box::new(chunks), self.schema.clone())
+            }
         })
     }
 
@@ -123,15 +141,6 @@ impl TableSource {
             row: 0,
         })
     }
-}
-
-#[cfg(feature = "parquet")]
-fn is_parquet(path: &Path) -> bool {
-    use std::io::Read;
-    let mut start = [0; 4];
-    path.is_file()
-        && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
-        && &start == b"PAR1"
 }
 
 /// A pass over a file, from its first row to its last.

@@ -7,7 +7,7 @@
 //! Models with sums of [`LONG`] terms or more, which are cut by the size of the result, see blocks of exactly [`BLOCK`] rows.
 //! Sparse rows are multiplied one by one as it is.
 
-use tove_learn::{About, Model, Record, Result, Rows, Summary, Task};
+use tove_learn::{About, Model, Record, Result, Rows, Summary};
 use tove_tensor::{DType, Tensor, TryOps};
 
 /// Rows that a model sees at least. Products of up to four rows are taken as dot products; beyond, nothing changes with the
@@ -76,10 +76,6 @@ impl Model for Steady {
         self.0.name()
     }
 
-    fn task(&self) -> Task {
-        self.0.task()
-    }
-
     fn width(&self) -> usize {
         self.0.width()
     }
@@ -100,8 +96,8 @@ impl Model for Steady {
         self.0.classes()
     }
 
-    fn takes_missing(&self) -> bool {
-        self.0.takes_missing()
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        self.0.attributes()
     }
 
     fn longest_sum(&self) -> usize {

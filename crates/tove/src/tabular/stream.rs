@@ -12,11 +12,12 @@ use std::time::Instant;
 use serde_json::json;
 use tove_data::table::encode::EncoderFit;
 use tove_data::table::{Labels, Role, Schema, Table, TableEncoder, TaskKind};
-use tove_learn::selection::Scorer;
 use tove_learn::{AnyLearner, Estimator, Samples};
+use tove_optim::settings::Setting;
 use tove_tensor::Key;
 
-use super::carry::{Scores, add_counts, check_weights, document, weigh};
+use super::carry::{Scores, check_candidates, document, usual_scorer};
+use super::data::{add_counts, check_weights, weigh};
 use super::model::{Known, TabularModel, encoded};
 use super::source::TableSource;
 use super::{Candidate, ColumnCounts, Event, Outcome, Plan, Result, Streamed, TabularError};
@@ -64,20 +65,22 @@ impl Plan {
     ) -> Result<Outcome> {
         let start = Instant::now();
         let estimator = &*candidate.estimator;
-        if estimator.pieces_any(&[0, 1]).is_none() {
+        if !estimator.capabilities().partial_fit {
             let problem = format!("{} cannot learn in pieces; `tove models` says which can", candidate.name);
             return Err(TabularError::Plan(problem));
         }
-        check_weights(self, estimator)?;
         let share = if judge.is_some() { 0.0 } else { self.test_size };
         let found = self.look(source, share, watch)?;
-        let sparse = estimator.abilities().sparse;
+        check_candidates(std::slice::from_ref(candidate), found.labels.task.kind(), &self.target)?;
+        check_weights(self, &found.schema, estimator)?;
+        let sparse = estimator.capabilities().sparse;
         let width = if sparse && found.encoder.prefers_sparse() {
             4 * found.schema.fields().len()
         } else {
             found.encoder.feature_names().len()
         };
-        let pass = Passing { plan: self, found: &found, share, sparse, width, weights: estimator.abilities().weights };
+        let pass =
+            Passing { plan: self, found: &found, share, sparse, width, weights: estimator.capabilities().weights };
         let (learner, mut kept) = pass.learn(source, estimator, watch)?;
         let mut dropped = found.dropped;
         if let Some(judge) = judge {
@@ -95,7 +98,7 @@ impl Plan {
         let (train, ..) = part(kept.train, "training")?;
         let (test, imputed, unseen) = part(kept.test, "test")?;
         add_counts(&mut kept.imputed, &imputed);
-        let scores = Scores::of(&*model, &train, &test)?;
+        let scores = Scores::of(&*model, &train, &test, self.scorer)?;
         let judged = test.len();
         let facts = json!({
             "seed": self.seed, "rows": found.fitted + found.set_aside, "train_rows": found.fitted, "test_rows": judged,
@@ -103,14 +106,16 @@ impl Plan {
             "test": document(&scores.test), "baseline": document(&scores.baseline), "streamed": true,
         });
         let set_aside = if judge.is_some() { judged } else { found.set_aside };
-        let (fitted_rows, task) = (found.fitted, model.task());
+        let (fitted_rows, task) = (found.fitted, found.labels.task.kind());
         let known =
             Known { schema: found.schema, encoder: found.encoder, labels: found.labels, target: self.target.clone() };
         Ok(Outcome {
             chosen: candidate.name.clone(),
             tried: Vec::new(),
             interrupted: self.stopped(),
-            scorer: Scorer::usual(task),
+            cut: None,
+            models: 0,
+            scorer: self.scorer.unwrap_or_else(|| usual_scorer(task)),
             guarantee: None,
             train: scores.train,
             test: scores.test,
@@ -252,11 +257,7 @@ struct Rules {
 impl Rules {
     /// The rules of an estimator's hyperparameters; one pass for those that have none.
     fn of(estimator: &dyn Estimator) -> Rules {
-        let values = estimator.values_any();
-        let number = |name: &str| {
-            let found = values.iter().find(|(known, _)| known == name).map(|(_, value)| value.to_string());
-            found.and_then(|text| text.parse::<f64>().ok())
-        };
+        let number = |name: &str| f64::from_value(&estimator.value(name)?);
         Rules {
             epochs: number("max_iter").map_or(1, |epochs| epochs as usize),
             tol: number("tol").unwrap_or(f64::NEG_INFINITY),
@@ -267,7 +268,8 @@ impl Rules {
 
 impl Passing<'_> {
     /// Rows to learn from, in the model's numbers.
-    fn samples(&self, table: &Table, imputed: Option<&mut ColumnCounts>) -> Result<Samples> {
+    /// None if all of them weigh 0.
+    fn samples(&self, table: &Table, imputed: Option<&mut ColumnCounts>) -> Result<Option<Samples>> {
         let rows = encoded(&self.found.encoder, table, self.sparse)?;
         if let Some(imputed) = imputed {
             add_counts(imputed, &rows.imputed);
@@ -278,8 +280,9 @@ impl Passing<'_> {
         let weights = weigh(known, self.plan.class_weights.as_ref(), (classes, &y), counts)?;
         let samples = Samples::new(rows.x, &y)?;
         Ok(match weights {
-            Some(weights) => samples.weighted(&weights)?,
-            None => samples,
+            Some(weights) if weights.to_f64_vec().iter().all(|weight| *weight == 0.0) => None,
+            Some(weights) => Some(samples.weighted(&weights)?),
+            None => Some(samples),
         })
     }
 
@@ -290,8 +293,7 @@ impl Passing<'_> {
         watch: &mut dyn FnMut(&Event),
     ) -> Result<(Box<dyn AnyLearner>, Kept)> {
         let classes: Vec<i64> = (0..self.found.labels.classes.len() as i64).collect();
-        let unable = || TabularError::Plan(format!("{} cannot learn in pieces", estimator.name()));
-        let mut learner = estimator.pieces_any(&classes).ok_or_else(unable)??;
+        let mut learner = estimator.any_learner(&classes)?;
         let rules = Rules::of(estimator);
         let mut kept = Kept::default();
         let (mut best, mut idle) = (f64::INFINITY, 0);
@@ -338,8 +340,9 @@ impl Passing<'_> {
                 kept.train.push(needed.filter(|at| lots[at] >= self.share && place(lots[at]) >= compared));
             }
             let train = table.filter(|at| lots[at] >= self.share);
-            if train.n_rows() > 0 {
-                let samples = self.samples(&train, (epoch == 0).then_some(&mut kept.imputed))?;
+            if train.n_rows() > 0
+                && let Some(samples) = self.samples(&train, (epoch == 0).then_some(&mut kept.imputed))?
+            {
                 learner.learn_any(&samples)?;
                 let objective = learner.loss_any().unwrap_or(0.0);
                 sum += objective * samples.len() as f64;
@@ -350,6 +353,10 @@ impl Passing<'_> {
                 watch(&Event::Interrupted);
                 break;
             }
+        }
+        if total == 0.0 && row > 0 && !self.plan.stopped() {
+            let problem = "the weights of all training rows are 0; give some rows a weight above 0";
+            return Err(TabularError::Plan(problem.to_owned()));
         }
         Ok(sum / f64::max(total, 1.0))
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 use tove::data::sets;
 use tove::learn::features::StandardScaler;
 use tove::learn::linear::Ridge;
-use tove::learn::{Apply, Fit, FitTransform};
+use tove::learn::{Fit, Transform};
 use tove::metrics::hoeffding;
 use tove::plot::LineChart;
 use tove::plot::terminal::LineText;
@@ -61,7 +61,7 @@ pub fn coverage(demo: &Demo) -> Result<Shown, Failure> {
 /// Coefficients of ridge regression on the diabetes data, by the strength of the penalty.
 pub fn penalty(_: &Demo) -> Result<Shown, Failure> {
     let set = sets::diabetes()?;
-    let x = FitTransform::fit(&StandardScaler::default(), set.x())?.transform(set.x())?;
+    let x = StandardScaler::default().fit(set.x(), None)?.transform(set.x())?;
     let alphas: Vec<f64> = (-4..=20).map(|k| 10f64.powf(f64::from(k) / 4.0)).collect();
     let mut paths = vec![Vec::new(); set.feature_names().len()];
     let mut lengths = Vec::new();

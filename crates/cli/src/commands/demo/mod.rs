@@ -18,9 +18,9 @@ use tove::plot::{LineChart, Picture, Report};
 use tove::tensor::io::WriteOptions;
 use tove::tensor::no_grad;
 
-use super::training::may_write;
 use crate::arguments::Demo;
 use crate::failure::Failure;
+use crate::files;
 use crate::output::{Output, WIDEST, number, table, width, wrapped};
 
 /// What a demonstration shows: a text, numbers for machines, and perhaps a picture.
@@ -63,7 +63,7 @@ pub fn run(demo: &Demo, output: &Output) -> Result<(), Failure> {
         ))
     })?;
     for path in [&demo.svg, &demo.html].into_iter().flatten() {
-        may_write(path, demo.overwrite)?;
+        files::may_write(path, demo.overwrite, &[])?;
     }
     let shown = show(demo)?;
     let options = WriteOptions { overwrite: demo.overwrite, ..WriteOptions::default() };

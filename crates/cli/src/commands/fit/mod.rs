@@ -1,56 +1,72 @@
-//! `tove fit`: from a table to a judged, saved and reported model.
+//! `tove fit`: from a table to a fitted model with its held-out scores, its file and its report.
 
-mod order;
+mod comparison;
+mod document;
+mod options;
 mod progress;
-mod told;
+mod summary;
+mod verdict;
+mod warnings;
 
 use std::path::Path;
 
-use tove::data::table::{Description, ReadReport, Table};
+use tove::data::table::{ColumnReport, Description, ReadReport, Role, Table, Wanted};
 use tove::nn::interrupt_flag;
 use tove::tabular::{Event, Outcome, Plan, TableSource, TabularError};
 use tove::tensor::io::WriteOptions;
 
 use crate::arguments::Fit;
 use crate::failure::Failure;
+use crate::files;
 use crate::output::Output;
 use crate::report;
 use crate::runs::Run;
 use crate::tables;
 
-pub use told::{
-    beside_baseline, changes, curve, doubts, legend, named_matrix, score_rows, streaming, tried_rows, verdict,
-    with_interval,
-};
+pub use comparison::{cut, method, tried_rows};
+pub use document::{curve, scores};
+pub use summary::{named_matrix, score_rows};
+pub use verdict::{beside_baseline, verdict};
+pub use warnings::{changes, doubts, quoted, streaming};
 
-/// Rows at the beginning of a file that tell what is to be done with one that is read in pieces.
+/// Rows at the beginning of a file by which the types of columns are inferred when it is read in chunks.
 const HEAD: usize = 20_000;
 
 pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
+    let inputs: Vec<&Path> = [Some(&fit.file), fit.test.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
+    files::read_once(&inputs)?;
+    let wanted = Wanted { only: None, unneeded: fit.drop.clone() };
     if fit.target.is_empty() {
-        let (data, _) = tables::read_with_report(&fit.file, &fit.reading)?;
+        let (data, _) = tables::read_opened(tables::open(&fit.file)?, &fit.reading, &wanted)?;
         let names = data.names().join(", ");
-        return Err(Failure::usage(format!("name the column to predict with --target; there are {names}")));
+        return Err(Failure::usage(format!("choose the column to predict with --target: {names}")));
     }
     let judge = match &fit.test {
-        Some(path) => Some(tables::read(path, &fit.reading, output)?),
+        Some(path) => Some(tables::read(path, &fit.reading, &wanted, output)?),
         None => None,
     };
-    if order::streams(fit, output)? {
-        return run_in_pieces(fit, judge.as_ref(), output);
+    let file = tables::open(&fit.file)?;
+    if options::streams(fit, &file, output)? {
+        return run_in_chunks(fit, judge.as_ref(), &wanted, output);
     }
-    let (data, read) = tables::read_with_report(&fit.file, &fit.reading)?;
-    let plan = interruptible(order::plan(fit)?)?;
+    let (data, read) = tables::read_opened(file, &fit.reading, &wanted)?;
+    tables::remark(&fit.file, &not_numbers(&read), output);
+    let plan = interruptible(options::plan(fit)?)?;
+    let formats = read.columns.iter().filter_map(|column| Some((column.name.as_str(), column.format?)));
+    let plan = formats.fold(plan, |plan, (name, format)| plan.number_format(name, format));
     let schema =
         plan.schema(&data).map_err(|error| Failure::usage(format!("{error}{}", tables::hint(data.names()))))?;
-    order::check_encodings(fit, &schema)?;
-    let candidates = order::candidates(fit, &data)?;
+    options::check_encodings(fit, &schema)?;
+    let (candidates, metric) = options::candidates(fit, &data)?;
+    let plan = metric.into_iter().fold(plan, Plan::scorer);
     check_files(fit)?;
     let about = data.describe();
-    output.remark(told::summary(fit, &data, &about, &schema));
-    for (name, column) in data.iter().filter(|(_, column)| column.missing() == column.len()) {
+    output.remark(summary::table_line(fit, &data, &about, &schema));
+    output.detail(summary::columns(&about, &schema));
+    let seen = |name: &str| schema.field(name).is_ok_and(|field| field.role != Role::Dropped);
+    for (name, column) in data.iter().filter(|(name, column)| column.missing() == column.len() && seen(name)) {
         let kind = column.kind();
-        output.remark(format!("warning: column {name} ({kind}) has no values at all; leave it out with --drop {name}"));
+        output.remark(format!("warning: column {name} ({kind}) has only missing values; drop it with --drop {name}"));
     }
     let progress = progress::Progress::new(output);
     // The result tells what the fits warned of.
@@ -62,18 +78,23 @@ pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
 }
 
 /// A file that does not fit in memory.
-fn run_in_pieces(fit: &Fit, judge: Option<&Table>, output: &Output) -> Result<(), Failure> {
+fn run_in_chunks(fit: &Fit, judge: Option<&Table>, wanted: &Wanted, output: &Output) -> Result<(), Failure> {
     let options = tables::options(&fit.reading)?;
     let progress = progress::Progress::new(output);
     progress.say("columns");
-    let mut source = TableSource::open(options, &fit.file)?;
+    let mut source = TableSource::open_wanted(options, &fit.file, wanted)?;
+    tables::remark(&fit.file, &not_numbers(source.report()), output);
     let head = source.head(HEAD)?;
-    let plan = interruptible(order::plan(fit)?)?;
+    let plan = interruptible(options::plan(fit)?)?;
     let schema = plan.schema(&head).map_err(Failure::usage)?;
-    order::check_encodings(fit, &schema)?;
-    let (candidate, kind) = order::streaming_candidate(fit, &head)?;
+    options::check_encodings(fit, &schema)?;
+    let (candidate, kind, metric) = options::streaming_candidate(fit, &head)?;
+    let plan = metric.into_iter().fold(plan, Plan::scorer);
     check_files(fit)?;
-    output.remark(format!("{}: read in pieces with {}", fit.file.display(), candidate.name));
+    output.remark(format!("{}: reading in chunks, with {}", fit.file.display(), candidate.name));
+    if fit.budget.is_some() {
+        output.remark("warning: --budget has no effect on a file that is read in chunks");
+    }
     let outcome = plan.task(kind).fit_stream(&mut source, judge, &candidate, &mut |event| progress.watch(event));
     progress.end();
     let outcome = outcome.map_err(|error| failed(fit, &[], error))?;
@@ -111,19 +132,35 @@ fn finish(
         run.abandon();
         return Err(error.into());
     }
-    let document = told::document(fit, read, outcome, &model, &page);
+    let document = document::document(fit, read, outcome, &model, &page);
     run.finish(document.clone(), save_report(fit, data, read, outcome, &page))?;
-    output.result(|| told::text(read, outcome, &model, &page, run.number), || document)?;
+    let text = || summary::text(read, outcome, &model, &page, run.number, output.is_verbose());
+    if files::is_stdout(&model) || files::is_stdout(&page) {
+        // The words must not come between the bytes of the file.
+        output.remark(text());
+    } else {
+        output.result(text, || document)?;
+    }
     if outcome.interrupted {
-        return Err(Failure::interrupted(format!("interrupted; {} holds what was done", model.display())));
+        return Err(Failure::interrupted(format!("interrupted; the best model so far is in {}", model.display())));
     }
     Ok(())
 }
 
+/// What is to be told of a file before the fit: the values that stopped columns from being numbers. The rest is told with the
+/// result.
+fn not_numbers(read: &ReadReport) -> ReadReport {
+    let columns = read.columns.iter().filter(|column| column.not_numbers.is_some());
+    let columns = columns.map(|column| ColumnReport { coerced: 0, ..column.clone() }).collect();
+    ReadReport { file: read.file.clone(), columns, ..ReadReport::default() }
+}
+
 /// That nothing would be written over, before the work is done.
 fn check_files(fit: &Fit) -> Result<(), Failure> {
+    let inputs: Vec<&Path> = [Some(&fit.file), fit.test.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
+    files::differ(&[fit.output.as_ref(), fit.report.as_ref()])?;
     for path in [&fit.output, &fit.report].into_iter().flatten() {
-        crate::commands::training::may_write(path, fit.overwrite)?;
+        files::may_write(path, fit.overwrite, &inputs)?;
     }
     Ok(())
 }

@@ -30,17 +30,19 @@ impl<'a> Progress<'a> {
 
     pub fn watch(&self, event: &Event) {
         match event {
-            Event::Fitting { candidate, done, total } => {
+            Event::Fitting { candidate, rows, done, total } => {
                 self.bar.set_length(*total as u64 + 1);
                 self.bar.set_position(*done as u64);
-                self.bar.set_message(candidate.clone());
+                self.bar.set_message(format!("{candidate}, {} rows", HumanCount(*rows as u64)));
             }
             Event::Interrupted => self.bar.suspend(|| {
                 self.output.remark(
                     "interrupted: what was done so far is judged and saved; Ctrl-C again ends the program at once",
                 );
             }),
-            Event::Refitting { candidate } => self.bar.set_message(format!("{candidate} on all training rows")),
+            Event::Refitting { candidate, rows } => {
+                self.bar.set_message(format!("last fit: {candidate}, {} rows", HumanCount(*rows as u64)));
+            }
             Event::Pass { purpose, rows } => {
                 self.bar.set_message(format!("{purpose}, {} rows", HumanCount(*rows as u64)));
                 self.bar.tick();

@@ -76,7 +76,7 @@ pub fn run(fit: &ImagesFit, output: &Output) -> Result<(), Failure> {
         plan.name(),
         plan.parameters().unwrap_or(0)
     ));
-    let files = Files::begin(&fit.keeping)?;
+    let files = Files::begin(&fit.keeping, &[&fit.path])?;
     match work(fit, pictures.classes, plan, net, &sets, &files, output) {
         Ok((text, document, saved)) => {
             files.run.finish(document.clone(), saved)?;

@@ -152,30 +152,49 @@ pub enum Net {
 }
 
 impl Net {
-    /// What the last layer sees, (images, features).
-    pub fn features(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
-        match self {
-            Net::Mlp(net) => net.features(&x.try_flatten(1)?, pass),
-            Net::Cnn(net) => net.features(x, pass),
-            Net::Vit(net) => Ok(net.features(x, pass)?.try_select_index(1, 0)?),
-        }
+    /// What is passed on to other classes, (images, features): the output of the last convolution of a CNN, for the
+    /// layer behind it keeps little but what its own classes need; what the last layer sees in the other nets.
+    pub fn general_features(&self, x: &Tensor) -> Result<Tensor> {
+        Net::in_pieces(x, |x| match self {
+            Net::Mlp(net) => net.features(&x.try_flatten(1)?, &Pass::eval()),
+            Net::Cnn(net) => {
+                let pass = Pass::eval().recording();
+                net.forward(x, &pass)?;
+                Ok(pass.into_record().input(net, "fc1")?.clone())
+            }
+            Net::Vit(net) => Ok(net.features(x, &Pass::eval())?.try_select_index(1, 0)?),
+        })
     }
 
-    /// The layer that gives the logits.
-    pub fn head_mut(&mut self) -> Option<&mut Linear> {
+    /// Puts a linear classifier of [`Net::general_features`] in the place of the layers that follow them, weight
+    /// (classes, features) and bias (classes), trainable. Returns the names of the layers replaced.
+    ///
+    /// A CNN has a hidden layer there: with z = W x + b its units are the rectified z and −z, whose difference is z.
+    pub fn set_classifier(&mut self, weight: &Tensor, bias: &Tensor) -> Result<Vec<String>> {
+        let layer = |weight: Tensor, bias: Tensor| -> Result<Linear> {
+            Ok(Linear { weight: weight.try_requires_grad()?, bias: Some(bias.try_requires_grad()?) })
+        };
+        let (weight, bias) = (weight.detach(), bias.detach());
         match self {
-            Net::Mlp(net) => net.layers.last_mut(),
-            Net::Cnn(net) => Some(&mut net.fc2),
-            Net::Vit(net) => Some(&mut net.classifier),
-        }
-    }
-
-    /// The name of that layer.
-    pub fn head_name(&self) -> String {
-        match self {
-            Net::Mlp(net) => format!("layers.{}", net.layers.len().saturating_sub(1)),
-            Net::Cnn(_) => "fc2".to_owned(),
-            Net::Vit(_) => "classifier".to_owned(),
+            Net::Mlp(net) => {
+                let last = net.layers.len().saturating_sub(1);
+                if let Some(head) = net.layers.last_mut() {
+                    *head = layer(weight, bias)?;
+                }
+                Ok(vec![format!("layers.{last}")])
+            }
+            Net::Cnn(net) => {
+                let classes = bias.numel();
+                let both = |x: &Tensor| Tensor::try_concat(&[x, &-x], 0);
+                let one = Tensor::try_eye(classes, bias.dtype())?;
+                net.fc1 = layer(both(&weight)?, both(&bias)?)?;
+                net.fc2 = layer(both(&one)?.try_t()?.contiguous(), bias.zeros_like())?;
+                Ok(vec!["fc1".to_owned(), "fc2".to_owned()])
+            }
+            Net::Vit(net) => {
+                net.classifier = layer(weight, bias)?;
+                Ok(vec!["classifier".to_owned()])
+            }
         }
     }
 
@@ -194,11 +213,6 @@ impl Net {
     pub fn probabilities(&self, x: &Tensor) -> Result<Tensor> {
         let logits = Net::in_pieces(x, |x| self.forward(x, &Pass::eval()))?;
         Ok(logits.to_dtype(DType::F64).softmax(-1))
-    }
-
-    /// [`Net::features`] of all images, without a tape.
-    pub fn all_features(&self, x: &Tensor) -> Result<Tensor> {
-        Net::in_pieces(x, |x| self.features(x, &Pass::eval()))
     }
 }
 

@@ -47,7 +47,7 @@ pub fn of(judged: &Judged<'_>) -> Result<Report, Failure> {
     if let Some(report) = judged.report {
         page = training(page.section("Training"), report, judged.watched)?;
     }
-    page = page.section("Errors on the test images").picture(&confusion(judged))?;
+    page = page.section("Errors on the test images").picture_or_reason(&confusion(judged));
     page = answers(page, judged)?;
     if let Net::Vit(_) = &model.net {
         page = attention(page, judged)?;
@@ -60,7 +60,7 @@ pub fn of(judged: &Judged<'_>) -> Result<Report, Failure> {
 /// The curves, and which weights were taken.
 fn training(mut page: Report, report: &Training, watched: usize) -> Result<Report, Failure> {
     if let Some(chart) = curve(report) {
-        page = page.picture(&chart)?;
+        page = page.picture_or_reason(&chart);
     }
     let accuracy = |scores: &[(String, f64)]| scores.iter().find(|(name, _)| name == "accuracy").map(|score| score.1);
     let points: Vec<(f64, f64)> = report
@@ -71,7 +71,7 @@ fn training(mut page: Report, report: &Training, watched: usize) -> Result<Repor
     if points.len() > 1 {
         let (epochs, values): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
         let chart = LineChart::new().series("validation", &epochs, &values).x_label("epoch").y_label("accuracy");
-        page = page.picture(&chart.title("Accuracy"))?;
+        page = page.picture_or_reason(&chart.title("Accuracy"));
     }
     if watched > 0 {
         page = page.text(format!(
@@ -119,7 +119,8 @@ fn answers(mut page: Report, judged: &Judged<'_>) -> Result<Report, Failure> {
     if wrong.is_empty() {
         page = page.text("No test image was taken for another.");
     } else {
-        page = page.picture(&draw(&wrong).title(format!("The worst of {} mistakes, the worst first", wrong.len())))?;
+        page = page
+            .picture_or_reason(&draw(&wrong).title(format!("The worst of {} mistakes, the worst first", wrong.len())));
         let head = ["test image", "answer", "its probability", "truth", "its probability"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         for &i in wrong.iter().take(LISTED) {
@@ -130,7 +131,8 @@ fn answers(mut page: Report, judged: &Judged<'_>) -> Result<Report, Failure> {
         page = page.table(&table(&rows));
     }
     if !right.is_empty() {
-        page = page.picture(&draw(&right).title(format!("Of {} right answers the least certain", right.len())))?;
+        page =
+            page.picture_or_reason(&draw(&right).title(format!("Of {} right answers the least certain", right.len())));
     }
     Ok(page)
 }
@@ -179,7 +181,7 @@ fn attention(page: Report, judged: &Judged<'_>) -> Result<Report, Failure> {
     let text = "The second row shows, for the image above it, how much the special token attends to each patch in the last \
                 block: the mean of the heads, the brightest patch white, with the share that all patches get. The rest it gives \
                 to itself.";
-    Ok(page.section("Attention").picture(&pictures.title("Images and attention"))?.text(text))
+    Ok(page.section("Attention").picture_or_reason(&pictures.title("Images and attention")).text(text))
 }
 
 /// Brightness of an image, the mean of its channels.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tove::data::{Dataset, TensorDataset};
 use tove::learn::{Fit, LogisticRegression, Predict};
 use tove::metrics::{ConfusionMatrix, Score, accuracy};
-use tove::nn::{Classification, Linear, ModuleExt, Progress, Report, Rng, Trainer};
+use tove::nn::{Classification, ModuleExt, Progress, Report, Trainer};
 use tove::optim::Adam;
 use tove::tensor::random::permutation;
 use tove::tensor::{DType, Key, Tensor};
@@ -16,7 +16,7 @@ use super::folder::Wish;
 use super::model::ImageModel;
 use super::page;
 use super::source::{Pictures, shifted};
-use crate::arguments::ImagesTransfer;
+use crate::arguments::{ImagesTransfer, NetKind};
 use crate::commands::training::{Files, Told, count, score};
 use crate::failure::Failure;
 use crate::output::{Output, table};
@@ -36,7 +36,7 @@ pub fn run(transfer: &ImagesTransfer, output: &Output) -> Result<(), Failure> {
     // Images are treated as those were that the net learned from.
     let key = Key::new(transfer.seed).fold(2);
     let (few, rest) = (shifted(&few, model.border, key.fold(0))?, shifted(&rest, model.border, key.fold(1))?);
-    let files = Files::begin(&transfer.keeping)?;
+    let files = Files::begin(&transfer.keeping, &[&transfer.model])?;
     match work(transfer, model, pictures, &few, &rest, &files) {
         Ok((text, document, saved)) => {
             files.run.finish(document.clone(), saved)?;
@@ -58,12 +58,12 @@ fn work(
     files: &Files,
 ) -> Result<Told, Failure> {
     let start = Instant::now();
-    let features = |set: &TensorDataset| model.net.all_features(set.x());
+    let features = |set: &TensorDataset| model.net.general_features(set.x());
     let (from_pixels, _) = regression(&few.x().flatten(1), &rest.x().flatten(1), few.y(), rest.y())?;
     let (from_features, head) = regression(&features(few)?, &features(rest)?, few.y(), rest.y())?;
     let before = model.net.state();
-    let (head_name, report) = retrain(transfer, &mut model, head, few, pictures.classes.len(), files)?;
-    let frozen = unchanged(&before, &model.net.state(), &head_name)?;
+    let (replaced, report) = retrain(transfer, &mut model, head, few, files)?;
+    let frozen = unchanged(&before, &model.net.state(), &replaced)?;
     let (train_score, _) = judge(&model.net, few)?;
     let (tuned, probabilities) = judge(&model.net, rest)?;
     model.classes = pictures.classes;
@@ -74,7 +74,7 @@ fn work(
     let rows = vec![
         ("raw pixels, logistic regression", None, from_pixels),
         ("frozen layers, logistic regression", None, from_features),
-        ("frozen layers, last layer trained on", Some(train_score), tuned),
+        ("frozen layers, classifier trained further", Some(train_score), tuned),
     ];
     let judged = Judged {
         title: format!("Images of {} with the layers of {}", transfer.path.display(), transfer.model.display()),
@@ -145,41 +145,40 @@ fn regression(
     Ok((score, (weight.to_dtype(DType::F32), bias.to_dtype(DType::F32))))
 }
 
-/// Puts the regression in the place of the last layer and trains that on, everything before it frozen.
+/// Puts the regression in the place of the layers behind the features and trains it further, everything before it frozen.
+/// Returns the names of the layers replaced.
 fn retrain(
     transfer: &ImagesTransfer,
     model: &mut ImageModel,
     (weight, bias): (Tensor, Tensor),
     few: &TensorDataset,
-    classes: usize,
     files: &Files,
-) -> Result<(String, Option<Report>), Failure> {
-    let head_name = model.net.head_name();
-    let width = weight.dims()[1];
-    let mut head = Linear::new(width, classes, &mut Rng::new(transfer.seed));
-    head.load_state(&[("weight".to_owned(), weight), ("bias".to_owned(), bias)])?;
+) -> Result<(Vec<String>, Option<Report>), Failure> {
     model.net.freeze("")?;
-    if let Some(place) = model.net.head_mut() {
-        *place = head;
-    }
+    let replaced = model.net.set_classifier(&weight, &bias)?;
+    let classes = bias.numel();
     model.plan.classes = classes;
+    if model.plan.kind == NetKind::Cnn {
+        model.plan.hidden = vec![2 * classes];
+    }
     if transfer.epochs == 0 {
-        return Ok((head_name, None));
+        return Ok((replaced, None));
     }
     let trainer = Trainer::new(Adam::new(1e-3)).epochs(transfer.epochs).batch_size(10).seed(transfer.seed);
     let mut trainer = trainer.progress(Progress::Silent).log(&files.losses).interruptible()?;
     let report = trainer.fit(&mut model.net, &Classification::new(), few, None)?;
-    Ok((head_name, Some(report)))
+    Ok((replaced, Some(report)))
 }
 
-/// The number of tensors outside the head, which must have kept every bit.
-fn unchanged(before: &[(String, Tensor)], after: &[(String, Tensor)], head: &str) -> Result<usize, Failure> {
-    let head = format!("{head}.");
+/// The number of tensors outside the layers replaced, which must have kept every bit.
+fn unchanged(before: &[(String, Tensor)], after: &[(String, Tensor)], replaced: &[String]) -> Result<usize, Failure> {
+    let is_kept =
+        |name: &str| !replaced.iter().any(|layer| name.strip_prefix(layer).is_some_and(|rest| rest.starts_with('.')));
     let mut count = 0;
-    for ((name, old), (_, new)) in before.iter().zip(after).filter(|((name, _), _)| !name.starts_with(&head)) {
+    for ((name, old), (_, new)) in before.iter().zip(after).filter(|((name, _), _)| is_kept(name)) {
         let bits = |tensor: &Tensor| tensor.to_vec::<f32>().into_iter().map(f32::to_bits).collect::<Vec<_>>();
         if bits(old) != bits(new) {
-            return Err(Failure::work(format!("{name} was to stay as it is, and changed")));
+            return Err(Failure::work(format!("{name} was frozen, but its values changed")));
         }
         count += 1;
     }

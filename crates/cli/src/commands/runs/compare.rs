@@ -3,30 +3,70 @@
 use serde_json::Value;
 use tove::plot::terminal::{LineText, bars};
 
-use super::facts::{curve, score, score_names, title};
-use super::text_of;
-use crate::output::{number, table};
+use super::facts::{StoredScore, curve, score, score_keys, title};
+use super::{file_name, text_of};
+use crate::metrics::{decimals, greater_is_better, label};
+use crate::output::{number, paragraph, table};
 
 /// Columns of the terminal that pictures take.
 const WIDTH: usize = 76;
 
-/// What differs, the scores with their intervals, and the curves in one picture.
+/// What differs, the scores with their intervals, and the curves in one picture. Only runs of the same file and target are ranked:
+/// scores of different problems cannot be compared.
 pub fn text(runs: &[&Value]) -> String {
-    let mut text = format!("{}\n", table(&rows(runs)));
-    if let Some(name) = score_names(runs).first() {
-        let values = runs.iter().filter_map(|run| Some((title(run), score(run, "test", name)?.value)));
-        if let Ok(picture) = bars(&values.collect::<Vec<_>>(), WIDTH) {
-            text.push_str(&format!("test {name}:\n{picture}"));
+    let groups = groups(runs);
+    let verdict = match &groups[..] {
+        [one] => overlap(one).unwrap_or_default(),
+        _ => NOT_COMPARED.to_owned(),
+    };
+    let mut text = if verdict.is_empty() { verdict } else { format!("{}\n", paragraph(&verdict)) };
+    text.push_str(&format!("{}\n", table(&rows(runs))));
+    for group in groups.iter().filter(|group| groups.len() == 1 || group.len() > 1) {
+        if groups.len() > 1 {
+            text.push_str(&format!("\n{}:\n", problem(group[0])));
+            text.push_str(&overlap(group).map_or(String::new(), |verdict| paragraph(&verdict)));
         }
-        if let Some(word) = overlap(runs, name) {
-            text.push_str(&format!("{word}\n"));
-        }
+        text.push_str(&ranked(group));
     }
-    let curves: Vec<(String, Vec<f64>)> = runs.iter().map(|run| (title(run), curve(run))).collect();
+    let curves: Vec<(String, Vec<f64>)> = runs.iter().map(|run| (title(run), curve(run).1)).collect();
     let drawn = curves.iter().filter(|(_, losses)| losses.len() > 1);
     let chart = drawn.fold(LineText::new(), |chart, (name, losses)| chart.series(name.as_str(), losses));
     if let Ok(picture) = chart.render(WIDTH, 12) {
-        text.push_str(&format!("\nObjective over the iterations (each model has its own):\n{picture}"));
+        text.push_str(&format!("\nObjective by iteration (each model has its own objective):\n{picture}"));
+    }
+    text
+}
+
+/// What is said where runs are of different problems.
+pub const NOT_COMPARED: &str =
+    "The runs are of different files or targets, so their scores are not compared with each other.";
+
+/// What was predicted, and from what.
+pub fn problem(run: &Value) -> String {
+    format!("{} from {}", text_of(run, "target"), text_of(run, "file"))
+}
+
+/// Runs that predict the same column of the same file, in the order of the first of each.
+pub fn groups<'a>(runs: &[&'a Value]) -> Vec<Vec<&'a Value>> {
+    let same = |a: &Value, b: &Value| ["file", "target", "task"].iter().all(|name| a[name] == b[name]);
+    let mut groups: Vec<Vec<&Value>> = Vec::new();
+    for &run in runs {
+        match groups.iter_mut().find(|group| same(group[0], run)) {
+            Some(group) => group.push(run),
+            None => groups.push(vec![run]),
+        }
+    }
+    groups
+}
+
+/// The deciding score of runs of one problem, side by side.
+fn ranked(runs: &[&Value]) -> String {
+    let mut text = String::new();
+    if let Some(key) = score_keys(runs).first() {
+        let values = runs.iter().filter_map(|run| Some((title(run), score(run, "test", key)?.value)));
+        if let Ok(picture) = bars(&values.collect::<Vec<_>>(), WIDTH) {
+            text.push_str(&format!("Held-out {}:\n{picture}", label(key)));
+        }
     }
     text
 }
@@ -39,6 +79,7 @@ pub fn rows(runs: &[&Value]) -> Vec<Vec<String>> {
     for name in ["file", "target", "model", "seed", "train_rows", "test_rows", "seconds"] {
         let cell = |run: &&Value| match run[name].as_f64().filter(|value| value.fract() != 0.0) {
             Some(value) => number(value),
+            None if name == "file" => file_name(run),
             None => text_of(run, name),
         };
         rows.push(std::iter::once(name.replace('_', " ")).chain(runs.iter().map(cell)).collect());
@@ -46,9 +87,11 @@ pub fn rows(runs: &[&Value]) -> Vec<Vec<String>> {
     for (name, value) in settings(runs) {
         rows.push(std::iter::once(name).chain(value).collect());
     }
-    for name in score_names(runs) {
-        let cell = |run: &&Value| score(run, "test", name).map_or(String::new(), |judged| judged.text());
-        rows.push(std::iter::once(format!("test {name}")).chain(runs.iter().map(cell)).collect());
+    for key in score_keys(runs) {
+        let scores: Vec<_> = runs.iter().map(|run| score(run, "test", key)).collect();
+        let decimals = decimals(key, scores.iter().flatten().map(|score| score.value));
+        let cells = scores.iter().map(|score| score.as_ref().map_or(String::new(), |score| score.text(decimals)));
+        rows.push(std::iter::once(format!("held-out {}", label(key))).chain(cells).collect());
     }
     rows
 }
@@ -79,15 +122,27 @@ fn settings(runs: &[&Value]) -> Vec<(String, Vec<String>)> {
     all.filter(|(_, values)| differ(values)).collect()
 }
 
-/// Whether the best two can be told apart by their intervals.
-fn overlap(runs: &[&Value], name: &str) -> Option<String> {
-    let mut judged: Vec<_> = runs.iter().filter_map(|run| Some((title(run), score(run, "test", name)?))).collect();
-    judged.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
-    let [(best, first), (next, second), ..] = &judged[..] else { return None };
-    let ((low, _), (_, high)) = (first.interval?, second.interval?);
-    Some(if low > high {
-        format!("{best} is better than {next}: their intervals (95 %) do not meet.")
-    } else {
-        format!("{best} is not surely better than {next}: their intervals (95 %) overlap.")
-    })
+/// Whether the best two differ by more than their intervals, by the metric that decided.
+fn overlap(runs: &[&Value]) -> Option<String> {
+    let key = *score_keys(runs).first()?;
+    let mut known: Vec<_> = runs.iter().filter_map(|run| Some((title(run), score(run, "test", key)?))).collect();
+    let sign = if greater_is_better(key) { 1.0 } else { -1.0 };
+    known.sort_by(|a, b| (sign * b.1.value).total_cmp(&(sign * a.1.value)));
+    let [(best, first), (next, second), ..] = &known[..] else { return None };
+    let decimals = decimals(key, known.iter().map(|(_, score)| score.value));
+    let (label, one, other) = (label(key), decimals.show(first.value), decimals.show(second.value));
+    if one == other {
+        return Some(format!("{best} and {next} tie: held-out {label} {one}."));
+    }
+    let range = |score: &StoredScore| {
+        let around = score.margin.map(|margin| (score.value - margin, score.value + margin));
+        around.or(score.interval)
+    };
+    let apart = |a: (f64, f64), b: (f64, f64)| a.0 > b.1 || b.0 > a.1;
+    let verdict = match range(first).zip(range(second)) {
+        Some((a, b)) if apart(a, b) => "; the 95 % intervals do not overlap",
+        Some(_) => "; the 95 % intervals overlap, so the difference is not clear",
+        None => "",
+    };
+    Some(format!("{best} has the best held-out {label}, {one}, before {next} with {other}{verdict}."))
 }

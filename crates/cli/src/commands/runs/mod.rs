@@ -11,10 +11,11 @@ use serde_json::Value;
 use tove::plot::Report;
 use tove::tensor::io::WriteOptions;
 
-use super::training::may_write;
 use crate::arguments::{Page, Runs, RunsAction};
 use crate::failure::Failure;
-use crate::output::{Output, number, table};
+use crate::files;
+use crate::metrics;
+use crate::output::{Output, note, table};
 use crate::runs;
 
 pub fn run(arguments: &Runs, output: &Output) -> Result<(), Failure> {
@@ -27,11 +28,13 @@ pub fn run(arguments: &Runs, output: &Output) -> Result<(), Failure> {
         found.ok_or_else(|| Failure::usage(format!("there is no run {wanted}; `tove runs` lists them")))
     };
     match &arguments.action {
-        None | Some(RunsAction::List) => output.result(|| list(&all), || Value::Array(all.clone())),
+        None | Some(RunsAction::List) => {
+            output.result(|| list(&all, output.is_verbose()), || Value::Array(all.clone()))
+        }
         Some(RunsAction::Show { number, page }) => {
             let run = find(*number)?;
             save(page, output, || page::of_run(run))?;
-            output.result(|| show::text(run), || run.clone())
+            output.result(|| show::text(run, output.is_verbose()), || run.clone())
         }
         Some(RunsAction::Compare { numbers, page }) => {
             let chosen = numbers.iter().map(|&number| find(number)).collect::<Result<Vec<_>, _>>()?;
@@ -44,17 +47,23 @@ pub fn run(arguments: &Runs, output: &Output) -> Result<(), Failure> {
 /// Writes the pictures, if asked to.
 fn save(page: &Page, output: &Output, report: impl FnOnce() -> Result<Report, Failure>) -> Result<(), Failure> {
     let Some(path) = &page.report else { return Ok(()) };
-    may_write(path, page.overwrite)?;
+    files::may_write(path, page.overwrite, &[])?;
     report()?.save(path, WriteOptions { overwrite: page.overwrite, ..WriteOptions::default() })?;
     output.remark(format!("report: {}", path.display()));
     Ok(())
 }
 
-/// The first test score of a run, with its name.
+/// The deciding test score of a run with its interval, and its label.
 fn first_score(run: &Value) -> (String, String) {
-    let order = ["accuracy", "R²"];
-    let found = order.iter().find_map(|name| Some((*name, run["test"][*name]["value"].as_f64()?)));
-    found.map_or_else(Default::default, |(name, value)| (name.to_owned(), number(value)))
+    let Some(&key) = facts::score_keys(&[run]).first() else { return Default::default() };
+    let Some(found) = facts::score(run, "test", key) else { return Default::default() };
+    (metrics::label(key).to_owned(), found.text(metrics::decimals(key, [found.value])))
+}
+
+/// The name of a run's file without its folders.
+fn file_name(run: &Value) -> String {
+    let path = text_of(run, "file");
+    std::path::Path::new(&path).file_name().map_or(path.clone(), |name| name.display().to_string())
 }
 
 /// A time as year-month-day hour:minute, in UTC.
@@ -83,21 +92,31 @@ fn text_of(run: &Value, name: &str) -> String {
     run[name].as_str().map_or_else(|| run[name].to_string(), str::to_owned)
 }
 
-fn list(all: &[Value]) -> String {
-    let head = ["run", "time (UTC)", "file", "target", "model", "score", "test", "seconds"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+/// All runs; `verbose` adds the folders of files and the time that each took.
+fn list(all: &[Value], verbose: bool) -> String {
+    let mut head = ["run", "time (UTC)", "file", "target", "model", "metric", "held-out"].map(str::to_owned).to_vec();
+    if verbose {
+        head.push("seconds".to_owned());
+    }
+    let mut rows = vec![head];
     for run in all {
         let (name, value) = first_score(run);
-        let seconds = run["seconds"].as_f64().map_or(String::new(), |seconds| format!("{seconds:.1}"));
-        let texts = ["file", "target", "model"].map(|name| text_of(run, name));
-        let mut row = vec![run["run"].to_string(), time(run)];
-        row.extend(texts);
-        row.extend([name, value, seconds]);
+        let file = if verbose { text_of(run, "file") } else { file_name(run) };
+        let mut row = vec![run["run"].to_string(), time(run), file, text_of(run, "target"), text_of(run, "model")];
+        row.extend([name, value]);
+        if verbose {
+            row.push(run["seconds"].as_f64().map_or(String::new(), |seconds| format!("{seconds:.1}")));
+        }
         rows.push(row);
     }
-    let mut text = table(&rows);
+    let count = all.len();
+    let mut text = format!(
+        "{count} run{}; the held-out score is that of the metric that chose the model.\n\n",
+        if count == 1 { "" } else { "s" }
+    );
+    text.push_str(&table(&rows));
     for run in all.iter().filter(|run| run["problem"].is_string()) {
-        text.push_str(&format!("run {}: {}\n", run["run"], text_of(run, "problem")));
+        text.push_str(&note(&format!("Note: run {}: {}", run["run"], text_of(run, "problem"))));
     }
     text
 }

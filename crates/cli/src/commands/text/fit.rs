@@ -47,7 +47,7 @@ pub fn run(fit: &TextFit, output: &Output) -> Result<(), Failure> {
         config.vocabulary,
         net.count_parameters()
     ));
-    let files = Files::begin(&fit.keeping)?;
+    let files = Files::begin(&fit.keeping, &[&fit.file])?;
     match work(fit, net, parts, &files, output) {
         Ok((text, document, saved)) => {
             files.run.finish(document.clone(), saved)?;
@@ -166,8 +166,11 @@ fn work(fit: &TextFit, mut net: Gpt, parts: Parts, files: &Files, output: &Outpu
     let nats = loss / parts.characters;
     let seconds = start.elapsed().as_secs_f64();
     let tokens = if fit.tokens == TokenKind::Bpe { "bpe" } else { "characters" };
+    // Tokens of a window hang together; windows are taken for independent.
+    let (windows, spread) = (parts.test.len(), tove::metrics::hoeffding(parts.test.len() as f64, 1.0, 0.05));
+    let interval = [(right - spread).max(0.0), (right + spread).min(1.0)];
     let test = json!({
-        "loss": {"value": loss}, "accuracy": {"value": right}, "nats per character": {"value": nats},
+        "loss": {"value": loss}, "accuracy": {"value": right, "interval": interval, "n": windows}, "nats per character": {"value": nats},
     });
     let facts = json!({
         "data": fit.file.display().to_string(), "seed": fit.seed, "steps": report.steps, "batch": fit.batch,

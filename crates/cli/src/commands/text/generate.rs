@@ -18,8 +18,11 @@ pub fn run(generate: &TextGenerate, output: &Output) -> Result<(), Failure> {
     let prompt = prompt(generate, &model.tokens)?;
     let tokens = model.net.generate(&model.tokens.encode(&prompt)?, generate.length, &rule)?;
     let text = model.tokens.decode(&tokens)?;
+    if !output.is_json() {
+        return output.raw(format!("{text}\n").as_bytes());
+    }
     output.result(
-        || format!("{text}\n"),
+        String::new,
         || json!({"prompt": prompt, "text": text, "tokens": generate.length, "seed": generate.seed}),
     )
 }

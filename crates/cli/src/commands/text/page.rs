@@ -44,7 +44,7 @@ pub fn of(judged: &Judged<'_>) -> Result<Page, Failure> {
     if let Some(chart) = curve(report) {
         let every = evaluate_every(fit);
         let chart = if report.history.is_empty() { chart } else { chart.x_label(format!("steps / {every}")) };
-        page = page.picture(&chart)?;
+        page = page.picture_or_reason(&chart);
     }
     if let Some((loss, step)) = report.best {
         page = page.text(format!(
@@ -124,7 +124,7 @@ fn attention(page: Page, model: &TextModel, tokens: &Tensor) -> Result<Page, Fai
     let late = map.iter().skip(names.len() * EARLY.min(names.len() - 1)).copied();
     let most = late.fold(0.0, f64::max).clamp(0.01, 1.0);
     let chart = HeatMap::new(&names, &names, &map).bounds(0.0, most).value_label("attention").title("Attention");
-    let page = page.picture(&chart)?;
+    let page = page.picture_or_reason(&chart);
     Ok(page.text(format!(
         "The beginning of the text that judges. Each row is a token and adds up to 1: how much it looks at each token up to \
          itself in the last block, mean of the heads. From {most:.2} on, the colour is the strongest."

@@ -2,6 +2,7 @@
 
 use super::dictionary::Dictionary;
 use super::numbers;
+use super::spelled::NumberFormat;
 use super::tokens::{Dialect, Form, Place, Span, Tokens, place};
 use crate::table::categorical::NO_CODE;
 use crate::table::date::{self, Detail};
@@ -28,6 +29,8 @@ pub(super) enum Plan {
     Infer,
     /// As the user says.
     Given(Kind),
+    /// Numbers: whole ones where all of a block are.
+    Number,
     /// As all blocks together say: anything found in the file fits.
     Joined(Kind),
 }
@@ -63,7 +66,26 @@ pub(super) struct ParsedColumn {
     pub parsed: Parsed,
     pub coerced: usize,
     pub first: Option<Misfit>,
+    /// What a column of strings holds that begins like one of numbers.
+    pub mixed: Option<Mixed>,
 }
+
+/// Strings most of which are numbers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Mixed {
+    pub plain: usize,
+    /// Numbers with separators of thousands or a decimal comma, with the first few.
+    pub spelled: usize,
+    pub first_spelled: Vec<Misfit>,
+    pub others: usize,
+    /// The first few of the others, unless they are digits behind a zero, which are names.
+    pub first: Vec<Misfit>,
+}
+
+/// How many values that are no numbers are named.
+pub(super) const NAMED: usize = 3;
+/// How many values of a block decide whether it is looked at for numbers.
+const LOOKED_AT: usize = 64;
 
 /// Fields of one column.
 pub(super) struct Fields<'a> {
@@ -72,6 +94,8 @@ pub(super) struct Fields<'a> {
     pub columns: usize,
     pub column: usize,
     pub rules: &'a Rules,
+    /// How numbers are written, if not plainly.
+    pub format: Option<NumberFormat>,
 }
 
 /// A field's place and whether it stood in quotes.
@@ -113,6 +137,12 @@ impl Fields<'_> {
 
     #[inline]
     fn float(&self, place: Place<'_>, strict: bool) -> Option<f64> {
+        if let Some(format) = self.format {
+            let plain = || numbers::float_at(place.text.as_bytes(), place.start, place.end, strict);
+            // A point may stand between thousands.
+            let points = format.decimal == ',';
+            return format.parse(place.str()).or_else(|| if points { None } else { plain() });
+        }
         if !self.rules.decimal_comma {
             return numbers::float_at(place.text.as_bytes(), place.start, place.end, strict);
         }
@@ -152,9 +182,65 @@ pub(super) fn join(a: Kind, b: Kind) -> Kind {
 pub(super) fn parse(fields: &Fields<'_>, plan: Plan) -> Result<ParsedColumn, Misfit> {
     match plan {
         Plan::Given(kind) => parse_as(fields, kind, Mode::Given),
+        Plan::Number => number(fields),
         Plan::Joined(kind) => parse_as(fields, kind, Mode::Joined),
         Plan::Infer => infer(fields),
     }
+}
+
+/// Whole numbers, or real ones where a value is not whole.
+fn number(fields: &Fields<'_>) -> Result<ParsedColumn, Misfit> {
+    match parse_as(fields, Kind::Integer, Mode::Joined) {
+        Ok(parsed) if fields.format.is_none() => Ok(parsed),
+        _ => parse_as(fields, Kind::Float, Mode::Given),
+    }
+}
+
+/// How many of a block's strings are numbers, if a sample says that most are.
+fn mixed(fields: &Fields<'_>) -> Option<Mixed> {
+    let mut scratch = String::new();
+    let (mut looked, mut numeric) = (0, 0);
+    let is_plain = |text: &str| matches!(fields.kind_of(text), Kind::Integer | Kind::Float);
+    let step = fields.tokens.found.rows.div_ceil(LOOKED_AT).max(1);
+    for span in fields.spans().step_by(step) {
+        let raw = fields.raw(span, &mut scratch);
+        let text = raw.place.str();
+        if !fields.is_missing(raw.place) {
+            (looked, numeric) = (looked + 1, numeric + usize::from(is_plain(text) || NumberFormat::any(text)));
+        }
+    }
+    if 2 * numeric < looked || numeric == 0 {
+        return None;
+    }
+    let mut mixed = Mixed::default();
+    for span in fields.spans() {
+        let raw = fields.raw(span, &mut scratch);
+        let text = raw.place.str();
+        if fields.is_missing(raw.place) {
+            continue;
+        }
+        if is_plain(text) {
+            mixed.plain += 1;
+            continue;
+        }
+        let misfit = || {
+            let value = text.chars().take(100).collect();
+            Misfit { column: fields.column, offset: span.start(), value }
+        };
+        if NumberFormat::any(text) {
+            mixed.spelled += 1;
+            if mixed.first_spelled.len() < NAMED {
+                mixed.first_spelled.push(misfit());
+            }
+            continue;
+        }
+        mixed.others += 1;
+        let name = text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_digit());
+        if mixed.first.len() < NAMED && !name {
+            mixed.first.push(misfit());
+        }
+    }
+    Some(mixed)
 }
 
 fn infer(fields: &Fields<'_>) -> Result<ParsedColumn, Misfit> {
@@ -170,12 +256,13 @@ fn infer(fields: &Fields<'_>) -> Result<ParsedColumn, Misfit> {
     }
     let Some(mut kind) = first else {
         let parsed = Parsed::Empty { rows: fields.tokens.found.rows, quoted };
-        return Ok(ParsedColumn { parsed, coerced: 0, first: None });
+        return Ok(ParsedColumn { parsed, coerced: 0, first: None, mixed: None });
     };
     loop {
         // Strings take everything, so that this ends after three rounds at most.
         match parse_as(fields, kind, Mode::Infer) {
             Err(misfit) if kind != Kind::Categorical => kind = join(kind, fields.kind_of(&misfit.value)),
+            Ok(parsed) if kind == Kind::Categorical => return Ok(ParsedColumn { mixed: mixed(fields), ..parsed }),
             result => return result,
         }
     }
@@ -209,7 +296,7 @@ fn parse_as(fields: &Fields<'_>, kind: Kind, mode: Mode) -> Result<ParsedColumn,
         Kind::Categorical => codes(fields, if mode == Mode::Given { usize::MAX } else { fields.rules.max_categories }),
         Kind::Text => Parsed::Text(text(fields)),
     };
-    Ok(ParsedColumn { parsed, coerced: note.coerced, first: note.first })
+    Ok(ParsedColumn { parsed, coerced: note.coerced, first: note.first, mixed: None })
 }
 
 /// When the user says that a column holds truth values, more spellings will do.

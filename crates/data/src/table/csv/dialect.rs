@@ -40,7 +40,7 @@ pub(super) fn delimiter(bytes: &[u8], newline: u8, trim: bool) -> u8 {
 fn widths(sample: &[u8], dialect: &Dialect, last: bool) -> Vec<usize> {
     let (mut counts, mut at) = (Vec::new(), 0);
     while counts.len() < 200 && at < sample.len() {
-        let one = tokenise(&sample[at..], 0, dialect, Until { byte: 1, rows: 1, last });
+        let one = tokenise(&sample[at..], 0, dialect, Until { byte: 1, rows: 1, fields: usize::MAX, last });
         if one.found.consumed == 0 {
             break;
         }

@@ -46,6 +46,7 @@ impl Dictionary {
     }
 
     /// The string's number; a new string gets the next one.
+    #[cfg(any(test, feature = "parquet"))]
     pub fn code(&mut self, name: &str) -> u32 {
         self.code_at(name, 0, name.len())
     }

@@ -3,8 +3,9 @@
 use super::CsvOptions;
 use super::block::{Plan, Rules};
 use super::read::{line_of, open_quote};
+use super::spelled::NumberFormat;
 use super::tokens::{Until, place, tokenise};
-use crate::table::{no_column, repeated};
+use crate::table::{Kind, no_column, repeated};
 use crate::{DataError, Result};
 
 /// A file whose header has been read.
@@ -13,6 +14,8 @@ pub(super) struct Opened {
     pub rules: Rules,
     pub names: Vec<String>,
     pub plans: Vec<Plan>,
+    /// How numbers are written, where a schema says so.
+    pub formats: Vec<Option<NumberFormat>>,
     pub unnamed: usize,
     /// Where the rows begin.
     pub body: usize,
@@ -28,7 +31,11 @@ pub(super) fn open(options: &CsvOptions, file: &str, text: &str, last: bool) -> 
     let mut start = 0;
     // Empty lines before the header are passed over.
     let first = loop {
-        let one = tokenise(&bytes[start..], 0, &rules.dialect, Until { byte: 1, rows: 1, last });
+        let until = Until { byte: 1, rows: 1, fields: options.max_columns.saturating_add(1), last };
+        let one = tokenise(&bytes[start..], 0, &rules.dialect, until);
+        if one.found.wide {
+            return Err(DataError::TooLarge { file: file.to_owned(), what: "columns", most: options.max_columns });
+        }
         if let Some(offset) = one.found.open {
             return Err(open_quote(file, line_of(text, start + offset)));
         }
@@ -62,7 +69,9 @@ pub(super) fn open(options: &CsvOptions, file: &str, text: &str, last: bool) -> 
     }
     let plans = plans(options, &names)?;
     let body = if options.header { start + first.found.consumed } else { start };
-    Ok(Opened { file: file.to_owned(), rules, names, plans, unnamed, body })
+    let format = |name: &String| options.formats.iter().find(|(known, _)| known == name).map(|&(_, format)| format);
+    let formats = names.iter().map(format).collect();
+    Ok(Opened { file: file.to_owned(), rules, names, plans, formats, unnamed, body })
 }
 
 fn plans(options: &CsvOptions, names: &[String]) -> Result<Vec<Plan>> {
@@ -70,9 +79,13 @@ fn plans(options: &CsvOptions, names: &[String]) -> Result<Vec<Plan>> {
         return Err(no_column(name, names));
     }
     let given = |name: &String| {
-        let mut chosen = options.kinds.iter().rev().chain(&options.expected);
-        let kind = chosen.find(|(known, _)| known == name).map(|&(_, kind)| kind).or(options.rest);
-        kind.map_or(Plan::Infer, Plan::Given)
+        let chosen = options.kinds.iter().rev().find(|(known, _)| known == name).map(|&(_, kind)| Plan::Given(kind));
+        // A column that held whole numbers may hold others in another file.
+        let expected = || match options.expected.iter().find(|(known, _)| known == name)?.1 {
+            Kind::Integer => Some(Plan::Number),
+            kind => Some(Plan::Given(kind)),
+        };
+        chosen.or_else(expected).or(options.rest.map(Plan::Given)).unwrap_or(Plan::Infer)
     };
     Ok(names.iter().map(given).collect())
 }

@@ -1,9 +1,14 @@
-//! Bytes of a CSV file and their characters.
+//! Bytes of a file and their characters.
+//!
+//! A file is opened once. What it is can be seen from its first bytes, which stay in a buffer until they are read: a pipe cannot
+//! be opened a second time, and gives every byte once.
 
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use flate2::bufread::MultiGzDecoder;
@@ -11,7 +16,7 @@ use tove_tensor::io::FileError;
 use tove_tensor::num_threads;
 
 use super::Charset;
-use crate::source::MOST_UNPACKED;
+use crate::memory::most_of_a_stream;
 use crate::{DataError, Result};
 
 /// The characters that Windows-1252 puts where Latin-1 has control characters, from 0x80 to 0x9f.
@@ -20,68 +25,166 @@ const WINDOWS: [char; 32] = [
     '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
 ];
 
+/// Bytes that are read at once into memory.
+const PIECE: usize = 1 << 24;
+/// Bytes that are looked at once.
+const LOOKED_AT: usize = 1 << 20;
+/// Gzip files that unpack to less than this are not suspected.
+const HARMLESS: u64 = 1 << 26;
+/// Tables rarely shrink to less than a hundredth.
+const MOST_RATIO: u64 = 250;
+
 /// A file that is read, and how far; `-` is the standard input. Gzip is known by its first bytes and unpacked.
-pub(super) struct Input {
+pub(in crate::table) struct Input {
     pub name: String,
+    path: PathBuf,
     reader: Box<dyn Read + Send>,
+    /// Bytes that were looked at and not read yet.
+    ahead: Cursor<Vec<u8>>,
     packed: bool,
+    /// The length of a regular file, as it lies on the disk.
     size: Option<u64>,
+    /// The regular file itself, unless it is packed.
+    file: Option<File>,
+    /// Bytes given out, and bytes of the packed file that they came from.
+    given: u64,
+    taken: Arc<AtomicU64>,
 }
 
 impl Input {
     pub fn open(path: &Path) -> Result<Self> {
-        let name = if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() };
         let failed = |source| DataError::from(FileError::Io { path: path.to_owned(), doing: "open", source });
         if path.as_os_str() == "-" {
-            return Self::new(name, io::stdin(), None).map_err(failed);
+            return Self::new("standard input".to_owned(), path, io::stdin(), None).map_err(failed);
         }
+        let name = path.display().to_string();
         let file = File::open(path).map_err(failed)?;
         let about = file.metadata().map_err(failed)?;
         if about.is_dir() {
             return Err(DataError::TableFile { file: name, problem: "is a folder; name a file".to_owned() });
         }
-        Self::new(name, file, Some(about.len())).map_err(failed)
+        let regular = about.is_file().then_some(about.len());
+        let again = if about.is_file() { file.try_clone().ok() } else { None };
+        let mut input = Self::new(name, path, file, regular).map_err(failed)?;
+        input.file = again.filter(|_| !input.packed);
+        Ok(input)
     }
 
-    fn new(name: String, mut reader: impl Read + Send + 'static, size: Option<u64>) -> io::Result<Self> {
+    /// Bytes that are in memory already, under the name of the file they were made from.
+    pub fn of_bytes(name: String, path: &Path, bytes: Vec<u8>) -> Self {
+        let (reader, ahead) = (Box::new(io::empty()), Cursor::new(bytes));
+        let taken = Arc::default();
+        let path = path.to_owned();
+        Self { name, path, reader, ahead, packed: false, size: None, file: None, given: 0, taken }
+    }
+
+    /// Bytes in memory that are to be unpacked.
+    pub fn unpacking(name: &str, bytes: Vec<u8>) -> Result<Self> {
+        let failed = |source| DataError::from(FileError::Io { path: PathBuf::from(name), doing: "read", source });
+        Self::new(name.to_owned(), Path::new(name), Cursor::new(bytes), None).map_err(failed)
+    }
+
+    fn new(name: String, path: &Path, mut reader: impl Read + Send + 'static, size: Option<u64>) -> io::Result<Self> {
         let mut magic = Vec::new();
         reader.by_ref().take(2).read_to_end(&mut magic)?;
         let packed = magic == [0x1f, 0x8b];
-        let whole = Cursor::new(magic).chain(reader);
+        let taken = Arc::new(AtomicU64::new(0));
+        let path = path.to_owned();
         if packed {
+            let whole = Counted { reader: Cursor::new(magic).chain(reader), taken: Arc::clone(&taken) };
             let unpacked = MultiGzDecoder::new(BufReader::with_capacity(1 << 17, whole));
             // Unpacking takes longer than parsing: with a thread to spare both go on at once.
             let reader: Box<dyn Read + Send> =
                 if num_threads() > 1 { Box::new(Ahead::of(unpacked)?) } else { Box::new(unpacked) };
-            return Ok(Self { name, reader, packed, size: None });
+            return Ok(Self {
+                name,
+                path,
+                reader,
+                ahead: Cursor::default(),
+                packed,
+                size,
+                file: None,
+                given: 0,
+                taken,
+            });
         }
-        Ok(Self { name, reader: Box::new(whole), packed, size })
+        let (reader, ahead) = (Box::new(reader), Cursor::new(magic));
+        Ok(Self { name, path, reader, ahead, packed, size, file: None, given: 0, taken })
     }
 
     pub fn is_packed(&self) -> bool {
         self.packed
     }
 
-    /// Everything.
+    /// Whether the file can be opened again and gives the same bytes.
+    pub fn is_regular(&self) -> bool {
+        self.size.is_some()
+    }
+
+    /// The length of a regular file, as it lies on the disk.
+    pub fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file, if its bytes can be read at any place. Nothing must have been read from this input that is needed again.
+    pub fn file(&self) -> Option<&File> {
+        self.file.as_ref()
+    }
+
+    /// The next bytes, `count` of them unless the file ends, without taking them.
+    pub fn look(&mut self, count: usize) -> Result<&[u8]> {
+        let at = self.ahead.position() as usize;
+        let here = self.ahead.get_ref().len() - at;
+        if here < count {
+            let read = self.reader.by_ref().take((count - here) as u64).read_to_end(self.ahead.get_mut());
+            read.map_err(|error| self.failed(&error))?;
+        }
+        let end = self.ahead.get_ref().len().min(at.saturating_add(count));
+        Ok(&self.ahead.get_ref()[at..end])
+    }
+
+    /// Everything that is left. From a regular file all of it; from a pipe or a packed file so much as memory takes.
     pub fn read_all(mut self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         // A length that the system reports is only a hint; what comes is what counts.
-        let hint = self.size.and_then(|size| usize::try_from(size).ok()).filter(|&size| size < 1 << 36);
-        let _ = bytes.try_reserve_exact(hint.map_or(0, |size| size + 1));
-        let most = if self.packed { MOST_UNPACKED } else { u64::MAX };
-        let read = self.reader.by_ref().take(most.saturating_add(1)).read_to_end(&mut bytes);
-        read.map_err(|error| self.failed(&error))?;
-        if bytes.len() as u64 > most {
-            let problem = format!("unpacks to more than {MOST_UNPACKED} bytes; read it in chunks");
-            return Err(DataError::TableFile { file: self.name, problem });
+        let hint = self.size.filter(|_| !self.packed).and_then(|size| usize::try_from(size).ok());
+        let _ = bytes.try_reserve_exact(hint.filter(|&size| size < 1 << 36).map_or(0, |size| size + 1));
+        let most = if self.is_regular() && !self.packed { u64::MAX } else { most_of_a_stream() };
+        while self.read_some(PIECE, &mut bytes)? == PIECE {
+            if bytes.len() as u64 > most {
+                let what = if self.packed { "unpacks to" } else { "goes on after" };
+                let problem = format!("{what} {} MB, more than memory holds; read a smaller part of it", most >> 20);
+                return Err(DataError::TableFile { file: self.name, problem });
+            }
         }
         Ok(bytes)
     }
 
     /// Appends up to `count` bytes; fewer only at the end.
     pub fn read_some(&mut self, count: usize, bytes: &mut Vec<u8>) -> Result<usize> {
-        let read = self.reader.by_ref().take(count as u64).read_to_end(bytes);
-        read.map_err(|error| self.failed(&error))
+        let before = bytes.len();
+        let read = self.ahead.by_ref().take(count as u64).read_to_end(bytes).and_then(|looked| {
+            if looked > 0 && self.ahead.position() == self.ahead.get_ref().len() as u64 {
+                self.ahead = Cursor::default();
+            }
+            self.reader.by_ref().take((count - looked) as u64).read_to_end(bytes)
+        });
+        read.map_err(|error| self.failed(&error))?;
+        let read = bytes.len() - before;
+        self.given += read as u64;
+        let taken = self.taken.load(Ordering::Relaxed);
+        if self.packed && self.given > HARMLESS && self.given / MOST_RATIO > taken {
+            let problem = format!(
+                "{taken} packed bytes unpack to more than {} MB; if that is meant, unpack the file first (gunzip)",
+                self.given >> 20
+            );
+            return Err(DataError::TableFile { file: self.name.clone(), problem });
+        }
+        Ok(read)
     }
 
     #[cold]
@@ -89,6 +192,20 @@ impl Input {
         let advice =
             if self.packed { "the gzip stream is damaged; fetch it again" } else { "look at the file and the disk" };
         DataError::TableFile { file: self.name.clone(), problem: format!("cannot be read ({error}); {advice}") }
+    }
+}
+
+/// Counts the bytes that are read.
+struct Counted<R> {
+    reader: R,
+    taken: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.taken.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
     }
 }
 
@@ -148,6 +265,9 @@ pub(super) fn decode<'a>(file: &str, bytes: &'a [u8], charset: Charset) -> Resul
     if bytes.starts_with(b"PK\x03\x04") {
         return refuse("is a zip archive or a spreadsheet, not CSV; export it as CSV".to_owned());
     }
+    if is_binary(bytes) {
+        return refuse("is binary, not text; give a CSV, JSON or Parquet file".to_owned());
+    }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if charset == Charset::Latin1 {
         return Ok((Cow::Owned(latin1(bytes)), "latin-1"));
@@ -161,6 +281,32 @@ pub(super) fn decode<'a>(file: &str, bytes: &'a [u8], charset: Charset) -> Resul
             Err(DataError::Row { file: file.to_owned(), line, problem })
         }
     }
+}
+
+/// Whether the file is UTF-8 from its beginning to its end.
+pub(super) fn is_utf8(path: &Path) -> Result<bool> {
+    let (mut input, mut buffer) = (Input::open(path)?, Vec::new());
+    loop {
+        let end = input.read_some(LOOKED_AT, &mut buffer)? < LOOKED_AT;
+        match std::str::from_utf8(&buffer) {
+            Ok(_) => buffer.clear(),
+            // A piece may end inside a character, which the next piece completes.
+            Err(error) if error.error_len().is_none() && !end => drop(buffer.drain(..error.valid_up_to())),
+            Err(_) => return Ok(false),
+        }
+        if end {
+            return Ok(true);
+        }
+    }
+}
+
+/// Whether the beginning of a file has more control characters than any text: one byte of twenty.
+pub(in crate::table) fn is_binary(bytes: &[u8]) -> bool {
+    let start = &bytes[..bytes.len().min(1 << 12)];
+    let control = |byte: &&u8| matches!(byte, 0..=8 | 11 | 14..=26 | 28..=31 | 127);
+    let found = start.iter().filter(control).count();
+    // A few control characters are possible in any text, however short.
+    found > 32 && found * 20 > start.len()
 }
 
 /// Bytes as Windows-1252, which has Latin-1's letters.

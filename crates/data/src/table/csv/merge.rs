@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::block::{Parsed, Plan, join};
+use super::block::{Parsed, Plan, Rules, join};
+use super::spelled::{NumberFormat, Spelled};
 use crate::table::categorical::NO_CODE;
 use crate::table::date::Detail;
 use crate::table::{Categorical, Column, Dates, Kind, Text, Unit, Values};
@@ -43,6 +44,10 @@ pub(super) struct Joint {
     many: bool,
     present: usize,
     longest: usize,
+    spelled: Spelled,
+    /// How numbers are written that the first look takes for strings; known when all blocks have been seen.
+    format: Option<NumberFormat>,
+    settled: bool,
 }
 
 /// Strings longer than this are prose, not categories.
@@ -58,12 +63,54 @@ pub(in crate::table) fn are_categories(distinct: usize, present: usize, longest:
 impl Joint {
     pub fn new(plan: Plan) -> Self {
         let kind = if let Plan::Given(kind) = plan { Some(kind) } else { None };
-        Self { plan, kind, detail: Detail::Day, names: HashMap::new(), many: false, present: 0, longest: 0 }
+        Self {
+            plan,
+            kind,
+            detail: Detail::Day,
+            names: HashMap::new(),
+            many: false,
+            present: 0,
+            longest: 0,
+            spelled: Spelled::default(),
+            format: None,
+            settled: false,
+        }
+    }
+
+    /// Decides how numbers are written, when all blocks have been seen.
+    pub fn settle(&mut self, rules: &Rules) {
+        if self.plan == Plan::Infer && self.kind == Some(Kind::Categorical) {
+            self.format = self.spelled.format(rules);
+        }
+        self.settled = true;
+    }
+
+    /// Whether nobody says what the column holds.
+    pub fn infers(&self) -> bool {
+        self.plan == Plan::Infer
+    }
+
+    /// How numbers are written, if not plainly.
+    pub fn format(&self) -> Option<NumberFormat> {
+        self.format
+    }
+
+    fn see_spelling(&mut self, parsed: &Parsed, rules: &Rules) {
+        match parsed {
+            Parsed::Empty { .. } | Parsed::Integer(_) => {}
+            Parsed::Float(_) => self.spelled.see_points(),
+            Parsed::Boolean(_) | Parsed::Date(..) => self.spelled.see_others(),
+            Parsed::Codes(_, dictionary) => dictionary.names().for_each(|name| self.spelled.see(name, rules)),
+            Parsed::Text(text) => text.iter().flatten().for_each(|value| self.spelled.see(value, rules)),
+        }
     }
 
     /// Takes account of a block.
-    pub fn see(&mut self, parsed: &Parsed, most: usize) {
-        if self.plan == Plan::Infer
+    pub fn see(&mut self, parsed: &Parsed, most: usize, rules: &Rules) {
+        if self.plan == Plan::Infer && !self.settled {
+            self.see_spelling(parsed, rules);
+        }
+        if matches!(self.plan, Plan::Infer | Plan::Number)
             && let Some(found) = parsed.kind()
         {
             self.kind = Some(self.kind.map_or(found, |kind| join(kind, found)));
@@ -93,6 +140,8 @@ impl Joint {
     pub fn kind(&self) -> Kind {
         match (self.plan, self.kind) {
             (Plan::Given(kind) | Plan::Joined(kind), _) => kind,
+            (Plan::Number, kind) => kind.unwrap_or(Kind::Integer),
+            (Plan::Infer, _) if self.format.is_some() => Kind::Float,
             (Plan::Infer, Some(Kind::Categorical)) => {
                 let few = !self.many && are_categories(self.names.len(), self.present, self.longest);
                 if few { Kind::Categorical } else { Kind::Text }
@@ -109,6 +158,9 @@ impl Joint {
     /// Whether a block of a narrower kind must be read again, from its text, to be of the joint kind.
     pub fn must_reread(&self, parsed: &Parsed) -> bool {
         let strings = matches!(self.kind(), Kind::Categorical | Kind::Text);
+        if self.format.is_some() {
+            return matches!(parsed, Parsed::Codes(..) | Parsed::Text(_));
+        }
         match parsed {
             Parsed::Empty { quoted, .. } => strings && *quoted,
             Parsed::Boolean(_) | Parsed::Integer(_) | Parsed::Float(_) | Parsed::Date(..) => strings,

@@ -1,10 +1,12 @@
 //! CSV files to tables and back.
 //!
 //! The delimiter is found among comma, semicolon, tab and bar; quotes may enclose delimiters, newlines and doubled quotes
-//! (RFC 4180); UTF-8 with or without a byte-order mark, otherwise Latin-1; gzip is unpacked; `-` is the standard input.
+//! (RFC 4180); UTF-8 with or without a byte-order mark, otherwise Latin-1; gzip is unpacked; `-` is the standard input. Pipes are
+//! read once, from the first byte on.
 //!
 //! **Kinds** are inferred over the whole file by widening, never from a sample: integers (without leading zeros: `007` is
-//! a name) widen to floats; `true`/`false`; ISO dates and times; everything else is strings, *categorical* if there are at
+//! a name) widen to floats; a column in which all numbers are written with separators of thousands (1,234.5) or with a decimal
+//! comma is float too, if they can be read in one way only; `true`/`false`; ISO dates and times; everything else is strings, *categorical* if there are at
 //! most max(20, present / 4) different ones (and at most [`CsvOptions::max_categories`]), none longer than 200 bytes,
 //! and *text* otherwise. [`CsvOptions::kind`] overrides.
 //!
@@ -19,23 +21,27 @@ mod body;
 mod dialect;
 pub(in crate::table) mod dictionary;
 mod header;
-mod input;
+pub(in crate::table) mod input;
 pub(in crate::table) mod merge;
 mod numbers;
 mod read;
 mod report;
+mod spelled;
+mod stopped;
 mod stream;
 mod tokens;
 mod write;
 
 use std::path::Path;
 
-use super::{Kind, Schema, Table, Unit};
+use super::{Kind, Schema, Table, TableFile, Unit};
 use crate::{DataError, Result};
 use block::Rules;
+use input::Input;
 use tokens::Dialect;
 
-pub use report::{ColumnReport, ReadReport};
+pub use report::{ColumnReport, NotNumbers, ReadReport};
+pub use spelled::NumberFormat;
 pub use stream::{ChunkPlace, CsvChunks};
 
 /// Fields that mean a missing value, besides the empty one.
@@ -87,6 +93,8 @@ pub struct CsvOptions {
     expected: Vec<(String, Kind)>,
     /// Units of date columns, from a schema; otherwise chunks of a column whose kind is given have microseconds.
     units: Vec<(String, Unit)>,
+    /// How numbers are written, from a schema.
+    formats: Vec<(String, NumberFormat)>,
     /// The kind of all other columns, instead of inferring it.
     rest: Option<Kind>,
     missing: Vec<String>,
@@ -95,6 +103,8 @@ pub struct CsvOptions {
     trim: bool,
     coerce: bool,
     max_categories: usize,
+    max_rows: usize,
+    max_columns: usize,
 }
 
 impl Default for CsvOptions {
@@ -107,6 +117,7 @@ impl Default for CsvOptions {
             kinds: Vec::new(),
             expected: Vec::new(),
             units: Vec::new(),
+            formats: Vec::new(),
             rest: None,
             missing: MISSING.iter().map(|&token| token.to_owned()).collect(),
             quoted_missing: false,
@@ -114,6 +125,8 @@ impl Default for CsvOptions {
             trim: true,
             coerce: false,
             max_categories: 1000,
+            max_rows: usize::MAX,
+            max_columns: usize::MAX,
         }
     }
 }
@@ -155,11 +168,14 @@ impl CsvOptions {
         self
     }
 
-    /// Columns of a schema are read as it says; columns of the schema may be absent, and others present.
+    /// Columns of a schema are read as it says; columns of the schema may be absent, and others present. A column of integers may
+    /// hold other numbers now, and then is float.
     pub fn schema(mut self, schema: &Schema) -> Self {
         self.expected = schema.fields().iter().map(|field| (field.name.clone(), field.kind)).collect();
         let dated = schema.fields().iter().filter_map(|field| Some((field.name.clone(), field.unit?)));
         self.units = dated.collect();
+        let written = schema.fields().iter().filter_map(|field| Some((field.name.clone(), field.format?)));
+        self.formats = written.collect();
         self
     }
 
@@ -206,24 +222,47 @@ impl CsvOptions {
         self
     }
 
+    /// A table with more rows than this is [`DataError::TooLarge`]; dropped rows count. The rows behind the limit are not
+    /// looked at, and memory stays that of the rows before it. Chunks have no such limit.
+    ///
+    /// ```
+    /// use tove_data::{DataError, table::CsvOptions};
+    /// let read = CsvOptions::new().max_rows(2).read_bytes(b"a\n1\n2\n3\n");
+    /// assert!(matches!(read, Err(DataError::TooLarge { what: "rows", most: 2, .. })));
+    /// ```
+    pub fn max_rows(mut self, most: usize) -> Self {
+        self.max_rows = most;
+        self
+    }
+
+    /// A table whose header has more fields than this is [`DataError::TooLarge`].
+    pub fn max_columns(mut self, most: usize) -> Self {
+        self.max_columns = most;
+        self
+    }
+
     /// Reads a file, or the standard input for `-`.
     ///
     /// # Errors
     /// If the file cannot be read, is empty, names two columns alike, or has a row or value that does not fit; the
     /// error says which file, line, column and value.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<(Table, ReadReport)> {
-        let path = path.as_ref();
-        // A pipe can be opened only once.
-        if path.is_file()
-            && path.as_os_str() != "-"
-            && let Ok(file) = std::fs::File::open(path)
-            && let Some(read) = read::on_disk(self, &path.display().to_string(), &file)
-        {
+        self.read_input(TableFile::open(path)?.input)
+    }
+
+    /// Reads a file that has been opened.
+    pub(in crate::table) fn read_input(&self, input: Input) -> Result<(Table, ReadReport)> {
+        if let Some(read) = input.file().and_then(|file| read::on_disk(self, &input.name, file)) {
             return Ok(read);
         }
-        let input = input::Input::open(path)?;
         let name = input.name.clone();
         read::whole(self, &name, &input.read_all()?)
+    }
+
+    /// The options for rows that were JSON, whose numbers are written in one way only.
+    pub(in crate::table) fn for_json(mut self) -> Self {
+        self.formats.clear();
+        self.delimiter(b',').header(true).charset(Charset::Utf8).decimal_comma(false).trim(false)
     }
 
     /// Reads bytes in memory, packed or not.
@@ -231,9 +270,8 @@ impl CsvOptions {
     /// # Errors
     /// As [`CsvOptions::read`].
     pub fn read_bytes(&self, bytes: &[u8]) -> Result<(Table, ReadReport)> {
-        let mut source = crate::source::Source::from_bytes(Path::new("bytes"), bytes);
-        if source.is_packed() {
-            return read::whole(self, "bytes", &source.rest()?);
+        if bytes.starts_with(&[0x1f, 0x8b]) {
+            return read::whole(self, "bytes", &Input::unpacking("bytes", bytes.to_vec())?.read_all()?);
         }
         read::whole(self, "bytes", bytes)
     }
@@ -258,7 +296,7 @@ impl CsvOptions {
     /// # Errors
     /// As [`CsvOptions::read`]; or if `rows` is zero.
     pub fn chunks(&self, path: impl AsRef<Path>, rows: usize) -> Result<CsvChunks> {
-        CsvChunks::open(self, path.as_ref(), rows)
+        TableFile::open(path)?.csv_chunks(self, rows)
     }
 
     fn rules(&self, file: &str, text: &[u8]) -> Result<Rules> {

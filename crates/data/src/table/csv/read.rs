@@ -1,16 +1,16 @@
 //! A whole file at once, block by block on all threads.
 
 use std::fs::File;
-use std::io::Read;
 use std::sync::Mutex;
 
 use tove_tensor::pool::parallel_for;
 
 use super::block::{Fields, Misfit, ParsedColumn, Plan, parse};
-use super::body::{BLOCK, Body, Cuts, Cutter};
+use super::body::{BLOCK, Body, Cuts, Cutter, read_at};
 use super::header::{Opened, open};
 use super::merge::Joint;
 use super::report::{ColumnReport, ReadReport};
+use super::stopped::Stopped;
 use super::tokens::{Found, Tokens};
 use super::{Charset, CsvOptions, Ragged, input};
 use crate::table::{Column, Kind, Table};
@@ -30,7 +30,7 @@ pub(super) fn whole(options: &CsvOptions, file: &str, bytes: &[u8]) -> Result<(T
     let text = text.as_ref();
     let opened = open(options, file, text, true)?;
     let body = Body::Memory(&text.as_bytes()[opened.body..]);
-    let reader = Reader { whole: Some(text), body: &body, opened: &opened };
+    let reader = Reader { whole: Some(text), body: &body, opened: &opened, most: options.max_rows };
     reader.table(options, report(file, size, encoding, &opened)).unwrap_or_else(|trouble| Err(trouble.told(file)))
 }
 
@@ -39,8 +39,8 @@ pub(super) fn whole(options: &CsvOptions, file: &str, bytes: &[u8]) -> Result<(T
 pub(super) fn on_disk(options: &CsvOptions, name: &str, file: &File) -> Option<(Table, ReadReport)> {
     let about = file.metadata().ok().filter(|about| about.is_file() && options.charset != Charset::Latin1)?;
     let size = usize::try_from(about.len()).ok()?;
-    let mut head = Vec::new();
-    file.take(HEAD as u64).read_to_end(&mut head).ok()?;
+    let mut head = vec![0; size.min(HEAD)];
+    read_at(file, &mut head, 0)?;
     let last = head.len() == size;
     if !last {
         // The head ends with a line; where no line ends, the whole file must say how lines do.
@@ -50,7 +50,7 @@ pub(super) fn on_disk(options: &CsvOptions, name: &str, file: &File) -> Option<(
     let opened = open(options, name, &text, last).ok()?;
     let at = head.len() - text.len() + opened.body;
     let body = Body::Disk { file, at: at as u64, length: size.checked_sub(at)? };
-    let reader = Reader { whole: None, body: &body, opened: &opened };
+    let reader = Reader { whole: None, body: &body, opened: &opened, most: options.max_rows };
     reader.table(options, report(name, size as u64, encoding, &opened)).ok()?.ok()
 }
 
@@ -82,9 +82,10 @@ pub(super) fn note(
         if ragged_rows == Ragged::Error {
             let (from, to) = ragged.field;
             let value = text.get(start + from..start + to).unwrap_or_default();
-            let which = if ragged.found > opened.names.len() { "the first too many is" } else { "the last is" };
+            let which =
+                if ragged.found > opened.names.len() { "the first extra field is" } else { "the last field is" };
             let problem = format!(
-                "{} fields where the header has {}; {which} {}; mend the row, or let ragged rows be dropped",
+                "{} fields where the header has {}; {which} {}; fix the row, or let ragged rows be dropped",
                 ragged.found,
                 opened.names.len(),
                 crate::error::shown(value)
@@ -119,9 +120,10 @@ pub(super) fn line_of(text: &str, offset: usize) -> u64 {
 pub(super) fn misfit(opened: &Opened, line: u64, misfit: &Misfit) -> DataError {
     let kind = match opened.plans[misfit.column] {
         Plan::Given(kind) | Plan::Joined(kind) => kind.name(),
+        Plan::Number => "integer or decimal number",
         Plan::Infer => "value of its column",
     };
-    let problem = format!("is no {kind}; mend the value, let such values become missing, or read the column as text");
+    let problem = format!("is not a valid {kind}; fix the value, or let such values become missing");
     let (file, column) = (opened.file.clone(), opened.names[misfit.column].clone());
     DataError::Value { file, line, column, value: misfit.value.clone(), problem }
 }
@@ -140,6 +142,8 @@ enum Trouble {
     Unread,
     /// The numbers of lines are needed, and the text is not at hand.
     Lines,
+    /// There are more rows than this.
+    Rows(usize),
 }
 
 impl Trouble {
@@ -148,6 +152,7 @@ impl Trouble {
         let problem = match self {
             Trouble::Unread => "cannot be read as text",
             Trouble::Lines => "cannot be read again to count its lines",
+            Trouble::Rows(most) => return DataError::TooLarge { file: file.to_owned(), what: "rows", most },
         };
         DataError::TableFile { file: file.to_owned(), problem: problem.to_owned() }
     }
@@ -162,6 +167,8 @@ struct Reader<'a> {
     /// Its part behind the header.
     body: &'a Body<'a>,
     opened: &'a Opened,
+    /// Rows that there may be.
+    most: usize,
 }
 
 impl Reader<'_> {
@@ -195,9 +202,25 @@ impl Reader<'_> {
             }
         }
         let mut joints: Vec<Joint> = self.opened.plans.iter().map(|&plan| Joint::new(plan)).collect();
+        let most = self.opened.rules.max_categories;
+        for (column, joint) in joints.iter_mut().enumerate() {
+            blocks.iter().for_each(|block| joint.see(&block.columns[column].parsed, most, &self.opened.rules));
+            joint.settle(&self.opened.rules);
+        }
+        let mut stopped: Vec<Stopped> = joints.iter().map(Stopped::of).collect();
+        for block in &blocks {
+            let line = |offset: usize| line_of(text, self.opened.body + block.start + offset);
+            stopped.iter_mut().zip(&block.columns).for_each(|(stopped, column)| stopped.see(column, line));
+        }
+        let stopped: Vec<_> = stopped.into_iter().map(Stopped::told).collect();
+        // What stopped a column from being numbers is told with its line.
+        if self.whole.is_none() && stopped.iter().any(Option::is_some) {
+            return Err(Trouble::Lines);
+        }
         self.join(&mut blocks, &mut joints)?;
         let (columns, reports) = assemble(self.opened, text, joints, blocks, self.body.len() < SMALL);
         report.columns = reports;
+        report.columns.iter_mut().zip(stopped).for_each(|(report, stopped)| report.not_numbers = stopped);
         Ok(Table::new(self.opened.names.iter().cloned().zip(columns)).map(|table| {
             report.rows = table.n_rows();
             (table, report)
@@ -214,12 +237,14 @@ impl Reader<'_> {
         let count = cuts.count();
         let slots: Vec<Mutex<Option<Made>>> = (0..count).map(|_| Mutex::new(None)).collect();
         let parse = |start: usize, text: &str, tokens: &Tokens| self.parse(start, text, tokens);
-        parallel_for(count, &|number| {
+        // With a limit, blocks are read one after the other: those read ahead by a wrong guess about the quotes could hold any
+        // number of rows.
+        parallel_for(if self.most == usize::MAX { count } else { 0 }, &|number| {
             let block = cuts.block(number, self.cutter(), parse);
             *lock(&slots[number]) = block;
         });
         let mut blocks: Vec<Block> = Vec::with_capacity(count);
-        let mut at = 0;
+        let (mut at, mut rows) = (0, 0);
         for (number, slot) in slots.into_iter().enumerate() {
             let made = slot.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
             let begins = |made: &Made| made.as_ref().map_or_else(|(start, _)| *start, |block| block.start);
@@ -233,6 +258,10 @@ impl Reader<'_> {
                 Err(misfit) => return Ok(Err(misfit)),
             };
             at = block.end;
+            rows += block.found.rows + block.found.ragged.len();
+            if rows > self.most {
+                return Err(Trouble::Rows(self.most));
+            }
             let stop = block.found.open.is_some();
             blocks.push(block);
             if stop {
@@ -254,15 +283,13 @@ impl Reader<'_> {
     }
 
     fn fields<'b>(&'b self, text: &'b str, tokens: &'b Tokens, column: usize) -> Fields<'b> {
-        Fields { text, tokens, columns: self.opened.names.len(), column, rules: &self.opened.rules }
+        let (columns, rules, format) = (self.opened.names.len(), &self.opened.rules, self.opened.formats[column]);
+        Fields { text, tokens, columns, column, rules, format }
     }
 
     /// Finds the kinds of the columns, and reads again what was taken too narrowly.
     fn join(&self, blocks: &mut [Block], joints: &mut [Joint]) -> Result<(), Trouble> {
         let most = self.opened.rules.max_categories;
-        for (column, joint) in joints.iter_mut().enumerate() {
-            blocks.iter().for_each(|block| joint.see(&block.columns[column].parsed, most));
-        }
         let again: Vec<(usize, Vec<usize>)> = blocks
             .iter()
             .enumerate()
@@ -275,11 +302,16 @@ impl Reader<'_> {
         let slots: Vec<Mutex<Option<Vec<ParsedColumn>>>> = again.iter().map(|_| Mutex::default()).collect();
         parallel_for(again.len(), &|task| {
             let (number, columns) = &again[task];
-            let strings = Plan::Joined(Kind::Categorical);
             let read = |_: usize, text: &str, tokens: &Tokens| {
-                columns.iter().flat_map(|&column| parse(&self.fields(text, tokens, column), strings)).collect()
+                let again = |&column: &usize| {
+                    let format = joints[column].format();
+                    let kind = if format.is_some() { Kind::Float } else { Kind::Categorical };
+                    parse(&Fields { format, ..self.fields(text, tokens, column) }, Plan::Joined(kind)).ok()
+                };
+                columns.iter().map(again).collect::<Option<Vec<_>>>()
             };
-            *lock(&slots[task]) = self.body.records((blocks[*number].start, (number + 1) * BLOCK), self.cutter(), read);
+            let place = (blocks[*number].start, (number + 1) * BLOCK);
+            *lock(&slots[task]) = self.body.records(place, self.cutter(), read).flatten();
         });
         for ((number, columns), slot) in again.into_iter().zip(slots) {
             let read: Option<Vec<_>> = slot.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -288,7 +320,7 @@ impl Reader<'_> {
                 if parsed.parsed.rows() != blocks[number].columns[column].parsed.rows() {
                     return Err(Trouble::Unread);
                 }
-                joints[column].see(&parsed.parsed, most);
+                joints[column].see(&parsed.parsed, most, &self.opened.rules);
                 blocks[number].columns[column] = parsed;
             }
         }
@@ -310,8 +342,10 @@ fn assemble(
         let first =
             first.map(|(start, misfit)| (line_of(text, opened.body + start + misfit.offset), misfit.value.clone()));
         let coerced = blocks.iter().map(|block| block.columns[column].coerced).sum();
-        let (name, given) = (opened.names[column].clone(), opened.plans[column] != Plan::Infer);
-        reports.push(ColumnReport { name, kind: joint.kind(), given, missing: 0, coerced, first_coerced: first });
+        let mut report = ColumnReport::new(&opened.names[column], joint.kind());
+        report.given = opened.plans[column] != Plan::Infer;
+        (report.coerced, report.first_coerced, report.format) = (coerced, first, joint.format());
+        reports.push(report);
     }
     let mut by_column: Vec<Vec<_>> = joints.iter().map(|_| Vec::with_capacity(blocks.len())).collect();
     for block in blocks {

@@ -1,5 +1,6 @@
 //! What reading a file did to it.
 
+use super::spelled::NumberFormat;
 use crate::table::Kind;
 
 /// What was read, and everything that was coerced or dropped on the way.
@@ -44,6 +45,44 @@ pub struct ColumnReport {
     pub coerced: usize,
     /// The first of them, with its line.
     pub first_coerced: Option<(u64, String)>,
+    /// How its numbers are written, where that was found to be with separators of thousands or a decimal comma.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<NumberFormat>,
+    /// The values that stopped a column of numbers from being one, where it was read as strings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_numbers: Option<NotNumbers>,
+}
+
+/// Values that stopped a column of numbers from being one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct NotNumbers {
+    /// Values that are numbers.
+    pub numbers: usize,
+    /// Values that are not, and not missing either.
+    pub others: usize,
+    /// The first few of those, each with its line.
+    pub first: Vec<(u64, String)>,
+}
+
+impl NotNumbers {
+    /// What they are and where.
+    pub fn listed(&self) -> String {
+        let shown = |(line, value): &(u64, String)| format!("{} in line {line}", crate::error::shown(value));
+        let mut text = self.first.iter().map(shown).collect::<Vec<_>>().join(", ");
+        if self.others > self.first.len() {
+            text.push_str(", …");
+        }
+        text
+    }
+}
+
+impl ColumnReport {
+    /// A column of which nothing more is to be said.
+    pub(in crate::table) fn new(name: &str, kind: Kind) -> Self {
+        let name = name.to_owned();
+        let (given, missing, coerced, first_coerced, format, not_numbers) = (false, 0, 0, None, None, None);
+        Self { name, kind, given, missing, coerced, first_coerced, format, not_numbers }
+    }
 }
 
 impl ReadReport {
@@ -70,10 +109,26 @@ impl ReadReport {
             let (line, value) = column.first_coerced.clone().unwrap_or_default();
             let first = format!("the first is {} in line {line}", crate::error::shown(&value));
             let text = format!(
-                "{} values of {:?} are no {} and became missing; {first}",
+                "{} values of {:?} are not valid as {} and became missing; {first}",
                 column.coerced, column.name, column.kind
             );
             note(column.coerced, text);
+            if let Some(format) = column.format {
+                note(1, format!("column {:?} holds {format}", column.name));
+            }
+            if let Some(found) = &column.not_numbers {
+                let are = if found.others == 1 { "is not a number" } else { "are not numbers" };
+                let text = format!(
+                    "column {:?} is read as {}: {} of its {} values {are}: {}; fix the file, or read the column as float with \
+                     other values missing",
+                    column.name,
+                    column.kind,
+                    found.others,
+                    found.others + found.numbers,
+                    found.listed()
+                );
+                note(found.others, text);
+            }
         }
         note(self.odd_quotes, format!("{} fields with text behind a closing quote", self.odd_quotes));
         note(self.unnamed_columns, format!("{} columns without a name", self.unnamed_columns));

@@ -8,12 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use tove_tensor::io::FileError;
 use tove_tensor::pool::parallel_for;
 
-use super::block::{Fields, ParsedColumn, Plan, parse};
+use super::block::{Fields, Parsed, ParsedColumn, Plan, parse};
 use super::header::{Opened, open};
 use super::input::{self, Input};
 use super::merge::{Joint, unit_of};
 use super::read::{line_of, misfit, note};
-use super::report::{ColumnReport, ReadReport};
+use super::report::{ColumnReport, NotNumbers, ReadReport};
+use super::stopped::Stopped;
 use super::tokens::{MOST_BYTES, Until, tokenise};
 use super::{Charset, CsvOptions};
 use crate::table::{Field, Kind, Role, Schema, Table, Unit};
@@ -45,52 +46,64 @@ pub struct CsvChunks {
 }
 
 impl CsvChunks {
-    pub(super) fn open(options: &CsvOptions, path: &Path, rows: usize) -> Result<Self> {
+    pub(in crate::table) fn open(options: &CsvOptions, input: Input, rows: usize) -> Result<Self> {
         if rows == 0 {
             return Err(DataError::parameter("chunks", "chunks of 0 rows; give at least 1"));
         }
         let mut charset = if options.charset == Charset::Auto { Charset::Utf8 } else { options.charset };
-        // The first piece may show already that the file is not UTF-8; the standard input cannot be opened again.
-        let mut blocks = match Blocks::open(options, path, charset) {
-            Err(DataError::Row { .. }) if options.charset == Charset::Auto && path.as_os_str() != "-" => {
+        // What gives its bytes only once cannot be looked at before it is read.
+        let again = input.is_regular().then(|| input.path().to_owned());
+        let reopened = |path: &Path, charset| Blocks::open(options, Input::open(path)?, charset);
+        // The first piece may show already that the file is not UTF-8.
+        let mut blocks = match (Blocks::open(options, input, charset), &again) {
+            (Err(DataError::Row { .. }), Some(path)) if options.charset == Charset::Auto => {
                 charset = Charset::Latin1;
-                Blocks::open(options, path, charset)?
+                reopened(path, charset)?
             }
-            result => result?,
+            (result, _) => result?,
         };
         let given = |name: &String| options.units.iter().find(|(known, _)| known == name).map(|&(_, unit)| unit);
         let mut units: Vec<Option<Unit>> = blocks.opened.names.iter().map(given).collect();
-        if blocks.opened.plans.contains(&Plan::Infer) {
-            if path.as_os_str() == "-" {
+        let mut told = Vec::new();
+        match &again {
+            None if blocks.opened.plans.contains(&Plan::Infer) => {
                 let problem = "can be read only once, so give the kinds of all columns (by a schema) or read it whole";
                 return Err(DataError::TableFile { file: blocks.opened.file, problem: problem.to_owned() });
             }
-            let joints = match infer(options, path, charset) {
-                Err(DataError::Row { .. }) if options.charset == Charset::Auto => {
-                    charset = Charset::Latin1;
-                    infer(options, path, charset)?
+            None => {}
+            Some(path) if blocks.opened.plans.contains(&Plan::Infer) => {
+                let joints;
+                (joints, told) = match infer(options, path, charset) {
+                    Err(DataError::Row { .. }) if options.charset == Charset::Auto => {
+                        charset = Charset::Latin1;
+                        infer(options, path, charset)?
+                    }
+                    result => result?,
+                };
+                blocks = reopened(path, charset)?;
+                for (number, joint) in joints.iter().enumerate() {
+                    if joint.infers() {
+                        blocks.opened.plans[number] = Plan::Joined(joint.kind());
+                        blocks.opened.formats[number] = joint.format();
+                    }
+                    units[number] = units[number].or(Some(unit_of(joint.detail())));
                 }
-                result => result?,
-            };
-            blocks = Blocks::open(options, path, charset)?;
-            blocks.opened.plans = joints.iter().map(|joint| Plan::Joined(joint.kind())).collect();
-            units =
-                units.into_iter().zip(&joints).map(|(unit, joint)| unit.or(Some(unit_of(joint.detail())))).collect();
-        } else if options.charset == Charset::Auto
-            && charset == Charset::Utf8
-            && path.as_os_str() != "-"
-            && !is_utf8(path)?
-        {
+            }
             // Nothing else looks at the whole file before its rows are given out.
-            charset = Charset::Latin1;
-            blocks = Blocks::open(options, path, charset)?;
+            Some(path) if options.charset == Charset::Auto && charset == Charset::Utf8 && !input::is_utf8(path)? => {
+                charset = Charset::Latin1;
+                blocks = reopened(path, charset)?;
+            }
+            Some(_) => {}
         }
         let kind = |plan: &Plan| match plan {
             Plan::Given(kind) | Plan::Joined(kind) => *kind,
+            Plan::Number => Kind::Integer,
             Plan::Infer => Kind::Text,
         };
         let kinds: Vec<Kind> = blocks.opened.plans.iter().map(kind).collect();
-        let report = blocks.report(&kinds, charset);
+        let mut report = blocks.report(&kinds, charset);
+        report.columns.iter_mut().zip(told).for_each(|(column, told)| column.not_numbers = told);
         Ok(Self { blocks, kinds, units, report, rows, done: false })
     }
 
@@ -99,22 +112,23 @@ impl CsvChunks {
         &self.blocks.opened.names
     }
 
-    /// Kinds of the columns, the same for all chunks.
+    /// Kinds of the columns, the same for all chunks; but a column that a schema says is of integers is float from the chunk on in
+    /// which another number occurs.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
 
     /// The columns as a schema, all of them features; categories are not known before the end.
     pub fn schema(&self) -> Schema {
-        let columns = self.names().iter().zip(&self.kinds).zip(&self.units);
-        let field = |((name, &kind), unit): ((&String, &Kind), &Option<Unit>)| Field {
-            name: name.clone(),
-            kind,
+        let field = |number: usize| Field {
+            name: self.names()[number].clone(),
+            kind: self.kinds[number],
             role: Role::Feature,
             categories: None,
-            unit: (kind == Kind::Date).then(|| unit.unwrap_or(Unit::Microseconds)),
+            unit: (self.kinds[number] == Kind::Date).then(|| self.units[number].unwrap_or(Unit::Microseconds)),
+            format: self.blocks.opened.formats[number],
         };
-        Schema::of_fields(columns.map(field).collect())
+        Schema::of_fields((0..self.kinds.len()).map(field).collect())
     }
 
     /// What was read, coerced and dropped so far.
@@ -155,12 +169,17 @@ impl CsvChunks {
         let Some(parsed) = self.blocks.next(rows, &mut self.report)? else { return Ok(None) };
         let mut columns = Vec::with_capacity(parsed.len());
         for (number, column) in parsed.into_iter().enumerate() {
+            if self.blocks.opened.plans[number] == Plan::Number && matches!(column.parsed, Parsed::Float(_)) {
+                self.kinds[number] = Kind::Float;
+                self.blocks.opened.plans[number] = Plan::Given(Kind::Float);
+            }
             let mut joint = Joint::new(Plan::Given(self.kinds[number]));
-            joint.see(&column.parsed, usize::MAX);
+            joint.see(&column.parsed, usize::MAX, &self.blocks.opened.rules);
             let unit = self.units[number].or(Some(Unit::Microseconds));
             let made = joint.assemble(vec![column.parsed], unit);
             let about = &mut self.report.columns[number];
             about.missing += made.missing();
+            about.kind = self.kinds[number];
             columns.push((self.blocks.opened.names[number].clone(), made));
         }
         let table = Table::new(columns)?;
@@ -182,45 +201,38 @@ impl Iterator for CsvChunks {
     }
 }
 
-/// Whether the file is UTF-8 from its beginning to its end.
-fn is_utf8(path: &Path) -> Result<bool> {
-    let (mut input, mut buffer) = (Input::open(path)?, Vec::new());
-    loop {
-        let end = input.read_some(PIECE, &mut buffer)? < PIECE;
-        match std::str::from_utf8(&buffer) {
-            Ok(_) => buffer.clear(),
-            // A piece may end inside a character, which the next piece completes.
-            Err(error) if error.error_len().is_none() && !end => drop(buffer.drain(..error.valid_up_to())),
-            Err(_) => return Ok(false),
-        }
-        if end {
-            return Ok(true);
-        }
-    }
-}
-
 /// The kinds of the columns, from one pass over the file, or two if numbers turned out to be strings later on.
-fn infer(options: &CsvOptions, path: &Path, charset: Charset) -> Result<Vec<Joint>> {
-    let mut blocks = Blocks::open(options, path, charset)?;
+fn infer(options: &CsvOptions, path: &Path, charset: Charset) -> Result<(Vec<Joint>, Vec<Option<NotNumbers>>)> {
+    let mut blocks = Blocks::open(options, Input::open(path)?, charset)?;
     let plans = blocks.opened.plans.clone();
-    for _ in 0..2 {
+    let mut stopped: Vec<Stopped> = plans.iter().map(|_| Stopped::unknown()).collect();
+    for pass in 0..2 {
         let most = blocks.opened.rules.max_categories;
         let mut joints: Vec<Joint> = plans.iter().map(|&plan| Joint::new(plan)).collect();
         let mut narrow = vec![false; plans.len()];
         let mut report = blocks.report(&vec![Kind::Text; plans.len()], charset);
         while let Some(columns) = blocks.next(PASS_ROWS, &mut report)? {
             for (number, column) in columns.iter().enumerate() {
-                joints[number].see(&column.parsed, most);
+                if pass == 0 {
+                    // What is named has its line already.
+                    stopped[number].see(column, |line| line as u64);
+                }
+                joints[number].see(&column.parsed, most, &blocks.opened.rules);
                 narrow[number] |= column.parsed.kind().is_some_and(|kind| kind != Kind::Categorical);
             }
         }
+        joints.iter_mut().for_each(|joint| joint.settle(&blocks.opened.rules));
         let strings = |number: usize| matches!(joints[number].kind(), Kind::Categorical | Kind::Text);
         let again: Vec<usize> =
             (0..plans.len()).filter(|&n| narrow[n] && plans[n] == Plan::Infer && strings(n)).collect();
         if again.is_empty() {
-            return Ok(joints);
+            let told = |(stopped, joint): (Stopped, &Joint)| {
+                stopped.told().filter(|_| joint.infers() && matches!(joint.kind(), Kind::Categorical | Kind::Text))
+            };
+            let told = stopped.into_iter().zip(&joints).map(told).collect();
+            return Ok((joints, told));
         }
-        blocks = Blocks::open(options, path, charset)?;
+        blocks = Blocks::open(options, Input::open(path)?, charset)?;
         again.iter().for_each(|&number| blocks.opened.plans[number] = Plan::Joined(Kind::Categorical));
     }
     // The second pass reads those columns as strings, so nothing is too narrow any more.
@@ -237,8 +249,10 @@ struct Blocks {
     path: PathBuf,
     input: Input,
     opened: Opened,
-    /// UTF-8 (or what claims to be) that is not used up.
+    /// UTF-8 (or what claims to be), of which so many bytes are used up. They go when more is read: moving the rest after every
+    /// chunk would take time by the square of a long record.
     buffer: Vec<u8>,
+    used: usize,
     end: bool,
     charset: Charset,
     ragged: super::Ragged,
@@ -250,8 +264,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn open(options: &CsvOptions, path: &Path, charset: Charset) -> Result<Self> {
-        let mut input = Input::open(path)?;
+    fn open(options: &CsvOptions, mut input: Input, charset: Charset) -> Result<Self> {
         let mut buffer = Vec::new();
         let read = input.read_some(PIECE, &mut buffer)?;
         let end = read < PIECE;
@@ -267,24 +280,30 @@ impl Blocks {
         let opened = open(options, &input.name, &text, end)?;
         let lines = line_of(&text, opened.body) - 1;
         let mark = sound - text.len();
-        let plain = path.as_os_str() != "-" && path.is_file() && !input.is_packed() && charset != Charset::Latin1;
+        let plain = input.is_regular() && !input.is_packed() && charset != Charset::Latin1;
         let offset = plain.then_some((mark + opened.body) as u64);
-        buffer.drain(..mark + opened.body);
-        let (path, ragged, place) = (path.to_owned(), options.ragged, None);
-        Ok(Self { path, input, opened, buffer, end, charset, ragged, lines, offset, place })
+        let (path, ragged, place, used) = (input.path().to_owned(), options.ragged, None, mark + opened.body);
+        Ok(Self { path, input, opened, buffer, used, end, charset, ragged, lines, offset, place })
     }
 
     fn report(&self, kinds: &[Kind], charset: Charset) -> ReadReport {
         let columns = self.opened.names.iter().zip(&self.opened.plans).zip(kinds).map(|((name, plan), &kind)| {
-            let given = matches!(plan, Plan::Given(_));
-            ColumnReport { name: name.clone(), kind, given, missing: 0, coerced: 0, first_coerced: None }
+            let mut report = ColumnReport::new(name, kind);
+            report.given = matches!(plan, Plan::Given(_) | Plan::Number);
+            report
         });
+        let mut columns: Vec<ColumnReport> = columns.collect();
+        // What a schema says of formats is known already.
+        for (number, column) in columns.iter_mut().enumerate() {
+            let found = matches!(self.opened.plans[number], Plan::Joined(_));
+            column.format = self.opened.formats[number].filter(|_| found);
+        }
         ReadReport {
             file: self.path.display().to_string(),
             delimiter: char::from(self.opened.rules.dialect.delimiter).to_string(),
             encoding: if charset == Charset::Latin1 { "latin-1" } else { "utf-8" }.to_owned(),
             unnamed_columns: self.opened.unnamed,
-            columns: columns.collect(),
+            columns,
             ..ReadReport::default()
         }
     }
@@ -293,28 +312,35 @@ impl Blocks {
     fn next(&mut self, rows: usize, report: &mut ReadReport) -> Result<Option<Vec<ParsedColumn>>> {
         let width = self.opened.names.len();
         let mut tokens = loop {
-            let until = Until { byte: usize::MAX, rows, last: self.end };
-            let mut tokens = tokenise(&self.buffer, width, &self.opened.rules.dialect, until);
+            let until = Until { byte: usize::MAX, rows, fields: usize::MAX, last: self.end };
+            let mut tokens = tokenise(&self.buffer[self.used..], width, &self.opened.rules.dialect, until);
             if tokens.found.rows >= rows || self.end {
                 break tokens;
             }
             tokens.recycle();
             self.more()?;
         };
-        let used = if tokens.found.open.is_some() { self.buffer.len() } else { tokens.found.consumed };
+        let left = self.buffer.len() - self.used;
+        let used = if tokens.found.open.is_some() { left } else { tokens.found.consumed };
         let text = self.text(used)?;
         report.bytes += used as u64;
         note(report, self.ragged, &self.opened, (text, 0, self.lines), &tokens.found)?;
         let slots: Vec<Mutex<Option<_>>> = (0..width).map(|_| Mutex::new(None)).collect();
         parallel_for(width, &|column| {
-            let fields = Fields { text, tokens: &tokens, columns: width, column, rules: &self.opened.rules };
+            let (rules, format) = (&self.opened.rules, self.opened.formats[column]);
+            let fields = Fields { text, tokens: &tokens, columns: width, column, rules, format };
             let made = parse(&fields, self.opened.plans[column]);
             *slots[column].lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
         });
         let made = slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner));
         let mut parsed = Vec::with_capacity(width);
         for (column, made) in made.enumerate() {
-            let made = made.map_err(|found| misfit(&self.opened, self.lines + line_of(text, found.offset), &found))?;
+            let mut made =
+                made.map_err(|found| misfit(&self.opened, self.lines + line_of(text, found.offset), &found))?;
+            for found in made.mixed.iter_mut().flat_map(|mixed| mixed.first.iter_mut().chain(&mut mixed.first_spelled))
+            {
+                found.offset = (self.lines + line_of(text, found.offset)) as usize;
+            }
             if let Some(about) = report.columns.get_mut(column) {
                 about.coerced += made.coerced;
                 if let (None, Some(first)) = (&about.first_coerced, &made.first) {
@@ -327,7 +353,7 @@ impl Blocks {
         self.lines += line_of(text, used) - 1;
         self.place = self.offset.map(|offset| ChunkPlace { offset, length: used, lines, rows });
         self.offset = self.offset.map(|offset| offset + used as u64);
-        self.buffer.drain(..used);
+        self.used += used;
         tokens.recycle();
         Ok((tokens.found.rows > 0).then_some(parsed))
     }
@@ -335,6 +361,7 @@ impl Blocks {
     /// Fills the buffer with the bytes of a chunk, and nothing else.
     fn go_to(&mut self, place: ChunkPlace) -> Result<()> {
         self.buffer.resize(place.length, 0);
+        self.used = 0;
         let read = File::open(&self.path).and_then(|mut file| {
             file.seek(SeekFrom::Start(place.offset))?;
             file.read_exact(&mut self.buffer)
@@ -346,6 +373,8 @@ impl Blocks {
 
     /// Doubles the buffer, so that cutting it again from its start costs no more than the bytes in all.
     fn more(&mut self) -> Result<()> {
+        self.buffer.drain(..self.used);
+        self.used = 0;
         let count = self.buffer.len().max(PIECE);
         if self.buffer.len() + count > MOST_BYTES {
             let problem = "a chunk takes more than a gigabyte; take fewer rows, or look for a quote that is not closed";
@@ -362,8 +391,9 @@ impl Blocks {
     }
 
     fn text(&self, used: usize) -> Result<&str> {
-        std::str::from_utf8(&self.buffer[..used]).map_err(|error| {
-            let line = self.lines + 1 + memchr::memchr_iter(b'\n', &self.buffer[..error.valid_up_to()]).count() as u64;
+        let bytes = &self.buffer[self.used..self.used + used];
+        std::str::from_utf8(bytes).map_err(|error| {
+            let line = self.lines + 1 + memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() as u64;
             let problem = "has a byte that is not UTF-8; say that the file is latin-1, or convert it".to_owned();
             DataError::Row { file: self.opened.file.clone(), line, problem }
         })

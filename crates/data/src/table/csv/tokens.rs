@@ -94,6 +94,8 @@ pub(super) struct Found {
     pub odd: usize,
     /// Where a quote opens that nothing closes, when the bytes are the file's last.
     pub open: Option<usize>,
+    /// Whether a record had more fields than it may have.
+    pub wide: bool,
 }
 
 /// When to stop.
@@ -103,9 +105,14 @@ pub(super) struct Until {
     pub byte: usize,
     /// Records at most.
     pub rows: usize,
+    /// Fields of a record at most; what follows a longer one is not looked at.
+    pub fields: usize,
     /// Whether the bytes end where the file ends, so that the last record needs no newline.
     pub last: bool,
 }
+
+/// Spans that a thread keeps room for: those of a block in which every other byte is a field.
+const MOST_KEPT: usize = 1 << 17;
 
 thread_local! {
     /// A list of spans that was used before. Fresh ones of this size come from the system page by page, for which all threads of
@@ -118,6 +125,8 @@ impl Tokens {
     pub fn recycle(&mut self) {
         let mut spans = std::mem::take(&mut self.spans);
         spans.clear();
+        // What one strange record took is not kept for ever.
+        spans.shrink_to(MOST_KEPT);
         USED.set(spans);
     }
 }
@@ -186,6 +195,10 @@ impl Cutter<'_> {
                     }
                 } else if byte == self.dialect.delimiter {
                     self.end_field(at);
+                    if self.tokens.spans.len() - self.first >= self.until.fields {
+                        self.tokens.found.wide = true;
+                        return;
+                    }
                 } else if byte == self.dialect.newline {
                     if self.end_record(at) {
                         return;
@@ -369,7 +382,7 @@ mod tests {
     use super::*;
 
     const COMMA: Dialect = Dialect { delimiter: b',', newline: b'\n', trim: true };
-    const ALL: Until = Until { byte: usize::MAX, rows: usize::MAX, last: true };
+    const ALL: Until = Until { byte: usize::MAX, rows: usize::MAX, fields: usize::MAX, last: true };
 
     fn cut(text: &str) -> Vec<String> {
         let tokens = tokenise(text.as_bytes(), 0, &COMMA, ALL);
@@ -401,7 +414,7 @@ mod tests {
 
     #[test]
     fn incomplete_records_are_left_and_odd_ones_told() {
-        let part = Until { byte: usize::MAX, rows: usize::MAX, last: false };
+        let part = Until { last: false, ..ALL };
         let tokens = tokenise(b"1,2\n3,\"4\n", 2, &COMMA, part);
         assert_eq!((tokens.found.rows, tokens.found.consumed), (1, 4));
         let whole = tokenise(b"1,2\n3,\"4\n", 2, &COMMA, ALL);

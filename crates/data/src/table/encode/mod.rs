@@ -14,11 +14,14 @@ mod fitting;
 mod means;
 mod options;
 mod part;
+mod readable;
 mod sparse;
 mod words;
 
 use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
+use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Tensor};
 
 use super::{Column, Role, Schema, Table, Target};
@@ -28,6 +31,21 @@ use part::{Bound, Form, Oddities, Part};
 pub use fitting::EncoderFit;
 pub use options::{Choices, Encoding, Impute, ManyCategories, TextFeatures};
 pub use sparse::SparseRows;
+
+/// Features below which rows are dense.
+const NARROW: usize = 64;
+/// Rows that one task encodes.
+const BLOCK: usize = 8192;
+
+/// What `work` makes of each block of rows, in their order, computed in parallel.
+fn by_blocks<T: Send>(blocks: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let slots: Vec<Mutex<Option<T>>> = (0..blocks).map(|_| Mutex::new(None)).collect();
+    parallel_for(blocks, &|block| {
+        let made = work(block);
+        *slots[block].lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+    });
+    slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+}
 
 /// A matrix of features and what could not be encoded as it stood.
 #[derive(Clone, Debug)]
@@ -167,12 +185,10 @@ impl TableEncoder {
         self.parts.iter().flat_map(|part| std::iter::repeat_n(part.column.as_str(), part.form.width())).collect()
     }
 
-    /// Whether most numbers will be zero, so that [`TableEncoder::encode_sparse`] is the better way: more than 500 features,
-    /// most of them of text or categories.
+    /// Whether [`TableEncoder::encode_sparse`] is the better way: at most an eighth of the numbers will differ from zero.
     pub fn prefers_sparse(&self) -> bool {
-        let sparse =
-            self.parts.iter().filter(|part| part.form.is_sparse()).map(|part| part.form.width()).sum::<usize>();
-        self.names.len() > 500 && sparse * 2 > self.names.len()
+        let entries: usize = self.parts.iter().map(|part| part.form.entries()).sum();
+        self.names.len() >= NARROW && self.names.len() > 8 * entries
     }
 
     /// The table as a matrix (rows, features) of f64.
@@ -196,16 +212,22 @@ impl TableEncoder {
     fn dense(&self, table: &Table) -> Result<Encoded<Vec<f64>>> {
         let (rows, width) = (table.n_rows(), self.names.len());
         let mut x = sparse::zeros(rows, width)?;
-        let (bound, mut odd) = (self.bind(table)?, vec![Oddities::default(); self.parts.len()]);
-        let mut offset = 0;
-        for (part, odd) in bound.iter().zip(&mut odd) {
-            for row in 0..rows {
-                let start = row * width + offset;
-                part.emit(row, odd, |feature, value| x[start + feature] = value);
+        let bound = self.bind(table)?;
+        let blocks: Vec<Mutex<&mut [f64]>> = x.chunks_mut(BLOCK * width.max(1)).map(Mutex::new).collect();
+        let odd = by_blocks(blocks.len(), |block| {
+            let mut x = blocks[block].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut odd = vec![Oddities::default(); bound.len()];
+            let mut offset = 0;
+            for (part, odd) in bound.iter().zip(&mut odd) {
+                for (row, x) in x.chunks_exact_mut(width).enumerate() {
+                    part.emit(block * BLOCK + row, odd, |feature, value| x[offset + feature] = value);
+                }
+                offset += part.part.form.width();
             }
-            offset += part.part.form.width();
-        }
-        Ok(self.with_oddities(x, &odd))
+            odd
+        });
+        drop(blocks);
+        Ok(self.with_oddities(x, odd))
     }
 
     /// The table as sparse rows.
@@ -213,31 +235,43 @@ impl TableEncoder {
     /// # Errors
     /// As [`TableEncoder::encode`].
     pub fn encode_sparse(&self, table: &Table) -> Result<Encoded<SparseRows>> {
-        let (bound, mut odd) = (self.bind(table)?, vec![Oddities::default(); self.parts.len()]);
-        let mut x = SparseRows { indptr: vec![0], n_cols: self.names.len(), ..SparseRows::default() };
-        for row in 0..table.n_rows() {
-            let mut offset = 0;
-            for (part, odd) in bound.iter().zip(&mut odd) {
-                part.emit(row, odd, |feature, value| {
-                    if value != 0.0 {
-                        x.indices.push((offset + feature) as u32);
-                        x.values.push(value);
-                    }
-                });
-                offset += part.part.form.width();
+        let (bound, rows) = (self.bind(table)?, table.n_rows());
+        let blocks = by_blocks(rows.div_ceil(BLOCK), |block| {
+            let mut odd = vec![Oddities::default(); bound.len()];
+            let mut x = SparseRows { n_cols: self.names.len(), ..SparseRows::default() };
+            for row in block * BLOCK..rows.min((block + 1) * BLOCK) {
+                let mut offset = 0;
+                for (part, odd) in bound.iter().zip(&mut odd) {
+                    part.emit(row, odd, |feature, value| {
+                        if value != 0.0 {
+                            x.indices.push((offset + feature) as u32);
+                            x.values.push(value);
+                        }
+                    });
+                    offset += part.part.form.width();
+                }
+                x.indptr.push(x.values.len());
             }
-            x.indptr.push(x.values.len());
-        }
-        Ok(self.with_oddities(x, &odd))
+            (x, odd)
+        });
+        let (blocks, odd): (Vec<SparseRows>, Vec<Vec<Oddities>>) = blocks.into_iter().unzip();
+        Ok(self.with_oddities(SparseRows::joined(blocks, self.names.len()), odd))
     }
 
     fn bind<'a>(&'a self, table: &'a Table) -> Result<Vec<Bound<'a>>> {
         self.parts.iter().map(|part| part.bind(table.column(&part.column)?)).collect()
     }
 
-    fn with_oddities<X>(&self, x: X, odd: &[Oddities]) -> Encoded<X> {
+    fn with_oddities<X>(&self, x: X, blocks: Vec<Vec<Oddities>>) -> Encoded<X> {
+        let mut odd = vec![Oddities::default(); self.parts.len()];
+        for block in blocks {
+            for (sum, odd) in odd.iter_mut().zip(block) {
+                sum.unseen += odd.unseen;
+                sum.imputed += odd.imputed;
+            }
+        }
         let list = |count: fn(&Oddities) -> usize| {
-            let counted = self.parts.iter().zip(odd).filter(|(_, odd)| count(odd) > 0);
+            let counted = self.parts.iter().zip(&odd).filter(|(_, odd)| count(odd) > 0);
             counted.map(|(part, odd)| (part.column.clone(), count(odd))).collect()
         };
         Encoded { x, unseen: list(|odd| odd.unseen), imputed: list(|odd| odd.imputed) }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::options::{Encoding, Impute, ManyCategories, TextFeatures};
 use super::words::{self, Vocabulary, hash, normalised, words};
-use crate::table::{Categorical, Column};
+use crate::table::{Categorical, Column, DateParts};
 use crate::{DataError, Result};
 
 /// What a column becomes. The numbers that were fitted are in `numbers`, which goes to a file as a tensor.
@@ -36,6 +36,9 @@ pub(super) enum Form {
     /// Numbers: the inverse document frequencies.
     TfIdf { words: Vec<String> },
 }
+
+/// Different words of a text, about.
+const WORDS: usize = 16;
 
 /// Year, month, weekday, seconds; then the hour.
 const DATE_PARTS: [&str; 5] = ["year", "month", "weekday", "seconds", "hour"];
@@ -75,8 +78,14 @@ impl Form {
         ((1..=MOST).contains(&buckets) && (1..=MOST).contains(&outputs)).then(|| self.count())
     }
 
-    pub fn is_sparse(&self) -> bool {
-        matches!(self, Form::OneHot { .. } | Form::HashedCategory { .. } | Form::HashedText { .. } | Form::TfIdf { .. })
+    /// Numbers other than zero in a row, about; of texts, different words.
+    pub fn entries(&self) -> usize {
+        match self {
+            Form::OneHot { .. } | Form::HashedCategory { .. } | Form::Number { .. } | Form::Ordinal { .. } => 1,
+            Form::HashedText { buckets } => WORDS.min(*buckets),
+            Form::TfIdf { words } => WORDS.min(words.len()),
+            Form::TargetMean { .. } | Form::Date { .. } => self.width(),
+        }
     }
 }
 
@@ -127,10 +136,9 @@ impl Part {
             }
             Column::Date(dates) if options.dates => {
                 let form = Form::Date { time: dates.unit() != crate::table::Unit::Days };
-                let numbers = (0..form.width()).flat_map(|feature| {
-                    let known = (0..column.len()).filter_map(|row| date_feature(dates, row, feature)).collect();
-                    moments(known, column.len(), options)
-                });
+                let known: Vec<_> = (0..column.len()).filter_map(|row| dates.parts(row).map(date_features)).collect();
+                let of = |feature: usize| known.iter().map(|known| known[feature]).collect();
+                let numbers = (0..form.width()).flat_map(|feature| moments(of(feature), column.len(), options));
                 let numbers = numbers.collect();
                 part(form, numbers)
             }
@@ -240,14 +248,13 @@ fn moments(mut known: Vec<f64>, rows: usize, options: &Encoding) -> [f64; 3] {
 }
 
 pub(super) fn date_feature(dates: &crate::table::Dates, row: usize, feature: usize) -> Option<f64> {
-    let parts = dates.parts(row)?;
-    Some(match feature {
-        0 => parts.year as f64,
-        1 => f64::from(parts.month),
-        2 => f64::from(parts.weekday),
-        3 => parts.seconds as f64 + f64::from(parts.nanoseconds) * 1e-9,
-        _ => f64::from(parts.hour),
-    })
+    dates.parts(row).map(|parts| date_features(parts)[feature])
+}
+
+/// The features of a date, in the order of [`DATE_PARTS`].
+fn date_features(parts: DateParts) -> [f64; DATE_PARTS.len()] {
+    let seconds = parts.seconds as f64 + f64::from(parts.nanoseconds) * 1e-9;
+    [parts.year as f64, f64::from(parts.month), f64::from(parts.weekday), seconds, f64::from(parts.hour)]
 }
 
 /// A part and the column it encodes.
@@ -308,8 +315,9 @@ impl Bound<'_> {
             }
             (Form::Date { .. }, Column::Date(dates)) => {
                 odd.imputed += usize::from(dates.values().get(row).is_none());
+                let known = dates.parts(row).map(date_features);
                 for (feature, fitted) in numbers.chunks_exact(3).enumerate() {
-                    let value = date_feature(dates, row, feature).unwrap_or(fitted[0]);
+                    let value = known.map_or(fitted[0], |known| known[feature]);
                     put(feature, (value - fitted[1]) / fitted[2]);
                 }
             }

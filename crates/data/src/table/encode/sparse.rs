@@ -27,6 +27,22 @@ pub struct SparseRows {
 }
 
 impl SparseRows {
+    /// Blocks of rows, one below the other. Their `indptr` begin with the end of the first row.
+    pub(super) fn joined(blocks: Vec<SparseRows>, n_cols: usize) -> SparseRows {
+        let entries = blocks.iter().map(|block| block.values.len()).sum();
+        let rows = blocks.iter().map(|block| block.indptr.len()).sum::<usize>();
+        let (mut indptr, mut indices, mut values) =
+            (Vec::with_capacity(rows + 1), Vec::with_capacity(entries), Vec::with_capacity(entries));
+        indptr.push(0);
+        for block in blocks {
+            let before = values.len();
+            indptr.extend(block.indptr.iter().map(|end| before + end));
+            indices.extend_from_slice(&block.indices);
+            values.extend_from_slice(&block.values);
+        }
+        SparseRows { indptr, indices, values, n_cols }
+    }
+
     /// Number of rows.
     pub fn n_rows(&self) -> usize {
         self.indptr.len().saturating_sub(1)
@@ -49,6 +65,15 @@ impl SparseRows {
     /// If the type is not f32 or f64.
     pub fn values_tensor(&self, dtype: DType) -> Result<Tensor> {
         tensor(self.values.clone(), [self.values.len()], dtype)
+    }
+
+    /// Where rows begin, columns, and numbers as a tensor of f64, without a copy.
+    ///
+    /// # Errors
+    /// If the numbers do not fit in a tensor.
+    pub fn into_parts(self) -> Result<(Vec<usize>, Vec<u32>, Tensor)> {
+        let count = self.values.len();
+        Ok((self.indptr, self.indices, tensor(self.values, [count], DType::F64)?))
     }
 
     /// The matrix with its zeros, (rows, columns).

@@ -9,10 +9,10 @@ use ::parquet::column::reader::ColumnReader;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use tove_tensor::io::FileError;
 
-use super::read::{MOST_CATEGORIES, OneColumn, Pages, damaged, refused, report, row_count};
+use super::read::{Leaf, MOST_CATEGORIES, OneColumn, Pages, damaged, leaves, refused, report, row_count};
 use crate::table::csv::dictionary::Dictionary;
 use crate::table::csv::merge::are_categories;
-use crate::table::{Column, Field, Kind, ReadReport, Role, Schema, Table};
+use crate::table::{Column, Field, Kind, ReadReport, Role, Schema, Table, Wanted};
 use crate::{DataError, Result};
 
 /// Tables of so many rows, one after the other, never across a row group; ends after the first error.
@@ -34,6 +34,7 @@ use crate::{DataError, Result};
 pub struct ParquetChunks {
     file: String,
     reader: SerializedFileReader<File>,
+    leaves: Vec<Leaf>,
     names: Vec<String>,
     rows: usize,
     /// The row group that comes next, the readers of the present one and its rows that are left.
@@ -50,6 +51,14 @@ impl ParquetChunks {
     /// # Errors
     /// If the file cannot be read or is not Parquet; or if `rows` is zero.
     pub fn open(path: impl AsRef<Path>, rows: usize) -> Result<ParquetChunks> {
+        Self::open_wanted(path, rows, &Wanted::default())
+    }
+
+    /// The same for some columns only.
+    ///
+    /// # Errors
+    /// As [`ParquetChunks::open`].
+    pub fn open_wanted(path: impl AsRef<Path>, rows: usize, wanted: &Wanted) -> Result<ParquetChunks> {
         let path = path.as_ref();
         if rows == 0 {
             return Err(DataError::parameter("ParquetChunks", "chunks of 0 rows; give at least 1"));
@@ -62,11 +71,12 @@ impl ParquetChunks {
         let reader = opened.map_err(|_| gave_up(&file))?.map_err(|error| refused(&file, &error))?;
         row_count(&file, &reader, size)?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
-        let names: Vec<String> = schema.columns().iter().map(|column| column.name().to_owned()).collect();
+        let leaves = leaves(&schema, wanted);
+        let names: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
         let blank = Table::new(names.iter().map(|name| (name.clone(), Column::blank(Kind::Text, 0))))?;
         let report = report(&file, size, &blank);
         let (next_group, readers, left) = (0, Vec::new(), 0);
-        Ok(ParquetChunks { file, reader, names, rows, next_group, readers, left, report, done: false })
+        Ok(ParquetChunks { file, reader, leaves, names, rows, next_group, readers, left, report, done: false })
     }
 
     /// Names of the columns.
@@ -92,7 +102,7 @@ impl ParquetChunks {
         }
         let field = |(name, seen): (String, Seen)| {
             let (kind, unit) = seen.finish();
-            Field { name, kind, role: Role::Feature, categories: None, unit }
+            Field { name, kind, role: Role::Feature, categories: None, unit, format: None }
         };
         Schema::new(names.into_iter().zip(columns).map(field).collect())
     }
@@ -103,7 +113,7 @@ impl ParquetChunks {
                 return Ok(None);
             }
             let group = self.reader.get_row_group(self.next_group).map_err(|error| refused(&self.file, &error))?;
-            let readers = (0..self.names.len()).map(|number| group.get_column_reader(number).map(RefCell::new));
+            let readers = self.leaves.iter().map(|leaf| group.get_column_reader(leaf.number).map(RefCell::new));
             self.readers = readers.collect::<Result<_, _>>().map_err(|error| refused(&self.file, &error))?;
             self.left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
             self.next_group += 1;
@@ -111,14 +121,15 @@ impl ParquetChunks {
         let rows = self.left.min(self.rows);
         let schema = self.reader.metadata().file_metadata().schema_descr_ptr();
         let mut columns = Vec::with_capacity(self.names.len());
-        for (number, reader) in self.readers.iter().enumerate() {
+        for (place, reader) in self.readers.iter().enumerate() {
+            let Leaf { number, unneeded, .. } = self.leaves[place];
             let about = schema.column(number);
-            let column =
-                OneColumn { file: &self.file, pages: Pages::Part(reader, rows), number, about: &about }.read()?;
-            let told = &mut self.report.columns[number];
+            let column = OneColumn { file: &self.file, pages: Pages::Part(reader, rows), number, about: &about }.read();
+            let column = if unneeded { column.or_else(|_| Ok(Column::blank(Kind::Text, rows))) } else { column }?;
+            let told = &mut self.report.columns[place];
             told.kind = column.kind();
             told.missing += column.missing();
-            columns.push((self.names[number].clone(), column));
+            columns.push((self.names[place].clone(), column));
         }
         self.left -= rows;
         self.report.rows += rows;

@@ -1,7 +1,7 @@
 //! Parquet files to tables and back (feature `parquet`).
 //!
-//! Flat columns of numbers, truth values, strings, dates and timestamps, decimals included; packed by Snappy or gzip
-//! (Zstandard with the feature `parquet-zstd`). Columns are read in parallel;
+//! Flat columns of numbers, truth values, strings, dates and timestamps, decimals included; packed by Snappy, Zstandard, LZ4,
+//! Brotli or gzip. Columns are read in parallel;
 //! [`ParquetChunks`] reads some rows at a time. A string column is categorical by the same
 //! rule as in CSV files.
 
@@ -11,7 +11,7 @@ mod write;
 
 use std::path::Path;
 
-use super::{ReadReport, Table};
+use super::{ReadReport, Table, TableFile, Wanted};
 use crate::Result;
 
 pub use chunks::ParquetChunks;
@@ -32,7 +32,9 @@ pub use chunks::ParquetChunks;
 /// # Errors
 /// If the file cannot be read, is not Parquet, is damaged, or has nested columns.
 pub fn read_parquet(path: impl AsRef<Path>) -> Result<(Table, ReadReport)> {
-    read::file(path.as_ref())
+    let file = TableFile::open(path)?;
+    let name = file.name().to_owned();
+    read_whole(&name, file.input.read_all()?, &Wanted::default())
 }
 
 /// Reads a Parquet file in memory.
@@ -40,5 +42,10 @@ pub fn read_parquet(path: impl AsRef<Path>) -> Result<(Table, ReadReport)> {
 /// # Errors
 /// As [`read_parquet`].
 pub fn read_parquet_bytes(bytes: Vec<u8>) -> Result<(Table, ReadReport)> {
-    read::bytes("bytes", bytes)
+    read_whole("bytes", bytes, &Wanted::default())
+}
+
+/// Reads a file in memory under a name.
+pub(super) fn read_whole(name: &str, bytes: Vec<u8>, wanted: &Wanted) -> Result<(Table, ReadReport)> {
+    read::bytes(name, bytes, wanted)
 }

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Mutex;
 
 use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
@@ -10,15 +9,14 @@ use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type::{ByteArray, DataType};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
-use ::parquet::schema::types::ColumnDescriptor;
+use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use bytes::Bytes;
-use tove_tensor::io::FileError;
 use tove_tensor::pool::parallel_for;
 
 use crate::table::categorical::NO_CODE;
 use crate::table::csv::dictionary::Dictionary;
 use crate::table::csv::merge::are_categories;
-use crate::table::{Categorical, Column, ColumnReport, Dates, ReadReport, Table, Text, Unit, Values};
+use crate::table::{Categorical, Column, ColumnReport, Dates, Kind, ReadReport, Table, Text, Unit, Values, Wanted};
 use crate::{DataError, Result};
 
 /// Rows that are decoded at once.
@@ -26,16 +24,38 @@ const BATCH: usize = 1 << 13;
 /// More different strings than this are text, as in CSV files.
 pub(super) const MOST_CATEGORIES: usize = 1000;
 
-pub(super) fn file(path: &Path) -> Result<(Table, ReadReport)> {
-    let content = std::fs::read(path);
-    let content = content.map_err(|source| FileError::Io { path: path.to_owned(), doing: "read", source })?;
-    bytes(&path.display().to_string(), content)
+pub(super) fn bytes(file: &str, content: Vec<u8>, wanted: &Wanted) -> Result<(Table, ReadReport)> {
+    if !content.starts_with(b"PAR1") {
+        return Err(damaged(file, "it does not begin with PAR1"));
+    }
+    // The decoder checks much but not everything; a damaged file must not take the program with it.
+    let result = catch_unwind(AssertUnwindSafe(|| read(file, content, wanted)));
+    result.unwrap_or_else(|_| Err(damaged(file, "the decoder gave up")))
 }
 
-pub(super) fn bytes(file: &str, content: Vec<u8>) -> Result<(Table, ReadReport)> {
-    // The decoder checks much but not everything; a damaged file must not take the program with it.
-    let result = catch_unwind(AssertUnwindSafe(|| read(file, content)));
-    result.unwrap_or_else(|_| Err(damaged(file, "the decoder gave up")))
+/// A column of the table: a leaf of the file's tree of columns.
+pub(super) struct Leaf {
+    /// The name of the column, which is the root's where that has several leaves.
+    pub name: String,
+    pub number: usize,
+    /// Whether nobody needs its values, so that it is missing where it cannot be read.
+    pub unneeded: bool,
+}
+
+/// The columns that are wanted; a nested one stands once.
+pub(super) fn leaves(schema: &SchemaDescriptor, wanted: &Wanted) -> Vec<Leaf> {
+    let mut leaves: Vec<Leaf> = Vec::new();
+    for (number, column) in schema.columns().iter().enumerate() {
+        let parts = column.path().parts();
+        let name = parts.first().map_or(column.name(), String::as_str);
+        let nested = parts.len() > 1 && leaves.last().is_some_and(|last| last.name == name);
+        if nested || wanted.only.as_ref().is_some_and(|only| !only.iter().any(|one| one == name)) {
+            continue;
+        }
+        let unneeded = wanted.unneeded.iter().any(|one| one == name);
+        leaves.push(Leaf { name: name.to_owned(), number, unneeded });
+    }
+    leaves
 }
 
 #[cold]
@@ -48,28 +68,31 @@ pub(super) fn damaged(file: &str, problem: &str) -> DataError {
 pub(super) fn refused(file: &str, error: &ParquetError) -> DataError {
     match error {
         ParquetError::NYI(what) => {
-            let problem = format!("uses something that is not supported ({what}); write it with Snappy");
+            let problem = format!("uses something that is not supported ({what}); write it with another compression");
             DataError::TableFile { file: file.to_owned(), problem }
         }
         other => damaged(file, &other.to_string()),
     }
 }
 
-fn read(file: &str, content: Vec<u8>) -> Result<(Table, ReadReport)> {
+fn read(file: &str, content: Vec<u8>, wanted: &Wanted) -> Result<(Table, ReadReport)> {
     let size = content.len();
     let reader = SerializedFileReader::new(Bytes::from(content)).map_err(|error| refused(file, &error))?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
-    row_count(file, &reader, size)?;
-    let slots: Vec<Mutex<Option<Result<Column>>>> = (0..schema.num_columns()).map(|_| Mutex::new(None)).collect();
-    parallel_for(slots.len(), &|number| {
+    let rows = row_count(file, &reader, size)?;
+    let leaves = leaves(&schema, wanted);
+    let slots: Vec<Mutex<Option<Result<Column>>>> = leaves.iter().map(|_| Mutex::new(None)).collect();
+    parallel_for(slots.len(), &|place| {
+        let Leaf { number, unneeded, .. } = leaves[place];
         let column = OneColumn { file, pages: Pages::Whole(&reader), number, about: &schema.column(number) }.read();
-        *slots[number].lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(column);
+        let column = if unneeded { column.or_else(|_| Ok(Column::blank(Kind::Text, rows))) } else { column };
+        *slots[place].lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(column);
     });
     let mut columns = Vec::with_capacity(slots.len());
-    for (number, slot) in slots.into_iter().enumerate() {
+    for (leaf, slot) in leaves.iter().zip(slots) {
         let made = slot.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let made = made.unwrap_or_else(|| Err(damaged(file, "a column could not be read")))?;
-        columns.push((schema.column(number).name().to_owned(), made));
+        columns.push((leaf.name.clone(), made));
     }
     let table = Table::new(columns)?;
     Ok((table.clone(), report(file, size, &table)))
@@ -91,8 +114,9 @@ pub(super) fn row_count(file: &str, reader: &dyn FileReader, size: usize) -> Res
 
 pub(super) fn report(file: &str, size: usize, table: &Table) -> ReadReport {
     let column = |(name, column): (&str, &Column)| {
-        let (name, kind, missing) = (name.to_owned(), column.kind(), column.missing());
-        ColumnReport { name, kind, given: false, missing, coerced: 0, first_coerced: None }
+        let mut report = ColumnReport::new(name, column.kind());
+        report.missing = column.missing();
+        report
     };
     let columns = table.iter().map(column).collect();
     ReadReport { file: file.to_owned(), bytes: size as u64, rows: table.n_rows(), columns, ..ReadReport::default() }
@@ -126,7 +150,7 @@ pub(super) enum Pages<'a> {
 impl OneColumn<'_> {
     pub(super) fn read(&self) -> Result<Column> {
         if self.about.max_rep_level() > 0 || self.about.max_def_level() > 1 || self.about.path().parts().len() > 1 {
-            return Err(self.unsupported("is nested"));
+            return Err(self.unsupported("is nested (a list, map or struct)"));
         }
         let meaning = self.meaning();
         match self.about.physical_type() {
@@ -190,7 +214,10 @@ impl OneColumn<'_> {
                 put(&mut values, v.map(widen))
             })),
             ColumnReader::Int64ColumnReader(typed) => Some(self.pump(typed, |v| match v {
-                Some(&v) if unsigned && v < 0 => Err("a whole number beyond 64 bits with sign".to_owned()),
+                Some(&v) if unsigned && v < 0 => Err(format!(
+                    "the number {}, which is too large for a signed integer; leave the column out",
+                    v as u64
+                )),
                 v => put(&mut values, v.copied()),
             })),
             ColumnReader::Int96ColumnReader(typed) => {
@@ -274,7 +301,7 @@ impl OneColumn<'_> {
         let optional = self.about.max_def_level() == 1;
         let (mut levels, mut values, mut rows): (Vec<i16>, Vec<T::T>, usize) = (Vec::new(), Vec::new(), 0);
         let wrong = |problem: String| {
-            let problem = format!("column {:?} has {problem}", self.about.name());
+            let problem = format!("column {:?} has {problem}", self.name());
             DataError::TableFile { file: self.file.to_owned(), problem }
         };
         let most = if let Pages::Part(_, rows) = self.pages { rows } else { usize::MAX };
@@ -302,10 +329,15 @@ impl OneColumn<'_> {
         }
     }
 
+    /// The name of the column in the table.
+    fn name(&self) -> &str {
+        self.about.path().parts().first().map_or(self.about.name(), String::as_str)
+    }
+
     #[cold]
     fn unsupported(&self, what: &str) -> DataError {
         let problem =
-            format!("column {:?} {what}, which a table cannot hold; leave it out or make it flat", self.about.name());
+            format!("column {:?} {what}, which a table cannot hold; leave the column out or make it flat", self.name());
         DataError::TableFile { file: self.file.to_owned(), problem }
     }
 }

@@ -75,6 +75,19 @@ impl TraceStep {
     pub fn value(&self) -> &Tensor {
         &self.value
     }
+
+    /// Refuses a result that is not like the recorded one: what comes after was checked against that when it was recorded.
+    fn check(&self, value: &Tensor) -> Result<()> {
+        let own = &self.value;
+        if value.shape() != own.shape() {
+            let problem = "the operation gave another shape than in its trace; trace again";
+            return Err(Error::shapes(self.op(), value.shape(), own.shape(), problem));
+        }
+        if value.dtype() != own.dtype() {
+            return Err(Error::DTypePair { op: self.op(), left: value.dtype(), right: own.dtype() });
+        }
+        Ok(())
+    }
 }
 
 /// A function's evaluation, step by step in the order in which it ran.
@@ -146,7 +159,8 @@ impl Trace {
     }
 
     /// Runs the program again on arguments of the same shapes and types. On the same values the result has the same bits.
-    /// Where an operation chose its steps by values that have changed (the positions of a mask, say), it is refused.
+    /// Where an operation chose its steps by values that have changed (the positions of a mask, say), it is refused, and so
+    /// is a result of another shape or type than the one recorded.
     ///
     /// ```
     /// use tove_tensor::{Tensor, Trace};
@@ -176,7 +190,9 @@ impl Trace {
         }
         for step in &self.steps {
             let operands: Vec<Tensor> = step.inputs.iter().map(|source| pick(source, inputs, &values)).collect();
-            values.push(apply_dyn(&*step.op, &refs(&operands))?);
+            let value = apply_dyn(&*step.op, &refs(&operands))?;
+            step.check(&value)?;
+            values.push(value);
         }
         Ok(pick(&self.output, inputs, &values))
     }

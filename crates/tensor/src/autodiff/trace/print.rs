@@ -1,5 +1,6 @@
 //! The program as text, alone or beside the reverse program.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 use super::{Source, Trace, TraceStep};
@@ -21,8 +22,8 @@ impl Trace {
         }
         for (j, step) in self.steps.iter().enumerate() {
             let own = self.inputs.len() + j;
-            let mut operands: Vec<usize> = step.inputs.iter().filter_map(|source| self.number(source)).collect();
-            operands.dedup();
+            // An operand that is named twice, next to itself or not, has one partial derivative.
+            let operands: BTreeSet<usize> = step.inputs.iter().filter_map(|source| self.number(source)).collect();
             operands.into_iter().for_each(|number| terms[number].push(format!("~%{own} d%{own}/d%{number}")));
         }
         let primal: Vec<String> = (0..self.variables()).map(|number| self.statement(number)).collect();

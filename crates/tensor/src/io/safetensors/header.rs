@@ -54,8 +54,9 @@ impl Header {
     }
 }
 
-fn header_bytes(file: &[u8]) -> Parsed<&[u8]> {
-    let Some((length, rest)) = file.split_first_chunk::<LENGTH_FIELD>() else {
+/// The length of the header by the first bytes of a file.
+pub(super) fn promised(file: &[u8]) -> Parsed<u64> {
+    let Some((length, _)) = file.split_first_chunk::<LENGTH_FIELD>() else {
         return Err(Failure::malformed(format!("only {} bytes, no room for a safetensors header", file.len())));
     };
     if length.starts_with(b"PK\x03\x04") || length.starts_with(b"\x80\x02}") {
@@ -69,6 +70,22 @@ fn header_bytes(file: &[u8]) -> Parsed<&[u8]> {
         let problem = format!("a header of {length} bytes (limit {LONGEST})");
         return Err(Failure::too_large(problem, "this is no safetensors file, or a damaged one").offset(0));
     }
+    Ok(length)
+}
+
+/// Where a file ends by its header, which is all that is read so far.
+pub(super) fn end(file: &[u8]) -> Parsed<usize> {
+    let json = header_bytes(file)?;
+    let text = str::from_utf8(json).map_err(|_| Failure::malformed("the header is not UTF-8"))?;
+    let mut declared = Declared::default();
+    declared.parse(text)?;
+    let last = declared.tensors.iter().map(|tensor| tensor.offsets.1).max().unwrap_or(0);
+    Ok((LENGTH_FIELD + json.len()).saturating_add(last))
+}
+
+fn header_bytes(file: &[u8]) -> Parsed<&[u8]> {
+    let length = promised(file)?;
+    let rest = file.get(LENGTH_FIELD..).unwrap_or_default();
     let header = rest.get(..length as usize).ok_or_else(|| {
         Failure::malformed(format!("a header of {length} bytes is promised, {} follow", rest.len())).offset(0)
     })?;

@@ -20,6 +20,7 @@ use super::{Bytes, Endian, FileMap, RawArray};
 use header::{Header, TensorInfo};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -66,7 +67,8 @@ impl SafeTensors {
     /// Reads a file into memory and checks its header; the file may change afterwards.
     pub fn open_copied(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|error| Failure::Io(error).file(path, "read"))?;
+        let file = File::open(path).map_err(|error| Failure::Io(error).file(path, "read"))?;
+        let bytes = whole(file).map_err(|failure| failure.file(path, "read"))?;
         SafeTensors::of(bytes, path)
     }
 
@@ -133,6 +135,27 @@ impl SafeTensors {
         };
         make().map_err(|failure| failure.item("tensor", &tensor.name).file(&self.path, "read"))
     }
+}
+
+/// The bytes of a file, read as far as its beginning promises: what is something else is refused before all of it is read, and
+/// a pipe that never ends is left where the tensors end.
+fn whole(mut file: File) -> Parsed<Vec<u8>> {
+    let regular = file.metadata()?.is_file();
+    let mut bytes = Vec::new();
+    file.by_ref().take(header::LENGTH_FIELD as u64).read_to_end(&mut bytes)?;
+    let promised = header::promised(&bytes)?;
+    file.by_ref().take(promised).read_to_end(&mut bytes)?;
+    let end = header::end(&bytes)?;
+    let large = || Failure::too_large(format!("{end} bytes are promised"), "there is not enough memory for this file");
+    if regular {
+        let _ = bytes.try_reserve_exact((file.metadata()?.len() as usize).saturating_sub(bytes.len()));
+        file.read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    bytes.try_reserve_exact(end.saturating_sub(bytes.len())).map_err(|_| large())?;
+    // One byte more shows whether something follows.
+    file.take((end - bytes.len().min(end)) as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Maps a file and gives all its tensors, in the order of their bytes. Do not change the file meanwhile.

@@ -9,7 +9,9 @@ use std::marker::PhantomData;
 /// Vectors of columns side by side.
 const SIDE: usize = 2;
 
-pub(super) fn moments<T: Float>(x: Shared<T>, layout: Layout) -> Moments {
+/// # Safety
+/// `x` has the layout's size, and every channel one element in each row.
+pub(super) unsafe fn moments<T: Float>(x: Shared<T>, layout: Layout) -> Moments {
     let Layout { outer, channels, .. } = layout;
     let per_task = layout.rows_per_task();
     let mut partial = vec![0.0f64; outer.div_ceil(per_task).max(1) * 2 * channels];
@@ -120,7 +122,9 @@ impl Kernel for Merge<'_> {
     }
 }
 
-pub(super) fn backward<T: Float>(
+/// # Safety
+/// All three tensors have the layout's size, and every channel one element in each row.
+pub(super) unsafe fn backward<T: Float>(
     x: Shared<T>,
     g: Shared<T>,
     layout: Layout,
@@ -147,7 +151,8 @@ pub(super) fn backward<T: Float>(
     }
     let maps =
         Maps::<T>::new(channels, |c| pass.map(c, [found.plain[c], found.along[c], found.factor[c]], layout.count()));
-    apply(x, Some(g), dx, layout, &maps);
+    // SAFETY: by the caller's promise.
+    unsafe { apply(x, Some(g), dx, layout, &maps) };
 }
 
 /// Adds rows to the two sums of every column.
@@ -236,7 +241,16 @@ impl<T: Float, S: Sums<T>> Groups for Sweep<'_, T, S> {
 }
 
 /// Maps every row: a (x − m) + c, and with a second operand a (x − m) + b g + c.
-pub(super) fn apply<T: Float>(x: Shared<T>, g: Option<Shared<T>>, out: Shared<T>, layout: Layout, maps: &Maps<T>) {
+///
+/// # Safety
+/// All tensors have the layout's size, every channel one element in each row, and there is a map for each channel.
+pub(super) unsafe fn apply<T: Float>(
+    x: Shared<T>,
+    g: Option<Shared<T>>,
+    out: Shared<T>,
+    layout: Layout,
+    maps: &Maps<T>,
+) {
     for_runs(layout.outer, layout.rows_per_task(), |first, count| {
         // Backwards, as the last rows are the ones that may still be in cache.
         let first = layout.outer - first - count;

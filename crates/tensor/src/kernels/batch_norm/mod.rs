@@ -124,7 +124,8 @@ impl<T: Float> Maps<T> {
 /// `x` has the layout's size.
 pub(crate) unsafe fn moments<T: Float>(x: *const T, layout: Layout) -> Moments {
     let x = Shared::new(x.cast_mut());
-    if layout.inner > 1 { planes::moments(x, layout) } else { columns::moments(x, layout) }
+    // SAFETY: by the caller's promise; columns are channels with one element in each row.
+    unsafe { if layout.inner == 1 { columns::moments(x, layout) } else { planes::moments(x, layout) } }
 }
 
 /// Writes (x − mean) / √(var + ε) · weight + bias.
@@ -145,10 +146,13 @@ pub(crate) unsafe fn normalise<T: Float>(
         [moments.mean[channel], a, 0.0, bias[channel].to_f64()]
     });
     let (x, out) = (Shared::new(x.cast_mut()), Shared::new(out));
-    if layout.inner > 1 {
-        planes::normalise(x, out, layout, |c| [maps.m[c], maps.a[c], maps.b[c], maps.c[c]]);
-    } else {
-        columns::apply(x, None, out, layout, &maps);
+    // SAFETY: by the caller's promise.
+    unsafe {
+        if layout.inner == 1 {
+            columns::apply(x, None, out, layout, &maps);
+        } else {
+            planes::normalise(x, out, layout, |c| [maps.m[c], maps.a[c], maps.b[c], maps.c[c]]);
+        }
     }
 }
 
@@ -195,10 +199,13 @@ pub(crate) unsafe fn backward<T: Float>(
     let (x, g, dx) = (Shared::new(x.cast_mut()), Shared::new(g.cast_mut()), Shared::new(dx));
     let channels = layout.channels;
     let mut found = ChannelSums { plain: vec![0.0; channels], along: vec![0.0; channels], factor: vec![0.0; channels] };
-    if layout.inner > 1 {
-        planes::backward(x, g, layout, pass, dx, &mut found);
-    } else {
-        columns::backward(x, g, layout, pass, dx, &mut found);
+    // SAFETY: by the caller's promise.
+    unsafe {
+        if layout.inner == 1 {
+            columns::backward(x, g, layout, pass, dx, &mut found);
+        } else {
+            planes::backward(x, g, layout, pass, dx, &mut found);
+        }
     }
     found
 }

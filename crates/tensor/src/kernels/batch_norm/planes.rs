@@ -20,7 +20,9 @@ pub(super) fn for_groups(layout: Layout, body: impl Fn(usize, usize) + Sync) {
     });
 }
 
-pub(super) fn moments<T: Float>(x: Shared<T>, layout: Layout) -> Moments {
+/// # Safety
+/// `x` has the layout's size.
+pub(super) unsafe fn moments<T: Float>(x: Shared<T>, layout: Layout) -> Moments {
     let channels = layout.channels;
     let mut result = Moments { mean: vec![0.0; channels], variance: vec![0.0; channels] };
     let (mean, variance) = (Shared::new(result.mean.as_mut_ptr()), Shared::new(result.variance.as_mut_ptr()));
@@ -135,7 +137,9 @@ impl<T: Float, S: Sums<T>> GroupSums<T, S> {
     }
 }
 
-pub(super) fn backward<T: Float>(
+/// # Safety
+/// All three tensors have the layout's size.
+pub(super) unsafe fn backward<T: Float>(
     x: Shared<T>,
     g: Shared<T>,
     layout: Layout,
@@ -165,7 +169,15 @@ pub(super) fn backward<T: Float>(
 }
 
 /// Writes a (x − m) + c for every channel.
-pub(super) fn normalise<T: Float>(x: Shared<T>, out: Shared<T>, layout: Layout, map: impl Fn(usize) -> [T; 4] + Sync) {
+///
+/// # Safety
+/// Both tensors have the layout's size.
+pub(super) unsafe fn normalise<T: Float>(
+    x: Shared<T>,
+    out: Shared<T>,
+    layout: Layout,
+    map: impl Fn(usize) -> [T; 4] + Sync,
+) {
     for_groups(layout, |first, count| {
         let mut maps = [[T::ZERO; 4]; GROUP];
         for k in 0..count {

@@ -26,6 +26,7 @@ use layout::Finish;
 use plan::{Axis, Span};
 pub(crate) use table::ConvScalar;
 
+pub(crate) use super::gemm::scratch::guarded;
 use super::simd::{Kernel, isa};
 
 /// Sizes of a convolution from `image` to `result` positions; channels are counted per group.
@@ -60,7 +61,43 @@ impl Sizes {
     fn taps(&self) -> usize {
         self.kernel[0] * self.kernel[1]
     }
+
+    /// Whether the kernels below serve these sizes: nothing is empty, and the padded copies of an image and of a gradient
+    /// are in proportion to the tensors themselves. They are not where strides, paddings or dilations are far larger than
+    /// the images; such convolutions are computed by patches. All scratch sizes of the kernels are small multiples of what
+    /// is bounded here, so that none of them overflows.
+    pub(crate) fn suit_tiles(&self) -> bool {
+        self.padded_in_proportion() == Some(true)
+    }
+
+    /// `None` where a size overflows.
+    fn padded_in_proportion(&self) -> Option<bool> {
+        let product = |factors: [usize; 4]| factors.iter().try_fold(1usize, |product, &x| product.checked_mul(x));
+        let image = product([self.inputs, self.image[0], self.image[1], 1])?;
+        let result = product([self.outputs, self.result[0], self.result[1], 1])?;
+        let filters = product([self.inputs, self.outputs, self.kernel[0], self.kernel[1]])?;
+        if [image, result, filters, self.images, self.groups].contains(&0) {
+            return Some(false);
+        }
+        let (mut forward, mut backward) = (self.inputs, self.outputs);
+        for a in 0..2 {
+            // As `Axis` lays them out: phases of the image, and the gradient with zeros around it.
+            let reach = (self.kernel[a] - 1).checked_mul(self.dilation[a])? / self.stride[a];
+            let phases = reach.checked_add(self.result[a])?.checked_mul(self.stride[a])?;
+            let around = (self.image[a].checked_add(self.padding[a])? / self.stride[a]).checked_add(reach)?;
+            forward = forward.checked_mul(phases)?;
+            backward = backward.checked_mul(around.checked_add(3)?)?;
+        }
+        let tensors = image.checked_add(result)?.checked_add(filters)?;
+        let most = tensors.checked_mul(PROPORTION)?.checked_add(SMALL)?;
+        Some(forward <= most && backward <= most && most <= isize::MAX as usize / 1024)
+    }
 }
+
+/// How many times the size of the tensors of one image its padded copy may have, beside [`SMALL`] numbers that it may have
+/// in any case.
+const PROPORTION: usize = 16;
+const SMALL: usize = 1 << 20;
 
 /// A pointer that tasks may share; they touch disjoint outputs.
 #[derive(Clone, Copy)]
@@ -80,7 +117,7 @@ impl<T: Copy> Shared<T> {
 /// none) and the rectifier.
 ///
 /// # Safety
-/// All tensors are row-major of these sizes and `y` overlaps none of the others.
+/// All tensors are row-major of these sizes, which [suit tiles](Sizes::suit_tiles), and `y` overlaps none of the others.
 pub(crate) unsafe fn convolve<T: ConvScalar>(
     s: &Sizes,
     x: *const T,

@@ -72,13 +72,11 @@ impl Axis {
         // The distance of the farthest tap decides how many zeros go in front.
         let reach = (span.kernel.saturating_sub(1) * span.dilation) as isize;
         let lead = reach.max(0) / stride + 1;
-        let mut classes = Vec::with_capacity(span.stride);
+        let mut classes = Vec::with_capacity(span.stride.min(span.input));
         let mut length = 0;
-        for class in 0..span.stride {
-            let first = (class as isize - span.padding as isize).rem_euclid(stride);
-            if first >= span.input as isize {
-                continue;
-            }
+        // A class is named by its first position; with a stride beyond the image there are fewer of them than remainders.
+        for first in 0..span.stride.min(span.input) as isize {
+            let class = (first as usize + span.padding) % span.stride;
             let count = (span.input - first as usize).div_ceil(span.stride);
             let meets = |index: &usize| (index * span.dilation) % span.stride == class;
             let tap = |index: usize| {

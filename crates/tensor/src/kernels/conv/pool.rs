@@ -25,6 +25,7 @@ pub(crate) struct Windows {
 /// What pooling computes in.
 pub(crate) trait PoolScalar: Copy + Send + Sync + PartialOrd + std::ops::Add<Output = Self> {
     fn of_count(count: usize) -> Self;
+    fn of_product(a: usize, b: usize) -> Self;
     fn over(self, other: Self) -> Self;
 }
 
@@ -34,6 +35,10 @@ macro_rules! pool_scalar {
             #[inline(always)]
             fn of_count(count: usize) -> $t {
                 count as $t
+            }
+            #[inline(always)]
+            fn of_product(a: usize, b: usize) -> $t {
+                a.checked_mul(b).map_or(a as $t * b as $t, |product| product as $t)
             }
             #[inline(always)]
             fn over(self, other: $t) -> $t {
@@ -62,14 +67,14 @@ impl Windows {
 
     /// Number of elements that a mean divides by. Windows that reach beyond the padding count only up to its end.
     #[inline(always)]
-    fn divisor(&self, i: usize, j: usize) -> usize {
+    fn divisor<T: PoolScalar>(&self, i: usize, j: usize) -> T {
         let length = |axis: usize, o: usize| {
             let (start, end) = self.range(axis, o);
             let first = o * self.stride[axis];
             let padded = (first + self.kernel[axis]).min(self.image[axis] + 2 * self.padding[axis]) - first;
             if self.include_pad { padded } else { end - start }
         };
-        length(0, i) * length(1, j)
+        T::of_product(length(0, i), length(1, j))
     }
 
     fn pixels(&self) -> usize {
@@ -286,7 +291,7 @@ unsafe fn mean<T: PoolScalar>(w: &Windows, x: *const T, out: *mut T) {
                 }
             }
             // SAFETY: inside the result.
-            unsafe { *out.add(i * w.result[1] + j) = sum.over(T::of_count(w.divisor(i, j))) };
+            unsafe { *out.add(i * w.result[1] + j) = sum.over(w.divisor(i, j)) };
         }
     }
 }
@@ -299,7 +304,7 @@ unsafe fn spread<T: PoolScalar>(w: &Windows, g: *const T, out: *mut T) {
         for i in 0..w.result[0] {
             for j in 0..w.result[1] {
                 let ((top, bottom), (left, right)) = (w.range(0, i), w.range(1, j));
-                let share = (*g.add(i * w.result[1] + j)).over(T::of_count(w.divisor(i, j)));
+                let share = (*g.add(i * w.result[1] + j)).over(w.divisor(i, j));
                 for y in top..bottom {
                     for position in y * w.image[1] + left..y * w.image[1] + right {
                         *out.add(position) = *out.add(position) + share;

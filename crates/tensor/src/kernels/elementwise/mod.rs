@@ -124,11 +124,12 @@ impl<T> Map1<T, T> for Identity {
     }
 }
 
-/// Copies a tensor of any strides into row-major memory.
+/// Copies a tensor of any strides into row-major memory of the same shape and type.
 pub(crate) fn copy(x: &Tensor, out: &mut Fresh) {
+    assert!(out.shape() == x.shape() && out.dtype() == x.dtype());
     match_any!(x.dtype(), T => {
         let pointer = out.pointer::<T>();
-        // SAFETY: `out` has been made with the shape and type of `x`.
+        // SAFETY: `out` has the shape and type of `x`, as checked.
         unsafe { map1::<T, T, _>(Identity, x, pointer) }
     });
 }

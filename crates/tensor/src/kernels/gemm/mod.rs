@@ -29,6 +29,7 @@ use crate::pool::parallel_for;
 use driver::Product;
 pub(crate) use matrix::{Epilogue, MatMut, MatRef};
 use pack::{PackB, StridedB};
+pub(crate) use scratch::guarded;
 use scratch::{Slot, with_scratch};
 pub(crate) use table::GemmScalar;
 use vecmat::VectorProduct;
@@ -68,7 +69,7 @@ pub(crate) unsafe fn gemm_batched<T: GemmScalar>(
     c_batch_stride: isize,
 ) {
     // Few large products are split inside; many small ones among themselves, in groups worth handing out.
-    let work = (c.rows * c.cols * a.cols).max(1);
+    let work = c.rows.saturating_mul(c.cols).saturating_mul(a.cols).max(1);
     let group = (BATCH_TASK / work).clamp(1, batch.max(1));
     let tasks = batch.div_ceil(group);
     let inside = batch < 8 && work > 8 * BATCH_TASK;
@@ -103,7 +104,11 @@ unsafe fn gemm_on<T: GemmScalar>(
     epilogue: Epilogue<T>,
 ) {
     let (m, n, k) = (c.rows, c.cols, a.cols);
-    debug_assert!(a.rows == m && b.cols == n && b.rows == k);
+    assert!(a.rows == m && b.cols == n && b.rows == k, "the matrices of a product do not fit");
+    // The other sizes of an empty product may be anything, so that they must not reach the sizes of scratch memory.
+    if m == 0 || n == 0 {
+        return;
+    }
     let kernels = T::kernels(isa);
     // SAFETY: the caller guarantees the operands and the instruction set.
     unsafe {

@@ -51,9 +51,18 @@ pub(crate) fn pick<T>(mask: bool, a: T, b: T) -> T {
     if mask { a } else { b }
 }
 
-/// Real arithmetic and functions on `f32` and `f64`; see the [module](self).
+mod sealed {
+    /// Keeps [`Float`](super::Float) to the types it is meant for.
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// Real arithmetic and functions on `f32` and `f64`; see the [module](self). Kernels rely on these two being all, so that
+/// other types cannot implement it.
 pub trait Float:
-    Copy
+    sealed::Sealed
+    + Copy
     + Debug
     + Display
     + Default

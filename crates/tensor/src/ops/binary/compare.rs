@@ -80,7 +80,8 @@ macro_rules! comparison {
                     // SAFETY: `out` has the common shape; truth values are bytes 0 and 1.
                     unsafe { map2::<T, T, u8, _>($Type, a, b, &shape, out.pointer()) }
                 });
-                Ok(out.finish())
+                // SAFETY: every byte was written and came from a truth value.
+                Ok(unsafe { out.finish_written() })
             }
         }
 

@@ -1,7 +1,7 @@
 //! Larger of two values; a NaN wins. The derivative goes to the larger operand, and half of it to each at a tie, so that
 //! the two shares always sum to one and the result is a subgradient. Equal infinities are a tie as well.
 
-use super::{binary, common_shape, mul};
+use super::{binary, common_shape, eq_scalar, mul, select};
 use crate::autodiff::{Saves, apply};
 use crate::dtype::match_float;
 use crate::kernels::elementwise::{Map2, map2};
@@ -16,7 +16,12 @@ binary! {
     |a, b| a.maximum(b),
     integers |a, b| a.max(b),
     saves |needs| Saves::nothing().input(0).input(1),
-    partial |at, index, t| mul(t, &share(at.input(index), at.input(1 - index))?).map(Some)
+    partial |at, index, t| times_share(t, &share(at.input(index), at.input(1 - index))?).map(Some)
+}
+
+/// `t` times a share. Nothing passes where the share is 0, not even an infinite derivative.
+pub(super) fn times_share(t: &Tensor, share: &Tensor) -> Result<Tensor> {
+    select(&eq_scalar(share, 0.0)?, &Tensor::scalar_of(0.0, t.dtype()), &mul(t, share)?)
 }
 
 /// The share of the first operand in the derivative of the larger of two; locally constant.

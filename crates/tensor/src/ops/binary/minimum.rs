@@ -1,7 +1,7 @@
 //! Smaller of two values; a NaN wins. Derivatives as for the larger, ties shared by halves.
 
-use super::maximum::share;
-use super::{binary, mul};
+use super::binary;
+use super::maximum::{share, times_share};
 use crate::autodiff::Saves;
 
 binary! {
@@ -10,5 +10,5 @@ binary! {
     |a, b| a.minimum(b),
     integers |a, b| a.min(b),
     saves |needs| Saves::nothing().input(0).input(1),
-    partial |at, index, t| mul(t, &share(at.input(1 - index), at.input(index))?).map(Some)
+    partial |at, index, t| times_share(t, &share(at.input(1 - index), at.input(index))?).map(Some)
 }

@@ -21,7 +21,7 @@ use crate::dtype::match_number;
 use crate::kernels::elementwise::{Map2, map2};
 use crate::kernels::math::Float;
 use crate::tensor::Fresh;
-use crate::{Error, Result, Shape, Tensor};
+use crate::{DType, Error, Result, Shape, Tensor};
 
 pub(crate) use add::{Add, add, add_owned};
 pub(crate) use atan2::atan2;
@@ -48,6 +48,10 @@ pub(crate) trait Binary: Copy + Send + Sync + 'static {
 
     fn value<T: Float>(a: T, b: T) -> T;
     fn integer(a: i64, b: i64) -> i64;
+    /// Refuses whole numbers on which there is no value. Sees all rows of a batch.
+    fn check_integers(_a: &Tensor, _b: &Tensor) -> Result<()> {
+        Ok(())
+    }
     fn saves(needs: &[bool]) -> Saves;
     /// `t` times the partial derivative by operand `index`; `None` where that is zero.
     fn times_partial(at: &Point<'_>, index: usize, t: &Tensor) -> Result<Option<Tensor>>;
@@ -92,6 +96,7 @@ impl<F: Binary> Pointwise for Of<F> {
         F::NAME
     }
 
+    #[allow(unsafe_code)]
     #[inline]
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let (a, b) = (inputs[0], inputs[1]);
@@ -99,8 +104,15 @@ impl<F: Binary> Pointwise for Of<F> {
         if !F::INTEGERS && !a.dtype().is_float() {
             return Err(Error::DType { op: F::NAME, dtype: a.dtype(), expected: "f32 or f64 is needed" });
         }
+        if a.dtype() == DType::I64 {
+            F::check_integers(a, b)?;
+        }
         let mut out = Fresh::new(shape, a.dtype())?;
-        fill(self.0, a, b, &mut out)?;
+        match_number!(F::NAME, a.dtype(), T => {
+            let pointer = out.pointer();
+            // SAFETY: `out` is new and has the common shape of the operands and their type, which is one.
+            unsafe { map2::<T, T, T, _>(Value(self.0), a, b, out.shape(), pointer) }
+        });
         Ok(out.finish())
     }
 
@@ -125,17 +137,6 @@ pub(crate) fn common_shape(op: &'static str, a: &Tensor, b: &Tensor) -> Result<S
     a.shape()
         .broadcast(b.shape())
         .ok_or_else(|| Error::shapes(op, a.shape(), b.shape(), "sizes must be equal or 1, axis by axis from the last"))
-}
-
-#[allow(unsafe_code)]
-#[inline]
-fn fill<F: Binary>(f: F, a: &Tensor, b: &Tensor, out: &mut Fresh) -> Result<()> {
-    match_number!(F::NAME, a.dtype(), T => {
-        let pointer = out.pointer();
-        // SAFETY: `out` has the common shape of the operands and their type.
-        unsafe { map2::<T, T, T, _>(Value(f), a, b, out.shape(), pointer) }
-    });
-    Ok(())
 }
 
 /// Applies a function to two tensors.
@@ -188,6 +189,7 @@ macro_rules! binary {
         $Type:ident, $name:ident, cost $cost:literal,
         |$a:ident, $b:ident| $value:expr,
         $(integers |$ia:ident, $ib:ident| $integer:expr,)?
+        $(checked by $check:path,)?
         saves |$needs:ident| $saves:expr,
         partial |$at:ident, $index:ident, $t:ident| $partial:expr
     ) => {
@@ -205,6 +207,10 @@ macro_rules! binary {
             }
 
             $crate::ops::binary::binary!(@integers $(|$ia, $ib| $integer)?);
+
+            $(fn check_integers(a: &$crate::Tensor, b: &$crate::Tensor) -> $crate::Result<()> {
+                $check(a, b)
+            })?
 
             #[allow(unused_variables)]
             fn saves($needs: &[bool]) -> $crate::autodiff::Saves {

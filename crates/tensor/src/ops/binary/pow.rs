@@ -4,13 +4,14 @@
 use super::{binary, mul, sub};
 use crate::autodiff::Saves;
 use crate::ops::unary;
-use crate::{DType, Error, Result, Tensor};
+use crate::{Error, Result, Tensor};
 
 binary! {
     /// a ^ b.
-    Pow, power, cost 15,
+    Pow, pow, cost 15,
     |a, b| a.pow(b),
     integers |a, b| whole_power(a, b),
+    checked by no_negative_exponents,
     saves |needs| Saves::output().input(0).input(1),
     partial |at, index, t| {
         let (a, b) = (at.input(0), at.input(1));
@@ -18,7 +19,7 @@ binary! {
             // b a^(b-1) is 0 for b = 0 whatever a is; the plain formula would give 0 · inf at a = 0.
             let zero = super::eq_scalar(b, 0.0)?;
             let safe = super::select(&zero, &b.ones_like(), b)?;
-            let slope = mul(b, &power(a, &sub(&safe, &b.ones_like())?)?)?;
+            let slope = mul(b, &pow(a, &sub(&safe, &b.ones_like())?)?)?;
             mul(t, &slope).map(Some)
         } else {
             let zero = super::eq_scalar(a, 0.0)?;
@@ -41,14 +42,13 @@ fn whole_power(mut a: i64, b: i64) -> i64 {
     result
 }
 
-/// a ^ b, refusing negative exponents of whole numbers, whose powers have fractions.
-pub(crate) fn pow(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    if b.dtype() == DType::I64 {
-        let negative = b.untracked().contiguous_data()?.contiguous_slice::<i64>().iter().any(|&b| b < 0);
-        if negative {
-            let expected = "negative powers of whole numbers have fractions";
-            return Err(Error::DType { op: "pow", dtype: b.dtype(), expected });
+/// Negative powers of whole numbers have fractions.
+fn no_negative_exponents(_a: &Tensor, b: &Tensor) -> Result<()> {
+    match b.contiguous_data()?.contiguous_slice::<i64>().iter().find(|&&b| b < 0) {
+        None => Ok(()),
+        Some(_) => {
+            let expected = "negative powers of whole numbers have fractions; convert to f64 first";
+            Err(Error::DType { op: "pow", dtype: b.dtype(), expected })
         }
     }
-    power(a, b)
 }

@@ -1,6 +1,8 @@
 //! Remainder with the sign of the divisor, as in Python: a - b ⌊a/b⌋, exact as `fmod` is. ∂/∂a = 1, ∂/∂b = -⌊a/b⌋.
+//! An infinite divisor leaves a number of its own sign as it is and takes one of the other sign to itself.
 
-use super::{binary, div, mul, sub};
+use super::{binary, div, is_finite, is_inf, logical_and, mul, select, sub};
+use crate::Tensor;
 use crate::autodiff::Saves;
 use crate::kernels::math::Float;
 use crate::ops::unary::{neg, round};
@@ -16,7 +18,13 @@ binary! {
             return Ok(Some(t.clone()));
         }
         // The quotient a / b may round up to the next whole number; what the remainder leaves of a does not.
-        let quotient = round(&div(&sub(at.input(0), at.output())?, at.input(1))?)?;
+        let (a, b, rest) = (at.input(0), at.input(1), at.output());
+        let quotient = round(&div(&sub(a, rest)?, b)?)?;
+        // ⌊a/b⌋ for an infinite b: 0, or -1 where the signs differ, where the remainder is b itself.
+        let number = |value: f64| Tensor::scalar_of(value, b.dtype());
+        let unbounded = logical_and(&is_inf(b)?, &is_finite(a)?)?;
+        let limit = select(&is_inf(rest)?, &number(-1.0), &number(0.0))?;
+        let quotient = select(&unbounded, &limit, &quotient)?;
         neg(&mul(t, &quotient)?).map(Some)
     }
 }

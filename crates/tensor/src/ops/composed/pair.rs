@@ -5,15 +5,24 @@ use crate::ops::{binary, shape, unary};
 use crate::{DType, Result, Tensor};
 
 /// √(a² + b²). Both are divided by the larger |·| first, so that no square overflows or vanishes; the quotient is taken out
-/// of the value alone, which does not depend on it. The derivative at (0, 0) is taken to be 0, on every order.
+/// of the value alone, which does not depend on it. The derivative at (0, 0) is taken to be 0, on every order. Where one
+/// operand is infinite the result is +∞, even beside NaN (as C, numpy and PyTorch have it), with slope ±1 for the first
+/// infinite operand and 0 for the other, which is the limit.
 pub(crate) fn hypot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     binary::common_shape("hypot", a, b)?;
     require_float("hypot", a)?;
+    let (zero, one) = (Tensor::scalar_of(0.0, a.dtype()), Tensor::scalar_of(1.0, a.dtype()));
+    let first = binary::is_inf(a)?;
+    let infinite = binary::logical_or(&first, &binary::is_inf(b)?)?;
+    let limit = binary::select(&first, &unary::abs(a)?, &unary::abs(b)?)?;
+    // Infinite operands take no part in the squares, so that their slopes do not become NaN.
+    let (a, b) = (binary::select(&infinite, &zero, a)?, binary::select(&infinite, &zero, b)?);
     let largest = binary::maximum(&unary::abs(&a.detach())?, &unary::abs(&b.detach())?)?;
     let usable = binary::logical_and(&binary::is_finite(&largest)?, &binary::ne_scalar(&largest, 0.0)?)?;
-    let scale = binary::select(&usable, &largest, &Tensor::scalar_of(1.0, a.dtype()))?;
+    let scale = binary::select(&usable, &largest, &one)?;
     let part = |x: &Tensor| unary::square(&binary::div(x, &scale)?);
-    binary::mul(&root(&binary::add(&part(a)?, &part(b)?)?)?, &scale)
+    let finite = binary::mul(&root(&binary::add(&part(&a)?, &part(&b)?)?)?, &scale)?;
+    binary::select(&infinite, &limit, &finite)
 }
 
 /// start + w (end − start), counted from the nearer end, so that weights 0 and 1 give both ends exactly.

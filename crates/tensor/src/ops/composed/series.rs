@@ -10,15 +10,21 @@ pub(crate) fn diff(x: &Tensor, axis: isize) -> Result<Tensor> {
     binary::sub(&shape::narrow(x, axis, size - rest, rest)?, &shape::narrow(x, axis, 0, rest)?)
 }
 
-/// (X − mean)(X − mean)ᵀ / (n − correction) for X (variables, n).
+/// (X − mean)(X − mean)ᵀ / (n − correction) for X (variables, n). One variable, given as a row or as a vector, has a
+/// variance instead of a matrix.
 pub(crate) fn cov(x: &Tensor, correction: usize) -> Result<Tensor> {
-    if x.rank() < 2 {
+    if x.rank() == 0 {
         return Err(Error::shape("cov", x.shape(), "needs a row for each variable and a column for each observation"));
     }
+    let single = x.rank() == 1 || x.dims()[x.rank() - 2] == 1;
     let count = x.dims()[x.rank() - 1];
     if count <= correction {
         let problem = format!("is {correction}, but there are only {count} observations");
         return Err(Error::parameter("cov", "correction", problem));
+    }
+    if single {
+        let row = if x.rank() == 1 { x.clone() } else { shape::squeeze(x, -2)? };
+        return reduce::var(&row, &[-1], correction, false);
     }
     let centred = binary::sub(x, &reduce::mean(x, &[-1], true)?)?;
     let product = matmul::matmul(&centred, &shape::transpose(&centred)?)?;

@@ -7,7 +7,7 @@ use crate::kernels::conv::pool::{mean_pool, mean_pool_transposed};
 use crate::ops::linear_map::{LinearMap, linear_map};
 use crate::ops::matmul::matmul;
 use crate::ops::shape;
-use crate::tensor::Fresh;
+use crate::tensor::{Fresh, checked_numel, try_vec};
 use crate::{DType, Error, Result, Shape, Tensor};
 
 /// Input (…, height, width).
@@ -110,16 +110,18 @@ pub(crate) fn adaptive_avg_pool2d(x: &Tensor, size: [usize; 2]) -> Result<Tensor
         options.stride = options.kernel;
         return avg_pool2d(x, &options);
     }
-    let rows = matmul(&averages(height, size[0], x.dtype()), x)?;
-    matmul(&rows, &shape::transpose(&averages(width, size[1], x.dtype()))?)
+    let rows = matmul(&averages(height, size[0], x.dtype())?, x)?;
+    matmul(&rows, &shape::transpose(&averages(width, size[1], x.dtype())?)?)
 }
 
 /// The matrix (count, size) whose rows average the adaptive windows.
-fn averages(size: usize, count: usize, dtype: DType) -> Tensor {
-    let mut data = vec![0.0; size * count];
+fn averages(size: usize, count: usize, dtype: DType) -> Result<Tensor> {
+    let shape = Shape::from([count, size]);
+    // The products below are smaller than the number of elements, or one more row.
+    let mut data = try_vec("adaptive_avg_pool2d", checked_numel("adaptive_avg_pool2d", &shape)?, 0.0)?;
     for i in 0..count {
         let (start, end) = (i * size / count, ((i + 1) * size).div_ceil(count));
         data[i * size + start..i * size + end].fill(1.0 / (end - start) as f64);
     }
-    Tensor::from_vec(data, [count, size]).to_dtype(dtype)
+    shape::to_dtype(&Tensor::try_from_vec(data, shape)?, dtype)
 }

@@ -6,10 +6,10 @@ use super::options::ConvOptions;
 use super::unfold::{fold, unfold};
 use crate::autodiff::{Grads, Point, Saves, apply};
 use crate::dtype::match_float;
-use crate::kernels::conv::{Sizes, convolve, convolve_transposed, filter_gradient};
+use crate::kernels::conv::{Sizes, convolve, convolve_transposed, filter_gradient, guarded};
 use crate::ops::matmul::matmul;
 use crate::ops::{Op, shape, sum_terms};
-use crate::tensor::Fresh;
+use crate::tensor::{Fresh, checked_numel};
 use crate::{Error, Result, Shape, Tensor};
 
 /// Which of the three is computed from the other two.
@@ -113,7 +113,7 @@ impl Bilinear {
     }
 
     /// The map and extent that give the derivative by input `index` from the other input and the gradient.
-    fn adjoint(&self, index: usize, shape: &Shape) -> Bilinear {
+    pub fn adjoint(&self, index: usize, shape: &Shape) -> Bilinear {
         match (self.side, index) {
             (Side::Forward, 0) | (Side::Filters, 0) => self.with(Side::Transposed, spatial(shape)),
             (Side::Forward, _) | (Side::Transposed, 1) => self.with(Side::Filters, spatial(shape)),
@@ -139,18 +139,21 @@ impl Op for Bilinear {
     #[allow(unsafe_code)]
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let sizes = self.sizes(inputs[0], inputs[1])?;
+        if !sizes.suit_tiles() {
+            return self.without_tiles(&sizes, inputs[0], inputs[1]);
+        }
         let (a, b) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
         let mut out = Fresh::new(self.shape(&sizes), a.dtype())?;
         match_float!(self.name(), a.dtype(), T => {
             let (a, b, out, none) = (a.pointer::<T>(), b.pointer::<T>(), out.pointer::<T>(), std::ptr::null());
-            // SAFETY: row-major tensors of these sizes, as checked, and `out` is new.
-            unsafe {
+            // SAFETY: row-major tensors of these sizes, which suit tiles, as checked, and `out` is new.
+            guarded(self.name(), || unsafe {
                 match self.side {
                     Side::Forward => convolve(&sizes, a, b, none, false, out),
                     Side::Transposed => convolve_transposed(&sizes, a, none, b, out),
                     Side::Filters => filter_gradient(&sizes, a, b, none, out, std::ptr::null_mut()),
                 }
-            }
+            })?;
         });
         Ok(out.finish())
     }
@@ -188,8 +191,8 @@ impl Op for Bilinear {
 
     fn flops(&self, inputs: &[&Tensor], _output: &Tensor) -> u64 {
         let flops = |s: Sizes| {
-            let filter = s.inputs * s.kernel[0] * s.kernel[1];
-            2 * (s.images * s.groups * s.outputs * s.result[0] * s.result[1] * filter) as u64
+            let sizes = [s.images, s.groups, s.outputs, s.result[0], s.result[1], s.inputs, s.kernel[0], s.kernel[1]];
+            sizes.iter().fold(2, |product: u64, &size| product.saturating_mul(size as u64))
         };
         self.sizes(inputs[0], inputs[1]).map_or(0, flops)
     }
@@ -237,9 +240,19 @@ impl Bilinear {
         shape::swap_axes(&split, 0, 1)
     }
 
+    /// What the kernels do not serve: sums of nothing, and strides or paddings beyond all proportion.
+    fn without_tiles(&self, sizes: &Sizes, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        if a.numel() == 0 || b.numel() == 0 || self.shape(sizes).contains(&0) {
+            return Tensor::try_zeros(self.shape(sizes), a.dtype());
+        }
+        match_float!(self.name(), a.dtype(), _T => self.by_patches(a, b))
+    }
+
     /// The definition: products of the matrix of filters, the matrix of patches and their transposes, group by group.
     fn by_patches(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         let s = self.sizes(a, b)?;
+        // From here on no product of sizes overflows.
+        checked_numel(self.name(), &self.shape(&s))?;
         let taps = s.inputs * s.kernel[0] * s.kernel[1];
         let pixels = s.result[0] * s.result[1];
         let patches = |x: &Tensor| {

@@ -6,9 +6,9 @@ use super::bilinear::{Bilinear, Side, bilinear};
 use super::{ConvOptions, as_images};
 use crate::autodiff::Grads;
 use crate::dtype::match_float;
-use crate::kernels::conv::{Sizes, convolve, convolve_transposed, filter_gradient};
+use crate::kernels::conv::{Sizes, convolve, convolve_transposed, filter_gradient, guarded};
 use crate::ops::fused::{Fused, Saved, fused};
-use crate::ops::{Activation, Aux, binary, shape, unary};
+use crate::ops::{Activation, Aux, binary, reduce, shape, unary};
 use crate::tensor::Fresh;
 use crate::{Error, Result, Shape, Tensor};
 
@@ -38,6 +38,28 @@ impl Conv2d {
     }
 }
 
+impl Conv2d {
+    /// The gradients in tensor operations, where the kernels do not serve.
+    fn backward_by_maps(&self, at: &Saved<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
+        let (x, w, map) = (at.inputs[0], at.inputs[1], self.map());
+        let g = match at.output {
+            Some(y) if self.options.activation == Activation::Relu => binary::mul(grad, &unary::positive(y)?)?,
+            _ => grad.clone(),
+        };
+        let mut grads: Grads = smallvec![None; needs.len()];
+        if needs[0] {
+            grads[0] = Some(bilinear(map.adjoint(0, x.shape()), &g, w)?);
+        }
+        if needs[1] {
+            grads[1] = Some(bilinear(map.adjoint(1, w.shape()), x, &g)?);
+        }
+        if needs.get(2) == Some(&true) {
+            grads[2] = Some(reduce::sum(&g, &[0, 2, 3], false)?);
+        }
+        Ok(grads)
+    }
+}
+
 impl Fused for Conv2d {
     const NAME: &'static str = "conv2d";
     const NEEDS_OUTPUT: bool = true;
@@ -45,6 +67,10 @@ impl Fused for Conv2d {
     #[allow(unsafe_code)]
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
         let s = self.check(inputs)?;
+        // The kernels do not serve every size; the composition finds its own way.
+        if !s.suit_tiles() {
+            return Ok((self.definition(inputs)?, Aux::new()));
+        }
         let (x, w) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?);
         let bias = inputs.get(2).map(|bias| bias.contiguous_data()).transpose()?;
         let shape = Shape::from([s.images, s.groups * s.outputs, s.result[0], s.result[1]]);
@@ -52,8 +78,8 @@ impl Fused for Conv2d {
         match_float!("conv2d", x.dtype(), T => {
             let bias = bias.as_ref().map_or(std::ptr::null(), |bias| bias.pointer::<T>());
             let relu = self.options.activation == Activation::Relu;
-            // SAFETY: row-major tensors of these sizes, as checked, and `out` is new.
-            unsafe { convolve(&s, x.pointer::<T>(), w.pointer(), bias, relu, out.pointer()) }
+            // SAFETY: row-major tensors of these sizes, which suit tiles, as checked, and `out` is new.
+            guarded(Self::NAME, || unsafe { convolve(&s, x.pointer::<T>(), w.pointer(), bias, relu, out.pointer()) })?;
         });
         Ok((out.finish(), Aux::new()))
     }
@@ -61,6 +87,9 @@ impl Fused for Conv2d {
     #[allow(unsafe_code)]
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
         let s = self.check(&at.inputs)?;
+        if !s.suit_tiles() {
+            return self.backward_by_maps(at, grad, needs);
+        }
         let (x, w, g) = (at.inputs[0].contiguous_data()?, at.inputs[1].contiguous_data()?, grad.contiguous_data()?);
         // Where the rectifier has given zero, nothing goes back.
         let gated = at.output.filter(|_| self.options.activation == Activation::Relu);
@@ -71,8 +100,10 @@ impl Fused for Conv2d {
             let gate = gate.as_ref().map_or(std::ptr::null(), |y| y.pointer::<T>());
             if needs[0] {
                 let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
-                // SAFETY: row-major tensors of the sizes checked when the value was computed, and `out` is new.
-                unsafe { convolve_transposed(&s, g.pointer::<T>(), gate, w.pointer(), out.pointer()) };
+                // SAFETY: row-major tensors of these sizes, which suit tiles, as checked, and `out` is new.
+                guarded(Self::NAME, || unsafe {
+                    convolve_transposed(&s, g.pointer::<T>(), gate, w.pointer(), out.pointer())
+                })?;
                 grads[0] = Some(out.finish());
             }
             if needs[1] || needs_bias {
@@ -80,7 +111,9 @@ impl Fused for Conv2d {
                 let mut bias = needs_bias.then(|| Fresh::new(Shape::from([w.dims()[0]]), x.dtype())).transpose()?;
                 let sums = bias.as_mut().map_or(std::ptr::null_mut(), |bias| bias.pointer::<T>());
                 // SAFETY: as above.
-                unsafe { filter_gradient(&s, x.pointer::<T>(), g.pointer(), gate, filters.pointer(), sums) };
+                guarded(Self::NAME, || unsafe {
+                    filter_gradient(&s, x.pointer::<T>(), g.pointer(), gate, filters.pointer(), sums)
+                })?;
                 grads[1] = needs[1].then(|| filters.finish());
                 if let Some(bias) = bias {
                     grads[2] = Some(bias.finish());

@@ -16,11 +16,14 @@ pub(crate) fn conv_transpose2d(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, o:
             "the input needs shape (images, in, height, width), the filters (in, out / groups, rows, columns)";
         return Err(Error::shapes(OP, x.shape(), w.shape(), problem));
     }
-    let mut extent = [0; 2];
+    let (mut extent, mut further) = ([0; 2], [0; 2]);
     for (axis, length) in extent.iter_mut().enumerate() {
         if o.output_padding[axis] >= o.stride[axis].max(o.dilation[axis]) {
             return Err(Error::parameter(OP, "output_padding", "must be smaller than the stride or the dilation"));
         }
+        // So wide an output padding that a convolution of the result would have more windows than there are pixels: the
+        // further ones hold zeros.
+        further[axis] = o.output_padding[axis] / o.stride[axis];
         let (size, kernel) = (x.dims()[2 + axis], w.dims()[2 + axis]);
         let full = (size.saturating_sub(1).saturating_mul(o.stride[axis]))
             .saturating_add(o.dilation[axis].saturating_mul(kernel.saturating_sub(1)))
@@ -35,7 +38,12 @@ pub(crate) fn conv_transpose2d(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, o:
     {
         return Err(Error::shapes(OP, w.shape(), bias.shape(), "the bias needs one number per channel of the result"));
     }
-    let y = bilinear(Bilinear { side: Side::Transposed, options: *o, extent }, x, w)?;
+    let map = Bilinear { side: Side::Transposed, options: *o, extent };
+    let y = if further == [0; 2] {
+        bilinear(map, x, w)?
+    } else {
+        bilinear(map, &shape::pad(x, &[(0, 0), (0, 0), (0, further[0]), (0, further[1])], 0.0)?, w)?
+    };
     bias.map_or(Ok(y.clone()), |bias| add_bias(&y, bias))
 }
 

@@ -9,7 +9,8 @@ use super::bilinear::spatial;
 use crate::ops::index::index_select;
 use crate::ops::reduce::require_float;
 use crate::ops::{binary, shape, unary};
-use crate::{Error, Result, Shape, Tensor};
+use crate::tensor::{checked_numel, try_vec};
+use crate::{Element, Error, Result, Shape, Tensor};
 
 /// How [`Tensor::interpolate`] finds the value between pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -34,7 +35,16 @@ pub(crate) fn interpolate(x: &Tensor, size: [usize; 2], method: Interpolation) -
     if method == Interpolation::Bilinear {
         require_float("interpolate", x)?;
     }
+    let result = Shape::new(&x.dims()[..x.rank() - 2]).joined(&size);
+    checked_numel("interpolate", &result)?;
     along(&along(x, -2, [height, size[0]], method)?, -1, [width, size[1]], method)
+}
+
+/// One number per position of the result.
+fn positions<T: Element>(count: usize, number: impl Fn(usize) -> T) -> Result<Vec<T>> {
+    let mut numbers = try_vec("interpolate", count, T::default())?;
+    numbers.iter_mut().enumerate().for_each(|(i, slot)| *slot = number(i));
+    Ok(numbers)
 }
 
 /// One axis from its old length to a new one.
@@ -43,14 +53,14 @@ fn along(x: &Tensor, axis: isize, [old, new]: [usize; 2], method: Interpolation)
         return Ok(x.clone());
     }
     if method == Interpolation::Nearest {
-        let nearest: Vec<i64> = (0..new).map(|i| (i as u128 * old as u128 / new as u128) as i64).collect();
+        let nearest = positions(new, |i| (i as u128 * old as u128 / new as u128) as i64)?;
         return index_select(x, axis, &Tensor::from(nearest));
     }
     let source = |i: usize| ((i as f64 + 0.5) * (old as f64 / new as f64) - 0.5).max(0.0);
     let low = |i: usize| (source(i) as usize).min(old - 1);
-    let lows: Vec<i64> = (0..new).map(|i| low(i) as i64).collect();
-    let highs: Vec<i64> = (0..new).map(|i| (low(i) + 1).min(old - 1) as i64).collect();
-    let shares: Vec<f64> = (0..new).map(|i| source(i) - low(i) as f64).collect();
+    let lows = positions(new, |i| low(i) as i64)?;
+    let highs = positions(new, |i| (low(i) + 1).min(old - 1) as i64)?;
+    let shares = positions(new, |i| source(i) - low(i) as f64)?;
     // Broadcast along the axes behind.
     let sizes = Shape::from(new).joined(&vec![1; axis.unsigned_abs() - 1]);
     let shares = shape::to_dtype(&Tensor::try_from_vec(shares, sizes)?, x.dtype())?;

@@ -43,6 +43,10 @@ pub(super) fn windows(op: &'static str, x: &Tensor, o: &PoolOptions) -> Result<(
         if kernel == 0 || stride == 0 {
             return Err(Error::parameter(op, "kernel", "and stride must be at least 1"));
         }
+        // Positions are counted in signed numbers, with room for sums of a few of these.
+        if kernel.max(stride) > isize::MAX as usize / 8 {
+            return Err(Error::parameter(op, "kernel", "and stride must not be larger than any image"));
+        }
         if padding > kernel / 2 {
             return Err(Error::parameter(op, "padding", format!("{padding} is more than half the window of {kernel}")));
         }

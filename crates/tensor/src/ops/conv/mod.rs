@@ -13,6 +13,7 @@ mod interpolate;
 mod max_pool;
 mod options;
 mod pick;
+mod signal;
 mod unfold;
 
 pub(crate) use avg_pool::{adaptive_avg_pool2d, avg_pool1d, avg_pool2d};
@@ -22,6 +23,8 @@ pub use interpolate::Interpolation;
 pub(crate) use interpolate::interpolate;
 pub(crate) use max_pool::{max_pool1d, max_pool2d};
 pub use options::{ConvOptions, PoolOptions};
+pub use signal::ConvMode;
+pub(crate) use signal::{convolve2d, correlate2d};
 pub(crate) use unfold::{fold, unfold};
 
 use crate::ops::shape;

@@ -4,9 +4,10 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{Fused, Saved, fused, softmax};
-use crate::autodiff::{Grads, try_vjp};
+use crate::autodiff::{Grads, check_like, try_vjp};
 use crate::dtype::match_float;
 use crate::kernels::attention::{Gradients, Heads, Kept, Operands, backward, forward};
+use crate::kernels::gemm::guarded;
 use crate::ops::matmul::matmul;
 use crate::ops::{Aux, align_batched, binary, shape, unary};
 use crate::tensor::Fresh;
@@ -76,17 +77,21 @@ impl Fused for Attention {
 
     #[allow(unsafe_code)]
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
-        let (q, v) = (inputs[0], inputs[2]);
-        let rows = Shape::new(&q.dims()[..q.rank() - 1]);
-        let mut out = Fresh::new(rows.joined(&v.dims()[v.rank() - 1..]), q.dtype())?;
+        let (rows, shape) = check(inputs)?;
+        let q = inputs[0];
+        let mut out = Fresh::new(shape, q.dtype())?;
+        if out.shape().contains(&0) {
+            // There may be any number of heads without tokens, or with values without width.
+            return Ok((out.finish(), Aux::new()));
+        }
         let mut log_sums = Fresh::new(rows, q.dtype())?;
         match_float!(NAME, q.dtype(), T => {
             let operands = self.operands::<T>(inputs);
-            // SAFETY: `attention` checked that the operands fit; the results are new.
-            unsafe {
+            // SAFETY: the operands fit, as checked; the results are new.
+            guarded(NAME, || unsafe {
                 let out = Heads::row_major(out.pointer::<T>(), operands.q.offsets.len(), operands.q.rows, operands.v.columns);
                 forward::<T>(&operands, &out, log_sums.pointer());
-            }
+            })?;
         });
         Ok((out.finish(), smallvec![log_sums.finish()]))
     }
@@ -94,6 +99,12 @@ impl Fused for Attention {
     #[allow(unsafe_code)]
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
         let (q, k, v) = (at.inputs[0], at.inputs[1], at.inputs[2]);
+        let (rows, shape) = check(&at.inputs)?;
+        check_like(NAME, &shape, q.dtype(), grad)?;
+        if grad.numel() == 0 {
+            let zeros = |x: &Tensor| Tensor::try_zeros(x.shape().clone(), x.dtype());
+            return at.inputs.iter().zip(needs).map(|(&x, &needed)| needed.then(|| zeros(x)).transpose()).collect();
+        }
         let grad = grad.contiguous_data()?;
         let computed;
         let (out, log_sums) = match (at.output, at.aux.first()) {
@@ -103,6 +114,9 @@ impl Fused for Attention {
                 (&computed.0, &computed.1[0])
             }
         };
+        check_like(NAME, &shape, q.dtype(), out)?;
+        check_like(NAME, &rows, q.dtype(), log_sums)?;
+        let (out, log_sums) = (&*out.contiguous_data()?, &*log_sums.contiguous_data()?);
         let new = |x: &Tensor| Fresh::new(x.shape().clone(), x.dtype());
         let (mut dq, mut dk, mut dv) = (new(q)?, new(k)?, new(v)?);
         match_float!(NAME, q.dtype(), T => {
@@ -110,8 +124,8 @@ impl Fused for Attention {
             let kept = Kept { grad, out, log_sums: log_sums.pointer() };
             let (dq, dk, dv) = (dq.pointer::<T>(), dk.pointer::<T>(), dv.pointer::<T>());
             let gradients = Gradients { dq: whole(dq, q), dk: whole(dk, k), dv: whole(dv, v) };
-            // SAFETY: as in `forward`; what was kept is row-major, as is the gradient.
-            unsafe { backward::<T>(&self.operands(&at.inputs), &kept, &gradients) }
+            // SAFETY: as in `forward`; what was kept is row-major, as is the gradient, and their sizes were checked.
+            guarded(NAME, || unsafe { backward::<T>(&self.operands(&at.inputs), &kept, &gradients) })?;
         });
         let mut grads: Grads = smallvec![Some(dq.finish()), Some(dk.finish()), Some(dv.finish())];
         if at.inputs.len() == 4 {
@@ -162,7 +176,9 @@ impl Fused for Attention {
     }
 }
 
-fn check(q: &Tensor, k: &Tensor, v: &Tensor, mask: Option<&Tensor>) -> Result<()> {
+/// The shape of one number for each query, and that of the result; an error where the operands do not fit each other.
+fn check(inputs: &[&Tensor]) -> Result<(Shape, Shape)> {
+    let (q, k, v, mask) = (inputs[0], inputs[1], inputs[2], inputs.get(3).copied());
     for x in [q, k, v] {
         if x.rank() < 2 {
             return Err(Error::shape(NAME, x.shape(), "queries, keys and values need shape (…, tokens, width)"));
@@ -188,7 +204,9 @@ fn check(q: &Tensor, k: &Tensor, v: &Tensor, mask: Option<&Tensor>) -> Result<()
             return Err(Error::DTypePair { op: NAME, left: q.dtype(), right: other.dtype() });
         }
     }
-    Ok(())
+    let rows = Shape::new(&q.dims()[..q.rank() - 1]);
+    let shape = rows.joined(&[last(v).1]);
+    Ok((rows, shape))
 }
 
 /// softmax(scale · Q Kᵀ + mask) V.
@@ -200,11 +218,33 @@ pub(crate) fn attention(
     mask: Option<&Tensor>,
     scale: Option<f64>,
 ) -> Result<Tensor> {
-    check(q, k, v, mask)?;
+    let inputs: SmallVec<[&Tensor; 4]> = [q, k, v].into_iter().chain(mask).collect();
+    check(&inputs)?;
     let width = q.dims()[q.rank() - 1].max(1);
-    let op = Attention { causal, scale: scale.unwrap_or(1.0 / (width as f64).sqrt()) };
-    match mask {
-        Some(mask) => fused(op, &[q, k, v, mask]),
-        None => fused(op, &[q, k, v]),
+    fused(Attention { causal, scale: scale.unwrap_or(1.0 / (width as f64).sqrt()) }, &inputs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DType;
+
+    #[test]
+    fn operands_that_the_constructor_has_not_seen_are_checked() {
+        let op = Attention { causal: false, scale: 1.0 };
+        let [x, narrow, few] = [[1, 4, 8], [1, 4, 2], [1, 1, 8]].map(|shape| Tensor::ones(shape, DType::F64));
+        for inputs in [[&x, &narrow, &x], [&x, &x, &few], [&x, &few, &x], [&narrow, &x, &x]] {
+            assert!(op.forward(&inputs).is_err());
+            let at = Saved { inputs: inputs.into_iter().collect(), output: None, aux: &[] };
+            assert!(op.backward(&at, &x, &[true; 3]).is_err());
+        }
+        let inputs = [&x; 3];
+        let (out, aux) = op.forward(&inputs).expect("the operands fit");
+        let other = [Tensor::scalar(1.0)];
+        let at = |output, aux| Saved { inputs: inputs.into_iter().collect(), output: Some(output), aux };
+        assert!(op.backward(&at(&out, &aux), &few, &[true; 3]).is_err());
+        assert!(op.backward(&at(&few, &aux), &x, &[true; 3]).is_err());
+        assert!(op.backward(&at(&out, &other), &x, &[true; 3]).is_err());
+        assert!(op.backward(&at(&out, &aux), &x, &[true; 3]).is_ok());
     }
 }

@@ -10,7 +10,7 @@ use smallvec::smallvec;
 
 use super::layer_norm::{affine, check_eps};
 use super::{Fused, Saved, fused};
-use crate::autodiff::Grads;
+use crate::autodiff::{Grads, check_like};
 use crate::dtype::match_float;
 use crate::kernels::batch_norm::{Backward, Layout, Moments, backward, moments, normalise};
 use crate::ops::{Aux, binary, reduce, shape, unary};
@@ -55,8 +55,23 @@ fn layout(x: &Tensor) -> Layout {
     Layout { outer: x.dims()[0], channels: x.dims()[1], inner: x.dims()[2..].iter().product() }
 }
 
+/// What the kernels rely on: a batch and a channel axis, and for each channel a weight, a bias and its moments.
+fn check_operands(op: &'static str, inputs: &[&Tensor], moments: &Moments) -> Result<()> {
+    let x = inputs[0];
+    check_rank(op, x)?;
+    let channels = x.dims()[1];
+    for given in &inputs[1..] {
+        check_like(op, &Shape::from([channels]), x.dtype(), given)?;
+    }
+    if moments.mean.len() != channels || moments.variance.len() != channels {
+        return Err(Error::shape(op, x.shape(), format!("{channels} channels need as many means and variances")));
+    }
+    Ok(())
+}
+
 #[allow(unsafe_code)]
 fn value(op: &'static str, inputs: &[&Tensor], moments: &Moments, eps: f64) -> Result<Tensor> {
+    check_operands(op, inputs, moments)?;
     let (x, w, b) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?, inputs[2].contiguous_data()?);
     let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
     match_float!(op, x.dtype(), T => {
@@ -77,6 +92,8 @@ fn gradients(
     eps: f64,
     training: bool,
 ) -> Result<Grads> {
+    check_operands(op, inputs, moments)?;
+    check_like(op, inputs[0].shape(), inputs[0].dtype(), grad)?;
     let (x, w, grad) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?, grad.contiguous_data()?);
     let mut dx = Fresh::new(x.shape().clone(), x.dtype())?;
     let mut grads: Grads = smallvec![];
@@ -198,20 +215,27 @@ impl Fused for Evaluation {
     }
 }
 
-fn check(op: &'static str, x: &Tensor, eps: f64) -> Result<()> {
-    check_eps(op, eps)?;
+fn check_rank(op: &'static str, x: &Tensor) -> Result<()> {
     if x.rank() < 2 {
         return Err(Error::shape(op, x.shape(), "needs a batch axis and a channel axis: (batch, channels, …)"));
     }
+    Ok(())
+}
+
+fn check(op: &'static str, x: &Tensor, eps: f64) -> Result<()> {
+    check_eps(op, eps)?;
+    check_rank(op, x)?;
     if !x.dtype().is_float() {
         return Err(Error::DType { op, dtype: x.dtype(), expected: "f32 or f64 is needed" });
     }
     Ok(())
 }
 
-/// Mean and variance of each channel of a row-major tensor.
+/// Mean and variance of each channel.
 #[allow(unsafe_code)]
 fn moments_of(op: &'static str, x: &Tensor) -> Result<Moments> {
+    check_rank(op, x)?;
+    let x = &*x.contiguous_data()?;
     Ok(match_float!(op, x.dtype(), T => {
         // SAFETY: `x` is row-major with the layout's size.
         unsafe { moments::<T>(x.pointer(), layout(x)) }
@@ -270,4 +294,35 @@ pub(crate) fn batch_norm_with(
     let mean = affine(OP, Some(mean), 0.0, size, x.dtype(), "mean")?;
     let variance = affine(OP, Some(variance), 1.0, size, x.dtype(), "variance")?;
     fused(Evaluation { eps }, &[x, &weight, &bias, &mean, &variance])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DType;
+
+    #[test]
+    fn operands_that_the_constructor_has_not_seen_are_checked() {
+        let x = Tensor::ones([4, 3, 2], DType::F64);
+        let [weight, short] = [[3], [2]].map(|shape| Tensor::ones(shape, DType::F64));
+        let moments = moments_of("batch_norm", &x).expect("the tensor has channels");
+        let few = Moments { mean: vec![0.0; 2], variance: vec![1.0; 2] };
+        let run = |inputs: &[&Tensor], grad: &Tensor, moments: &Moments| {
+            let value = value("batch_norm", inputs, moments, 1e-5).is_ok();
+            (value, gradients("batch_norm", inputs, grad, moments, 1e-5, true).is_ok())
+        };
+        assert_eq!(run(&[&x, &weight, &weight], &x, &moments), (true, true));
+        assert_eq!(run(&[&x, &weight, &short], &x, &moments), (false, false));
+        assert_eq!(run(&[&x, &weight, &weight], &x, &few), (false, false));
+        assert_eq!(run(&[&x, &weight, &weight], &short, &moments), (true, false));
+        assert!(moments_of("batch_norm", &short).is_err());
+    }
+
+    #[test]
+    fn moments_of_a_view_are_those_of_its_copy() {
+        let x = Tensor::from([[1.0, 5.0], [2.0, 7.0], [6.0, 0.0]]);
+        let (view, copy) = (x.t(), x.t().contiguous());
+        let [view, copy] = [view, copy].map(|x| moments_of("batch_norm", &x).expect("the tensor has channels").mean);
+        assert_eq!(view, copy);
+    }
 }

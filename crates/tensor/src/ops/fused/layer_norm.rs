@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 
 use super::{Fused, Saved, fused};
-use crate::autodiff::Grads;
+use crate::autodiff::{Grads, check_like};
 use crate::dtype::match_float;
 use crate::kernels::layer_norm::{Gradients, Rows, STATISTICS, backward, forward};
 use crate::ops::{Aux, binary, reduce, unary};
@@ -18,6 +18,15 @@ struct LayerNorm {
 }
 
 impl LayerNorm {
+    /// What the kernels rely on; the constructor has seen to it, but an operation may be applied again to other tensors.
+    fn check(&self, inputs: &[&Tensor]) -> Result<()> {
+        let x = inputs[0];
+        let Some(normalized) = x.rank().checked_sub(self.axes).map(|first| Shape::new(&x.dims()[first..])) else {
+            return Err(Error::shape(Self::NAME, x.shape(), format!("has fewer than {} axes", self.axes)));
+        };
+        inputs[1..].iter().try_for_each(|given| check_like(Self::NAME, &normalized, x.dtype(), given))
+    }
+
     fn rows<T>(&self, x: &Tensor, weight: &Tensor, bias: &Tensor) -> Rows<T> {
         let length = x.dims()[x.rank() - self.axes..].iter().product();
         let rows = x.dims()[..x.rank() - self.axes].iter().product();
@@ -30,13 +39,14 @@ impl Fused for LayerNorm {
 
     #[allow(unsafe_code)]
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
+        self.check(inputs)?;
         let (x, w, b) = (inputs[0].contiguous_data()?, inputs[1].contiguous_data()?, inputs[2].contiguous_data()?);
         let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         let rows: usize = x.dims()[..x.rank() - self.axes].iter().product();
         let mut statistics = Fresh::new(Shape::from([rows, STATISTICS]), x.dtype())?;
         match_float!(Self::NAME, x.dtype(), T => {
             let rows = self.rows::<T>(&x, &w, &b);
-            // SAFETY: `layer_norm` checked the sizes; the results are new.
+            // SAFETY: the sizes and types were checked; the results are new.
             unsafe { forward::<T>(rows, self.eps, out.pointer(), statistics.pointer()) }
         });
         Ok((out.finish(), smallvec![statistics.finish()]))
@@ -44,6 +54,8 @@ impl Fused for LayerNorm {
 
     #[allow(unsafe_code)]
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, _needs: &[bool]) -> Result<Grads> {
+        self.check(&at.inputs)?;
+        check_like(Self::NAME, at.inputs[0].shape(), at.inputs[0].dtype(), grad)?;
         let (x, w, b) =
             (at.inputs[0].contiguous_data()?, at.inputs[1].contiguous_data()?, at.inputs[2].contiguous_data()?);
         let grad = grad.contiguous_data()?;
@@ -55,12 +67,15 @@ impl Fused for LayerNorm {
                 &computed[0]
             }
         };
+        let rows: usize = x.dims()[..x.rank() - self.axes].iter().product();
+        check_like(Self::NAME, &Shape::from([rows, STATISTICS]), x.dtype(), statistics)?;
+        let statistics = statistics.contiguous_data()?;
         let mut dx = Fresh::new(x.shape().clone(), x.dtype())?;
         let mut dw = Fresh::new(w.shape().clone(), x.dtype())?;
         let mut db = Fresh::new(b.shape().clone(), x.dtype())?;
         match_float!(Self::NAME, x.dtype(), T => {
             let to = Gradients { x: dx.pointer::<T>(), weight: dw.pointer(), bias: db.pointer() };
-            // SAFETY: as in `forward`.
+            // SAFETY: as in `forward`; gradient and statistics were checked too.
             unsafe { backward::<T>(self.rows(&x, &w, &b), statistics.pointer(), grad.pointer(), to) }
         });
         Ok(smallvec![Some(dx.finish()), Some(dw.finish()), Some(db.finish())])
@@ -137,4 +152,29 @@ pub(crate) fn layer_norm(
     let weight = affine(OP, weight, 1.0, normalized, x.dtype(), "weight")?;
     let bias = affine(OP, bias, 0.0, normalized, x.dtype(), "bias")?;
     fused(LayerNorm { axes, eps }, &[x, &weight, &bias])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operands_that_the_constructor_has_not_seen_are_checked() {
+        let op = LayerNorm { axes: 1, eps: 1e-5 };
+        let [x, short, single] = [[2, 8], [1, 2], [2, 1]].map(|shape| Tensor::ones(shape, DType::F64));
+        let (weight, number) = (Tensor::ones([8], DType::F64), Tensor::scalar(1.0));
+        let float = weight.to_dtype(DType::F32);
+        for inputs in
+            [[&short, &weight, &weight], [&x, &single, &weight], [&x, &weight, &float], [&number, &weight, &weight]]
+        {
+            assert!(op.forward(&inputs).is_err());
+            let at = Saved { inputs: inputs.into_iter().collect(), output: None, aux: &[] };
+            assert!(op.backward(&at, inputs[0], &[true; 3]).is_err());
+        }
+        let other = [number.clone()];
+        let at = |aux| Saved { inputs: [&x, &weight, &weight].into_iter().collect(), output: None, aux };
+        assert!(op.backward(&at(&[]), &short, &[true; 3]).is_err());
+        assert!(op.backward(&at(&other), &x, &[true; 3]).is_err());
+        assert!(op.backward(&at(&[]), &x, &[true; 3]).is_ok());
+    }
 }

@@ -5,7 +5,7 @@ use smallvec::smallvec;
 use super::{Fused, Saved, fused};
 use crate::autodiff::{Grads, Point};
 use crate::dtype::match_float;
-use crate::kernels::gemm::{Epilogue, MatMut, MatRef, gemm};
+use crate::kernels::gemm::{Epilogue, MatMut, MatRef, gemm, guarded};
 use crate::ops::matmul::{matmul, matrix};
 use crate::ops::{Aux, binary, reduce, shape, sum_terms, unary};
 use crate::tensor::Fresh;
@@ -55,12 +55,19 @@ fn rows(x: &Tensor) -> Result<Tensor> {
 /// C = A B for plain matrices, into new memory of `shape`.
 #[allow(unsafe_code)]
 fn product(a: MatSource<'_>, b: MatSource<'_>, shape: Shape) -> Result<Tensor> {
-    let mut out = Fresh::new(shape, a.tensor().dtype())?;
-    match_float!("linear", a.tensor().dtype(), T => {
+    let (left, right) = (a.tensor(), b.tensor());
+    if left.dtype() != right.dtype() {
+        return Err(Error::DTypePair { op: "linear", left: left.dtype(), right: right.dtype() });
+    }
+    let mut out = Fresh::new(shape, left.dtype())?;
+    match_float!("linear", left.dtype(), T => {
         let (a, b) = (a.matrix::<T>(), b.matrix::<T>());
+        if a.cols != b.rows || a.rows.checked_mul(b.cols) != Some(out.shape().numel()) {
+            return Err(Error::shapes("linear", left.shape(), right.shape(), "the matrices of a gradient do not fit"));
+        }
         let c = MatMut::row_major(out.pointer(), a.rows, b.cols);
-        // SAFETY: callers give matrices that fit, and `out` is new with rows · cols elements.
-        unsafe { gemm::<T>(1.0, a, b, 0.0, c, Epilogue::None) }
+        // SAFETY: type and sizes were checked, and `out` is new with rows · cols elements.
+        guarded("linear", || unsafe { gemm::<T>(1.0, a, b, 0.0, c, Epilogue::None) })?;
     });
     Ok(out.finish())
 }
@@ -92,7 +99,10 @@ impl Linear {
     fn gated(&self, t: &Tensor, at: &Point<'_>) -> Result<Tensor> {
         match self.activation {
             Activation::Identity => Ok(t.clone()),
-            Activation::Relu => binary::mul(t, &unary::positive(at.output())?),
+            Activation::Relu => {
+                // A choice, not a product: what is blocked may be infinite.
+                binary::select(&binary::gt_scalar(at.output(), 0.0)?, t, &Tensor::scalar_of(0.0, t.dtype()))
+            }
         }
     }
 }
@@ -117,7 +127,7 @@ impl Fused for Linear {
             let (a, b) = (matrix::<T>(&flat), matrix::<T>(w).transposed());
             let c = MatMut::row_major(out.pointer(), a.rows, b.cols);
             // SAFETY: the sizes fit, as checked; `out` is new and the bias has one number per column.
-            unsafe { gemm::<T>(1.0, a, b, 0.0, c, epilogue) }
+            guarded("linear", || unsafe { gemm::<T>(1.0, a, b, 0.0, c, epilogue) })?;
         });
         let out = out.finish();
         if bias.is_none() && self.activation == Activation::Relu {
@@ -202,5 +212,22 @@ pub(crate) fn linear(x: &Tensor, w: &Tensor, bias: Option<&Tensor>, activation: 
     match bias {
         Some(bias) => fused(Linear { activation }, &[x, w, bias]),
         None => fused(Linear { activation }, &[x, w]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DType;
+
+    #[test]
+    fn matrices_that_do_not_fit_are_refused() {
+        let [a, b, c] = [[2, 3], [3, 4], [2, 4]].map(|shape| Tensor::ones(shape, DType::F64));
+        let shape = || Shape::from([2, 4]);
+        assert!(product(MatSource::Plain(&a), MatSource::Plain(&b), shape()).is_ok());
+        assert!(product(MatSource::Plain(&a), MatSource::Transposed(&b), shape()).is_err());
+        assert!(product(MatSource::Plain(&a), MatSource::Plain(&c), shape()).is_err());
+        assert!(product(MatSource::Plain(&a), MatSource::Plain(&b), Shape::from([2, 3])).is_err());
+        assert!(product(MatSource::Plain(&a), MatSource::Plain(&b.to_dtype(DType::F32)), shape()).is_err());
     }
 }

@@ -5,12 +5,13 @@
 //! [`attention`](super::attention) on views of the parts, bit by bit, but the kernels read and write the parts where they
 //! lie: nothing is put among zeros, added up or transposed.
 
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 use super::{Fused, Saved, attention, fused};
-use crate::autodiff::{Grads, try_vjp};
+use crate::autodiff::{Grads, check_like, try_vjp};
 use crate::dtype::match_float;
 use crate::kernels::attention::{Gradients, Heads, Kept, Operands, backward, forward};
+use crate::kernels::gemm::guarded;
 use crate::ops::{Aux, shape};
 use crate::tensor::Fresh;
 use crate::{Error, Result, Shape, Tensor};
@@ -83,22 +84,34 @@ impl Fused for PackedAttention {
 
     #[allow(unsafe_code)]
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
+        let shape = check(inputs, self.heads)?;
         let packed = inputs[0].contiguous_data()?;
         let sizes = self.sizes(&packed);
-        let row = sizes.heads * sizes.width;
-        let mut out = Fresh::new(packed.shape().with(packed.rank() - 1, row), packed.dtype())?;
+        let mut out = Fresh::new(shape, packed.dtype())?;
+        if out.shape().contains(&0) {
+            // There may be any number of heads without tokens, or without width.
+            return Ok((out.finish(), Aux::new()));
+        }
         let mut log_sums = Fresh::new(Shape::from([sizes.batch, sizes.heads, sizes.tokens]), packed.dtype())?;
         match_float!(NAME, packed.dtype(), T => {
             let place = sizes.heads(out.pointer::<T>().cast_const(), 1, 0);
-            // SAFETY: `packed_attention` checked that the operands fit; the results are new and have their sizes.
-            unsafe { forward::<T>(&self.operands(&packed, inputs.get(1).copied()), &place, log_sums.pointer()) }
+            // SAFETY: the operands fit, as checked; the results are new and have their sizes.
+            guarded(NAME, || unsafe {
+                forward::<T>(&self.operands(&packed, inputs.get(1).copied()), &place, log_sums.pointer());
+            })?;
         });
         Ok((out.finish(), smallvec![log_sums.finish()]))
     }
 
     #[allow(unsafe_code)]
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, needs: &[bool]) -> Result<Grads> {
+        let shape = check(&at.inputs, self.heads)?;
         let (packed, mask) = (at.inputs[0].contiguous_data()?, at.inputs.get(1).copied());
+        check_like(NAME, &shape, packed.dtype(), grad)?;
+        if grad.numel() == 0 {
+            let zeros = |x: &Tensor| Tensor::try_zeros(x.shape().clone(), x.dtype());
+            return at.inputs.iter().zip(needs).map(|(&x, &needed)| needed.then(|| zeros(x)).transpose()).collect();
+        }
         let (sizes, grad) = (self.sizes(&packed), grad.contiguous_data()?);
         let computed;
         let (out, log_sums) = match (at.output, at.aux.first()) {
@@ -108,6 +121,9 @@ impl Fused for PackedAttention {
                 (&computed.0, &computed.1[0])
             }
         };
+        check_like(NAME, &shape, packed.dtype(), out)?;
+        check_like(NAME, &Shape::from([sizes.batch, sizes.heads, sizes.tokens]), packed.dtype(), log_sums)?;
+        let (out, log_sums) = (&*out.contiguous_data()?, &*log_sums.contiguous_data()?);
         let mut gradient = Fresh::new(packed.shape().clone(), packed.dtype())?;
         match_float!(NAME, packed.dtype(), T => {
             let (grad, out) = (sizes.heads(grad.pointer::<T>(), 1, 0), sizes.heads(out.pointer::<T>(), 1, 0));
@@ -115,8 +131,8 @@ impl Fused for PackedAttention {
             let start = gradient.pointer::<T>().cast_const();
             let part = |part: usize| sizes.heads(start, 3, part);
             let gradients = Gradients { dq: part(0), dk: part(1), dv: part(2) };
-            // SAFETY: as in `forward`; what was kept is row-major, as is the gradient.
-            unsafe { backward::<T>(&self.operands(&packed, mask), &kept, &gradients) }
+            // SAFETY: as in `forward`; what was kept is row-major, as is the gradient, and their sizes were checked.
+            guarded(NAME, || unsafe { backward::<T>(&self.operands(&packed, mask), &kept, &gradients) })?;
         });
         let mut grads: Grads = smallvec![Some(gradient.finish())];
         if let Some(mask) = mask {
@@ -160,18 +176,13 @@ impl Fused for PackedAttention {
     }
 }
 
-/// Self-attention with several heads of projections that lie side by side.
-pub(crate) fn packed_attention(
-    packed: &Tensor,
-    heads: usize,
-    causal: bool,
-    mask: Option<&Tensor>,
-    scale: Option<f64>,
-) -> Result<Tensor> {
+/// The shape of the result; an error where the operands do not fit each other and the number of heads.
+fn check(inputs: &[&Tensor], heads: usize) -> Result<Shape> {
+    let (packed, mask) = (inputs[0], inputs.get(1));
     let &[.., tokens, row] = packed.dims() else {
         return Err(Error::shape(NAME, packed.shape(), "needs shape (…, tokens, 3 · width)"));
     };
-    if heads == 0 || !row.is_multiple_of(3 * heads) {
+    if heads == 0 || !heads.checked_mul(3).is_some_and(|parts| row.is_multiple_of(parts)) {
         let problem = format!("the last axis must be 3 · {heads} heads times the width of a head");
         return Err(Error::shape(NAME, packed.shape(), problem));
     }
@@ -185,10 +196,40 @@ pub(crate) fn packed_attention(
             return Err(Error::DTypePair { op: NAME, left: packed.dtype(), right: mask.dtype() });
         }
     }
-    let width = (row / (3 * heads)).max(1);
-    let op = PackedAttention { heads, causal, scale: scale.unwrap_or(1.0 / (width as f64).sqrt()) };
-    match mask {
-        Some(mask) => fused(op, &[packed, mask]),
-        None => fused(op, &[packed]),
+    Ok(packed.shape().with(packed.rank() - 1, row / 3))
+}
+
+/// Self-attention with several heads of projections that lie side by side.
+pub(crate) fn packed_attention(
+    packed: &Tensor,
+    heads: usize,
+    causal: bool,
+    mask: Option<&Tensor>,
+    scale: Option<f64>,
+) -> Result<Tensor> {
+    let inputs: SmallVec<[&Tensor; 2]> = std::iter::once(packed).chain(mask).collect();
+    let shape = check(&inputs, heads)?;
+    let width = (shape[shape.rank() - 1] / heads).max(1);
+    fused(PackedAttention { heads, causal, scale: scale.unwrap_or(1.0 / (width as f64).sqrt()) }, &inputs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DType;
+
+    #[test]
+    fn operands_that_the_constructor_has_not_seen_are_checked() {
+        let op = PackedAttention { heads: 2, causal: false, scale: 1.0 };
+        let [x, y, odd] = [[4, 12], [4, 4], [4, 7]].map(|shape| Tensor::ones(shape, DType::F64));
+        let mask = Tensor::ones([2, 4, 3], DType::F64);
+        assert!(op.forward(&[&odd]).is_err() && op.forward(&[&x, &mask]).is_err());
+        let (out, aux) = op.forward(&[&x]).expect("the operands fit");
+        let other = [Tensor::scalar(1.0)];
+        let at = |x, aux| Saved { inputs: smallvec![x], output: Some(&out), aux };
+        assert!(op.backward(&at(&odd, &aux), &y, &[true]).is_err());
+        assert!(op.backward(&at(&x, &aux), &odd, &[true]).is_err());
+        assert!(op.backward(&at(&x, &other), &y, &[true]).is_err());
+        assert!(op.backward(&at(&x, &aux), &y, &[true]).is_ok());
     }
 }

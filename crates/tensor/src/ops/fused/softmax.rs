@@ -4,7 +4,7 @@
 //! the log-softmax −∞.
 
 use super::{Fused, Saved, fused};
-use crate::autodiff::{Grads, Point};
+use crate::autodiff::{Grads, Point, check_like};
 use crate::dtype::match_float;
 use crate::kernels::softmax::{Kind, Layout, backward, forward};
 use crate::ops::{Aux, axis_from_end, binary, one, reduce, unary};
@@ -22,6 +22,7 @@ struct LogSoftmax {
     axis: usize,
 }
 
+/// The sizes around the axis, whose product is the number of elements.
 fn layout(x: &Tensor, axis: usize) -> Layout {
     let axis = x.rank() - axis;
     let (before, after) = (&x.dims()[..axis], &x.dims()[axis + 1..]);
@@ -42,6 +43,7 @@ fn value(op: &'static str, kind: Kind, x: &Tensor, axis: usize) -> Result<Tensor
 #[allow(unsafe_code)]
 fn gradient(op: &'static str, kind: Kind, y: Option<&Tensor>, grad: &Tensor, axis: usize) -> Result<Tensor> {
     let (y, grad) = (y.unwrap_or(grad).contiguous_data()?, grad.contiguous_data()?);
+    check_like(op, y.shape(), y.dtype(), &grad)?;
     let mut out = Fresh::new(y.shape().clone(), y.dtype())?;
     match_float!(op, y.dtype(), T => {
         // SAFETY: all are row-major with the layout's size, and `out` is new.
@@ -151,4 +153,19 @@ pub(crate) fn softmax(x: &Tensor, axis: isize) -> Result<Tensor> {
 /// x − ln Σ e^x along an axis.
 pub(crate) fn log_softmax(x: &Tensor, axis: isize) -> Result<Tensor> {
     fused(LogSoftmax { axis: axis_from_end("log_softmax", x, axis)? }, &[x])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DType;
+
+    #[test]
+    fn a_gradient_of_another_shape_or_type_is_refused() {
+        let y = Tensor::ones([4, 8], DType::F64);
+        for grad in [Tensor::ones([4, 7], DType::F64), Tensor::ones([4, 8], DType::F32)] {
+            assert!(gradient("softmax", Kind::Softmax, Some(&y), &grad, 1).is_err());
+        }
+        assert!(gradient("softmax", Kind::Softmax, Some(&y), &y, 1).is_ok());
+    }
 }

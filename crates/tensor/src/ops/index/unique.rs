@@ -8,6 +8,7 @@ use super::sort::{SortKey, argsort};
 use crate::autodiff::depends_on;
 use crate::dtype::match_any;
 use crate::ops::{axis_from_end, shape};
+use crate::tensor::try_vec;
 use crate::{Element, Error, Result, Shape, Tensor};
 
 /// What [`Tensor::unique`] and [`Tensor::unique_axis`] find.
@@ -23,8 +24,8 @@ pub struct Unique {
 
 /// First occurrence and number of each value, and the value's number for every element. `order` sorts the elements, and
 /// `same` compares two of them.
-fn groups(order: &[i64], same: impl Fn(usize, usize) -> bool) -> (Vec<i64>, Vec<i64>, Vec<i64>) {
-    let (mut firsts, mut counts, mut inverse) = (Vec::new(), Vec::new(), vec![0; order.len()]);
+fn groups(order: &[i64], same: impl Fn(usize, usize) -> bool) -> Result<(Vec<i64>, Vec<i64>, Vec<i64>)> {
+    let (mut firsts, mut counts, mut inverse) = (Vec::new(), Vec::new(), try_vec("unique", order.len(), 0)?);
     let mut previous = None;
     for &place in order {
         match counts.last_mut() {
@@ -37,20 +38,22 @@ fn groups(order: &[i64], same: impl Fn(usize, usize) -> bool) -> (Vec<i64>, Vec<
         inverse[place as usize] = firsts.len() as i64 - 1;
         previous = Some(place as usize);
     }
-    (firsts, counts, inverse)
+    Ok((firsts, counts, inverse))
 }
 
 /// The groups of equal numbers among sorted ones.
-fn equal_values<T: Element>(x: &[T], order: &[i64]) -> (Vec<i64>, Vec<i64>, Vec<i64>) {
+fn equal_values<T: Element>(x: &[T], order: &[i64]) -> Result<(Vec<i64>, Vec<i64>, Vec<i64>)> {
     let is_nan = |value: &T| value.to_f64().is_nan();
     let same = |a: &T, b: &T| a == b || is_nan(a) && is_nan(b);
     groups(order, |i, j| same(&x[i], &x[j]))
 }
 
 /// The groups of equal rows, of which the first entries count most.
-fn equal_rows<T: SortKey>(x: &[T], rows: usize, width: usize) -> (Vec<i64>, Vec<i64>, Vec<i64>) {
+fn equal_rows<T: SortKey>(x: &[T], rows: usize, width: usize) -> Result<(Vec<i64>, Vec<i64>, Vec<i64>)> {
     let keys = |row: usize| x[row * width..(row + 1) * width].iter().map(|value| value.pack(0, false));
-    let mut order: Vec<i64> = (0..rows as i64).collect();
+    // Without width there may be more rows than memory.
+    let mut order: Vec<i64> = try_vec("unique_axis", rows, 0)?;
+    order.iter_mut().enumerate().for_each(|(row, slot)| *slot = row as i64);
     order.sort_by(|&a, &b| keys(a as usize).cmp(keys(b as usize)));
     groups(&order, |i, j| keys(i).eq(keys(j)))
 }
@@ -72,7 +75,7 @@ pub(crate) fn unique(x: &Tensor) -> Result<Unique> {
     let order = argsort(&data, 0, false)?;
     let order = order.contiguous_data()?;
     let (firsts, counts, inverse) =
-        match_any!(x.dtype(), T => equal_values(data.contiguous_slice::<T>(), order.contiguous_slice::<i64>()));
+        match_any!(x.dtype(), T => equal_values(data.contiguous_slice::<T>(), order.contiguous_slice::<i64>())?);
     Ok(Unique {
         values: select_named("unique", &flat, 0, &Tensor::from(firsts))?,
         inverse: Tensor::try_from_vec(inverse, x.shape().clone())?,
@@ -87,7 +90,7 @@ pub(crate) fn unique_axis(x: &Tensor, axis: isize) -> Result<Unique> {
     let front = shape::move_axis(&x.untracked(), axis, 0)?;
     let data = front.contiguous_data()?;
     let width = front.dims()[1..].iter().product();
-    let (firsts, counts, inverse) = match_any!(x.dtype(), T => equal_rows(data.contiguous_slice::<T>(), rows, width));
+    let (firsts, counts, inverse) = match_any!(x.dtype(), T => equal_rows(data.contiguous_slice::<T>(), rows, width)?);
     Ok(Unique {
         values: select_named("unique_axis", x, axis, &Tensor::from(firsts))?,
         inverse: Tensor::from(inverse),

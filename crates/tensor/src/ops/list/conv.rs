@@ -2,7 +2,7 @@
 
 use super::{Sealed, methods};
 use crate::Tensor;
-use crate::ops::conv::{self, ConvOptions, Interpolation, PoolOptions};
+use crate::ops::conv::{self, ConvMode, ConvOptions, Interpolation, PoolOptions};
 use crate::ops::reduce;
 
 methods! {
@@ -10,7 +10,8 @@ methods! {
     trait TryConv: Sealed;
 
     /// Convolution (cross-correlation, as nets use it) of images (images, in, height, width) with filters
-    /// (out, in / groups, rows, columns), a bias (out) and an activation.
+    /// (out, in / groups, rows, columns), a bias (out) and an activation. For the convolution of mathematics see
+    /// [`Tensor::convolve2d`].
     ///
     /// ```
     /// use tove_tensor::{ConvOptions, DType, Tensor};
@@ -118,4 +119,33 @@ methods! {
     /// ```
     fold try_fold(image: [usize; 2], kernel: [usize; 2], options: &ConvOptions) -> Tensor =
         |x| conv::fold(x, image, kernel, options);
+    /// Cross-correlation of an image (height, width) with a filter (rows, columns): y(n) = Σ_m f(m) x(n + m), with zeros
+    /// outside the image. This is what [`Tensor::conv2d`] computes. As `scipy.signal.correlate2d`.
+    ///
+    /// ```
+    /// use tove_tensor::{ConvMode, Tensor};
+    /// let (x, f) = (Tensor::from([[1.0, 2.0, 3.0]]), Tensor::from([[1.0, 10.0]]));
+    /// assert_eq!(x.correlate2d(&f, ConvMode::Valid).to_vec::<f64>(), [21.0, 32.0]);
+    /// assert_eq!(x.correlate2d(&f, ConvMode::Full).to_vec::<f64>(), [10.0, 21.0, 32.0, 3.0]);
+    /// ```
+    ///
+    /// # Errors
+    /// If image or filter does not have two axes or is empty, or the filter does not fit into the image with
+    /// [`ConvMode::Valid`].
+    correlate2d try_correlate2d(filter: &Tensor, mode: ConvMode) -> Tensor = |x| conv::correlate2d(x, filter, mode);
+    /// Convolution of an image (height, width) with a filter (rows, columns): y(n) = Σ_k f(k) x(n − k), with zeros outside
+    /// the image. It equals [`Tensor::correlate2d`] with the filter flipped along both axes, except that with
+    /// [`ConvMode::Same`] and an even number of taps the two keep parts that begin one position apart. As
+    /// `scipy.signal.convolve2d`.
+    ///
+    /// ```
+    /// use tove_tensor::{ConvMode, Tensor};
+    /// let (x, f) = (Tensor::from([[1.0, 2.0, 3.0]]), Tensor::from([[1.0, 10.0]]));
+    /// assert_eq!(x.convolve2d(&f, ConvMode::Valid).to_vec::<f64>(), [12.0, 23.0]);
+    /// assert_eq!(x.convolve2d(&f, ConvMode::Full).to_vec::<f64>(), [1.0, 12.0, 23.0, 30.0]);
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Tensor::correlate2d`].
+    convolve2d try_convolve2d(filter: &Tensor, mode: ConvMode) -> Tensor = |x| conv::convolve2d(x, filter, mode);
 }

@@ -74,7 +74,7 @@ methods! {
     /// assert_eq!(y.to_vec::<f64>(), [1000.0 + 2f64.ln(), 3.0]);
     /// ```
     logaddexp try_logaddexp(other: &Tensor) -> Tensor = |x| binary::logaddexp(x, other);
-    /// `√(a² + b²)`, without overflow; its slopes are 0 where both are 0.
+    /// `√(a² + b²)`, without overflow; its slopes are 0 where both are 0. Infinite where either is infinite, even beside NaN.
     ///
     /// ```
     /// use tove_tensor::Tensor;

@@ -169,7 +169,7 @@ methods! {
     /// assert_eq!(y.to_vec::<f64>(), [1000.0, 1000.0 + 2f64.ln()]);
     /// ```
     logcumsumexp try_logcumsumexp(axis: isize) -> Tensor = |x| reduce::logcumsumexp(x, axis);
-    /// The q-quantile of all elements, interpolated linearly between neighbours; NaN if any element is.
+    /// The q-quantile of all elements, interpolated linearly between neighbours; NaN if any element is, or if there are none.
     ///
     /// ```
     /// assert_eq!(tove_tensor::Tensor::from([3.0, 1.0, 2.0]).quantile(0.25).item::<f64>(), 1.5);
@@ -177,7 +177,7 @@ methods! {
     quantile try_quantile(q: f64) -> Tensor = |x| reduce::quantile_all(x, q);
     /// The q-quantile along an axis, as [`Tensor::quantile`].
     quantile_axis try_quantile_axis(q: f64, axis: isize, keep: bool) -> Tensor = |x| reduce::quantile(x, q, axis, keep);
-    /// The median of all elements; of an even number, the mean of the two in the middle (as in numpy).
+    /// The median of all elements; of an even number, the mean of the two in the middle; NaN of nothing (as in numpy).
     ///
     /// ```
     /// assert_eq!(tove_tensor::Tensor::from([4.0, 1.0, 2.0, 9.0]).median().item::<f64>(), 3.0);
@@ -267,11 +267,12 @@ methods! {
     /// ```
     diff try_diff(axis: isize) -> Tensor = |x| composed::diff(x, axis);
     /// Covariances of variables in rows, observations in columns: `Σ (x − mean)(y − mean) / (n − correction)`; 1 is numpy's
-    /// default.
+    /// default. A single variable (one row, or a vector) gives its variance, without matrix axes, as in numpy and PyTorch.
     ///
     /// ```
     /// let x = tove_tensor::Tensor::from([[1.0, 2.0, 3.0], [6.0, 4.0, 2.0]]);
     /// assert_eq!(x.cov(1).to_vec::<f64>(), [1.0, -2.0, -2.0, 4.0]);
+    /// assert_eq!(tove_tensor::Tensor::from([[6.0, 4.0, 2.0]]).cov(1).item::<f64>(), 4.0);
     /// ```
     cov try_cov(correction: usize) -> Tensor = |x| composed::cov(x, correction);
     /// This prediction minus a target of the same shape. Unlike `-`, it refuses to broadcast: a prediction of shape

@@ -28,14 +28,11 @@ impl Constant for Weights {
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let x = inputs[0].contiguous_data()?;
         let sizes = around(x.shape(), self.axis);
-        if sizes.length == 0 {
-            return Err(Error::shape("quantile", x.shape(), "has no elements to choose from"));
-        }
         let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
         match_float!("quantile", x.dtype(), T => {
             let (x, out) = (x.contiguous_slice::<T>(), out.slice::<T>());
             out.fill(0.0);
-            let mut order: Vec<usize> = Vec::with_capacity(sizes.length);
+            let mut order = Vec::new();
             for row in 0..sizes.outer * sizes.inner {
                 let start = row / sizes.inner * sizes.length * sizes.inner + row % sizes.inner;
                 let place = |k: usize| start + k * sizes.inner;
@@ -73,7 +70,13 @@ pub(crate) fn quantile(x: &Tensor, q: f64, axis: isize, keep: bool) -> Result<Te
     if !(0.0..=1.0).contains(&q) {
         return Err(Error::parameter("quantile", "q", format!("is {q}; give a number from 0 to 1")));
     }
-    let weights = apply(constant_op(Weights { axis: axis_from_end("quantile", x, axis)?, q }), &[&x.detach()])?;
+    let from_end = axis_from_end("quantile", x, axis)?;
+    let position = x.rank() - from_end;
+    if x.dims()[position] == 0 {
+        let shape = if keep { x.shape().with(position, 1) } else { x.shape().without(position) };
+        return Tensor::try_full(shape, f64::NAN, x.dtype());
+    }
+    let weights = apply(constant_op(Weights { axis: from_end, q }), &[&x.detach()])?;
     // Elements of weight 0 are left out, or an infinite one would turn the sum into NaN.
     let absent = binary::eq_scalar(&weights, 0.0)?;
     let parts = binary::select(&absent, &Tensor::scalar_of(0.0, x.dtype()), &binary::mul(x, &weights)?)?;

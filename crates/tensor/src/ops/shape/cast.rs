@@ -33,7 +33,8 @@ impl LinearMap for Cast {
             // SAFETY: `out` has the shape of `x` and the element type written.
             unsafe { map1::<A, B, _>(Convert, x, out.pointer()) }
         }));
-        Ok(out.finish())
+        // SAFETY: every element was written, as a value of its type.
+        Ok(unsafe { out.finish_written() })
     }
 
     fn transpose(&self, grad: &Tensor, _shape: &Shape) -> Result<Tensor> {

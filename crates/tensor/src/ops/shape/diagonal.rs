@@ -25,7 +25,7 @@ impl Diagonal {
         let rank = x.rank();
         let (rows, columns) = (x.dims()[rank - 2] as isize, x.dims()[rank - 1] as isize);
         let (row, column) = (x.strides()[rank - 2], x.strides()[rank - 1]);
-        let (down, right) = ((-self.offset).max(0), self.offset.max(0));
+        let (down, right) = (self.offset.saturating_neg().max(0), self.offset.max(0));
         let len = (rows - down).min(columns - right).max(0) as usize;
         let shape = x.shape().without(rank - 1).with(rank - 2, len);
         let strides: Strides = x.strides()[..rank - 2].iter().copied().chain([row + column]).collect();

@@ -41,5 +41,9 @@ impl LinearMap for Roll {
 
 /// Elements moved by `shift` places along an axis, cyclically.
 pub(crate) fn roll(x: &Tensor, shift: isize, axis: isize) -> Result<Tensor> {
-    linear_map(Roll { axis: axis_from_end("roll", x, axis)?, shift }, x)
+    let from_end = axis_from_end("roll", x, axis)?;
+    // The one shift without an opposite, which the transpose needs.
+    let size = x.dims()[x.rank() - from_end].max(1) as isize;
+    let shift = if shift == isize::MIN { shift % size } else { shift };
+    linear_map(Roll { axis: from_end, shift }, x)
 }

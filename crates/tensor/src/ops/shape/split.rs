@@ -2,6 +2,7 @@
 
 use super::{broadcast_to, narrow, permute, reshape};
 use crate::ops::axis_from_end;
+use crate::tensor::try_vec;
 use crate::{Error, Result, Shape, Tensor};
 
 /// Consecutive pieces of the lengths given, which must add up to the axis.
@@ -12,11 +13,14 @@ pub(crate) fn split(x: &Tensor, sizes: &[usize], axis: isize) -> Result<Vec<Tens
         return Err(Error::shape("split", x.shape(), problem));
     }
     let mut start = 0;
-    let piece = |&len: &usize| {
+    let mut pieces = Vec::new();
+    let too_many = |_| Error::data("split", format!("{} pieces need more memory than the system gives", sizes.len()));
+    pieces.try_reserve_exact(sizes.len()).map_err(too_many)?;
+    for &len in sizes {
         start += len;
-        narrow(x, axis, start - len, len)
-    };
-    sizes.iter().map(piece).collect()
+        pieces.push(narrow(x, axis, start - len, len)?);
+    }
+    Ok(pieces)
 }
 
 /// At most `count` pieces of equal length, the last one shorter if need be, as in PyTorch.
@@ -26,7 +30,9 @@ pub(crate) fn chunk(x: &Tensor, count: usize, axis: isize) -> Result<Vec<Tensor>
         return Err(Error::parameter("chunk", "count", "must be at least 1"));
     }
     let len = size.div_ceil(count).max(1);
-    let sizes: Vec<usize> = (0..size.max(1)).step_by(len).map(|start| len.min(size - start)).collect();
+    let pieces = size.max(1).div_ceil(len);
+    let mut sizes = try_vec("chunk", pieces, len)?;
+    sizes[pieces - 1] = size - (pieces - 1) * len;
     split(x, &sizes, axis)
 }
 

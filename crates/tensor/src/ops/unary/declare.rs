@@ -9,6 +9,7 @@ macro_rules! unary {
         |$sx:ident, $sy:ident| $slope:expr
         $(, integers |$ix:ident| $integer:expr)?
         $(, flat $flat:literal)?
+        $(, blocks $blocks:literal)?
         $(, rows by $row:path)?
     ) => {
         $(#[$doc])*
@@ -20,6 +21,7 @@ macro_rules! unary {
             const COST: usize = $cost;
             const SLOPE_OF: $crate::ops::unary::SlopeOf = $crate::ops::unary::SlopeOf::$of;
             $(const FLAT: bool = $flat;)?
+            $(const BLOCKS: bool = $blocks;)?
 
             #[inline(always)]
             fn value<T: $crate::kernels::math::Float>($self_, $x: T) -> T {

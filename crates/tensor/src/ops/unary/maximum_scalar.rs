@@ -7,5 +7,6 @@ unary! {
     MaximumScalar(c: f64), maximum_scalar, cost 1, slope of Input,
     |self, x| x.maximum(c),
     |x, y| x.above(c),
-    integers |x| x.max(c)
+    integers |x| x.max(c),
+    blocks true
 }

@@ -7,5 +7,6 @@ unary! {
     MinimumScalar(c: f64), minimum_scalar, cost 1, slope of Input,
     |self, x| x.minimum(c),
     |x, y| (-x.above(c)).plus(1.0),
-    integers |x| x.min(c)
+    integers |x| x.min(c),
+    blocks true
 }

@@ -147,6 +147,8 @@ pub(crate) trait Unary: Copy + Send + Sync + 'static {
     const INTEGERS: bool = false;
     /// Whether the function is locally constant, so that its derivative is zero everywhere.
     const FLAT: bool = false;
+    /// Whether nothing passes where the slope is 0, not even an infinite derivative; else 0 · ∞ is NaN.
+    const BLOCKS: bool = false;
 
     fn value<T: Float>(self, x: T) -> T;
     /// The values of contiguous numbers.
@@ -199,7 +201,8 @@ macro_rules! value_of_floats {
             const COST: usize = F::COST;
             #[inline(always)]
             fn call(self, t: $t, saved: $t) -> $t {
-                t * self.0.slope(saved, saved)
+                let slope = self.0.slope(saved, saved);
+                if F::BLOCKS { <$t as Float>::select(slope == 0.0, 0.0, t * slope) } else { t * slope }
             }
         }
     )*};
@@ -233,9 +236,7 @@ impl<F: Unary> Pointwise for F {
     fn forward(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         let x = inputs[0];
         check_dtype(*self, x)?;
-        let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
-        fill(*self, x, &mut out);
-        Ok(out.finish())
+        values(*self, x)
     }
 
     fn saves(&self, _needs: &[bool]) -> Saves {
@@ -261,7 +262,13 @@ impl<F: Unary> Pointwise for F {
         if plain && F::SLOPE_OF != SlopeOf::Both {
             return times_slope(*self, t, x).map(Some);
         }
-        super::binary::mul(t, &self.slope(x.clone(), y.clone())).map(Some)
+        let slope = self.slope(x.clone(), y.clone());
+        let product = super::binary::mul(t, &slope)?;
+        if !F::BLOCKS {
+            return Ok(Some(product));
+        }
+        let blocked = super::binary::eq_scalar(&slope, 0.0)?;
+        super::binary::select(&blocked, &Tensor::scalar_of(0.0, t.dtype()), &product).map(Some)
     }
 
     fn attributes(&self) -> String {
@@ -293,9 +300,11 @@ fn is_whole(c: f64, dtype: DType) -> bool {
     c.is_infinite() || c.fract() == 0.0 && fits
 }
 
-/// Writes the values for `x` into new memory of its shape and type.
+/// The values for `x`, in new memory.
 #[allow(unsafe_code)]
-fn fill<F: Unary>(f: F, x: &Tensor, out: &mut Fresh) {
+#[inline]
+fn values<F: Unary>(f: F, x: &Tensor) -> Result<Tensor> {
+    let mut out = Fresh::new(x.shape().clone(), x.dtype())?;
     // SAFETY: `out` has the shape and type of `x`.
     unsafe {
         match x.dtype() {
@@ -305,6 +314,7 @@ fn fill<F: Unary>(f: F, x: &Tensor, out: &mut Fresh) {
             DType::U8 | DType::Bool => map1::<u8, u8, _>(Value(f), x, out.pointer()),
         }
     }
+    Ok(out.finish())
 }
 
 /// `t` times the slope at the saved values.

@@ -65,6 +65,9 @@ macro_rules! functions {
             fn above(self, _c: f64) -> Tally {
                 self.count("larger_share")
             }
+            fn nearest(self) -> Tally {
+                self.count("round")
+            }
             fn cut(self) -> Tally {
                 self.count("minimum_scalar")
             }

@@ -1,6 +1,6 @@
-//! Second derivative of lgamma. Its own slope is composed of arithmetic: for x ≥ 1/2 the recurrence
+//! Second derivative of lgamma. Its own slope is composed of arithmetic: for x ≥ 0 the recurrence
 //! ψ''(x) = ψ''(x + 1) - 2/x³ up to an argument where the asymptotic series holds to double precision, and below that the
-//! reflection ψ''(x) = ψ''(1 - x) - 2π³ cos(πx) / sin³(πx).
+//! reflection ψ''(x) = ψ''(1 - x) - 2π³ cos(πx) / sin³(πx), whose last term has period 1.
 
 use std::f64::consts::PI;
 
@@ -23,17 +23,18 @@ const SERIES: [(f64, f64); 9] = [
 ];
 
 fn tetragamma<A: Arith>(x: A) -> A {
-    // Without branches: below is min(x - 1/2, 0), so x or 1 - x becomes |x - 1/2| + 1/2, and the reflected part is taken
-    // at min(x, 1/2), where it vanishes for every larger x.
-    let below = x.clone().plus(-0.5).cut();
-    let angle = below.clone().plus(0.5).times(PI);
+    // Without branches: `negative` is 1 where x is reflected and 0 elsewhere, where the angle is any harmless one.
+    let negative = (-x.clone()).positive();
+    let below = x.clone().cut();
+    let place = below.clone() - negative.clone().times(-0.25).plus(0.25);
+    let angle = (place.clone() - place.nearest()).times(PI);
     let sine = angle.clone().sin();
     let reflected = (angle.cos() / (sine.clone() * sine.clone() * sine)).times(2.0 * PI.powi(3));
-    above_half(x - below.times(2.0)) - reflected
+    not_negative(x - below.times(2.0) + negative.clone()) - reflected * negative
 }
 
-/// ψ'' for x ≥ 1/2.
-fn above_half<A: Arith>(x: A) -> A {
+/// ψ'' for x ≥ 0.
+fn not_negative<A: Arith>(x: A) -> A {
     let shifted = x.clone().plus(f64::from(SHIFT));
     let mut sum = x.constant(0.0);
     for step in 0..SHIFT {

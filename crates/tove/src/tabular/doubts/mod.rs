@@ -6,11 +6,15 @@
 //! | a column says nothing | one value in all rows |
 //! | numbers or dates taken for strings | nine of ten values are numbers once `%`, currency, separators are gone, or are like 31/12/2024 |
 //! | a column tells the target | its nearest value among one half of the training rows leaves, on the other, at most 2 % of the wrong classes or 1 % of the squared error of a constant |
+//! | a column does nearly all | so judged it leaves at most 35 %, and every other column at least 85 % |
+//! | numbers that are codes | whole numbers called an id, code or number, 50 or more different ones; or such that repeat and explain, each by itself, twice as much of the target as those next to them |
+//! | codes taken for free text | strings without blanks that repeat |
 //! | rows are in both parts | equal features and target, in five judged rows and one of a hundred or more, where chance would not make them |
 //! | the order is that of time | a column of dates rises from row to row, and rows drawn at random judge |
 //! | a class has one row | it is learnt and never judged |
 //! | fewer folds than asked for | the training rows, or those of the largest class, are too few |
 
+mod codes;
 mod copies;
 mod spelling;
 mod telling;
@@ -20,6 +24,7 @@ use std::fmt;
 
 use tove_data::table::{Column, Role, Schema, Table};
 
+pub(super) use codes::codes;
 pub(super) use copies::copies;
 pub use spelling::{Spelling, spelling_of};
 pub(super) use telling::telling;
@@ -53,6 +58,29 @@ pub enum Doubt {
         column: String,
         /// The part of a constant's error that is left.
         left: f64,
+    },
+    /// The column alone tells most of the target, and no other column tells much.
+    Dominates {
+        /// The column.
+        column: String,
+        /// The part of a constant's error that it leaves.
+        left: f64,
+        /// The part that the next best column leaves.
+        next: f64,
+    },
+    /// The column holds whole numbers that look like codes, and is used as a quantity.
+    Codes {
+        /// The column.
+        column: String,
+        /// How many different ones.
+        distinct: usize,
+    },
+    /// The column is taken for free text, but holds codes that repeat.
+    CodesAsText {
+        /// The column.
+        column: String,
+        /// How many different ones.
+        distinct: usize,
     },
     /// Rows that judge are also among those that were fitted on.
     Copies {
@@ -102,6 +130,23 @@ impl fmt::Display for Doubt {
                  is not known before the target is, leave it out",
                 100.0 * left
             ),
+            Doubt::Dominates { column, left, next } => write!(
+                f,
+                "column {column} alone explains {:.0} % of the target, and no other column more than {:.0} %; if it is \
+                 recorded with the target or after it, leave it out",
+                100.0 * (1.0 - left),
+                100.0 * (1.0 - next)
+            ),
+            Doubt::Codes { column, distinct } => write!(
+                f,
+                "column {column} has {distinct} different whole numbers that look like codes, but is used as a quantity; \
+                 read it as a category, or leave it out"
+            ),
+            Doubt::CodesAsText { column, distinct } => write!(
+                f,
+                "column {column} is taken for free text, but its {distinct} different values look like codes; read it as a \
+                 category"
+            ),
             Doubt::Copies { rows, of } => write!(
                 f,
                 "{rows} of {of} judged rows are also among the rows fitted on, target and all; on new rows the model does \
@@ -140,9 +185,48 @@ pub(super) fn columns(table: &Table, schema: &Schema) -> Vec<Doubt> {
             doubts.push(Doubt::Constant { column: owned() });
         } else if table.n_rows() >= SEVERAL && names_rows(name, column) {
             doubts.push(Doubt::NamesRows { column: owned() });
+        } else if let Some(distinct) = number_codes(name, column) {
+            doubts.push(Doubt::Codes { column: owned(), distinct });
+        } else if let Some(distinct) = text_codes(column) {
+            doubts.push(Doubt::CodesAsText { column: owned(), distinct });
         }
     }
     doubts
+}
+
+/// Different whole numbers from which on a column of codes is no scale of a few steps.
+const MANY_CODES: usize = 50;
+
+/// How many different codes there are in a column of whole numbers that is called so.
+fn number_codes(name: &str, column: &Column) -> Option<usize> {
+    let Column::Integer(values) = column else { return None };
+    if !called_a_name(name) && !called_a_code(name) {
+        return None;
+    }
+    let distinct = values.known().collect::<HashSet<i64>>().len();
+    (distinct >= MANY_CODES).then_some(distinct)
+}
+
+/// How many different strings there are in a column of text, if none has blanks and each is there twice in the mean.
+fn text_codes(column: &Column) -> Option<usize> {
+    let Column::Text(texts) = column else { return None };
+    let mut seen = HashSet::new();
+    let (mut known, rows) = (0, column.len());
+    for text in (0..rows).filter_map(|row| texts.get(row)) {
+        if text.is_empty() || text.contains(char::is_whitespace) {
+            return None;
+        }
+        known += 1;
+        seen.insert(text);
+    }
+    (seen.len() >= MANY_CODES && 2 * seen.len() <= known).then_some(seen.len())
+}
+
+/// Whether people call columns of codes so.
+fn called_a_code(name: &str) -> bool {
+    let small = name.to_lowercase();
+    let last = small.rsplit(['_', ' ', '-', '.']).next().unwrap_or("");
+    matches!(last, "code" | "zip" | "zipcode" | "postcode" | "sku" | "isbn" | "num")
 }
 
 /// Whether a column of dates rises from row to row.

@@ -19,7 +19,12 @@ const CLASSES_LEFT: f64 = 0.02;
 /// The part of a constant's squared error that may be left.
 const SQUARES_LEFT: f64 = 0.01;
 
-/// What a column leaves of a constant's error, if that is little.
+/// The part of a constant's error that may be left by a column that does nearly all there is to do, and what every other column
+/// must leave then.
+const MOST_LEFT: f64 = 0.35;
+const OTHERS_LEAVE: f64 = 0.85;
+
+/// What a column leaves of a constant's error; none if too little can be told.
 type Rule = Box<dyn Fn(&Column) -> Option<f64>>;
 /// A value with what is known of its rows.
 type Place<T> = (f64, T);
@@ -41,11 +46,25 @@ pub fn telling(table: &Table, schema: &Schema, target: &Target, train: &[usize])
             Box::new(move |column| classes_left(column, &y, &known, &asked))
         }
     };
-    let found = schema.with(Role::Feature).filter_map(|name| {
-        let left = left(table.column(name).ok()?)?;
-        Some(Doubt::TellsTarget { column: name.to_owned(), left })
-    });
-    found.collect()
+    let enough = if target.task() == Task::Regression { SQUARES_LEFT } else { CLASSES_LEFT };
+    let mut all: Vec<(&str, f64)> =
+        schema.with(Role::Feature).filter_map(|name| Some((name, left(table.column(name).ok()?)?))).collect();
+    let found: Vec<Doubt> = all
+        .iter()
+        .filter(|(_, left)| *left <= enough)
+        .map(|(name, left)| Doubt::TellsTarget { column: (*name).to_owned(), left: *left })
+        .collect();
+    if !found.is_empty() {
+        return found;
+    }
+    // A column made with the target, or after it, need not tell it exactly; but no other comes near it.
+    all.sort_by(|a, b| a.1.total_cmp(&b.1));
+    match all[..] {
+        [(name, left), (_, next), _, ..] if left <= MOST_LEFT && next >= OTHERS_LEAVE => {
+            vec![Doubt::Dominates { column: name.to_owned(), left, next: next.min(1.0) }]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Values in their order, each with what is known of its rows.
@@ -84,7 +103,7 @@ fn around<T>(list: &[Place<T>], value: f64) -> Option<(&Place<T>, &Place<T>)> {
     Some(if high.0 == value { (high, high) } else { (low, high) })
 }
 
-/// The part of a constant's mistakes that the column leaves, if it is small.
+/// The part of a constant's mistakes that the column leaves.
 fn classes_left(column: &Column, y: &[i64], known: &[usize], asked: &[usize]) -> Option<f64> {
     let majority = |rows: &[usize]| {
         let mut counts: HashMap<i64, usize> = HashMap::new();
@@ -109,11 +128,10 @@ fn classes_left(column: &Column, y: &[i64], known: &[usize], asked: &[usize]) ->
         }
     };
     let wrong = asked.iter().filter(|&&row| answer(row).unwrap_or(constant) != y[row]).count();
-    let left = wrong as f64 / missed as f64;
-    (left <= CLASSES_LEFT).then_some(left)
+    Some(wrong as f64 / missed as f64)
 }
 
-/// The part of a constant's squared error that the column leaves, if it is small.
+/// The part of a constant's squared error that the column leaves.
 fn squares_left(column: &Column, y: &[f64], known: &[usize], asked: &[usize]) -> Option<f64> {
     if asked.len() < MISTAKES {
         return None;
@@ -135,5 +153,5 @@ fn squares_left(column: &Column, y: &[f64], known: &[usize], asked: &[usize]) ->
     };
     let error = |answer: &dyn Fn(usize) -> f64| asked.iter().map(|&row| (answer(row) - y[row]).powi(2)).sum::<f64>();
     let left = error(&|row| answer(row).unwrap_or(constant)) / error(&|_| constant);
-    (left <= SQUARES_LEFT).then_some(left)
+    left.is_finite().then_some(left)
 }

@@ -1,0 +1,294 @@
+//! From the options of the command line to the plan, the encodings, the models, and whether the file is read in chunks.
+
+use std::time::Duration;
+
+use tove::data::available_memory;
+use tove::data::table::encode::{Choices, ManyCategories, TextFeatures};
+use tove::data::table::{Encoding, Format, Kind, Role, Schema, Table, TableFile, Target, TaskKind};
+use tove::learn::selection::Scorer;
+use tove::tabular::{
+    Candidate, ClassWeights, Division, Plan, spelling_of, streaming_candidate as usual_streaming, usual_candidates,
+};
+
+use super::warnings;
+use crate::arguments::Fit;
+use crate::failure::Failure;
+use crate::metrics;
+use crate::output::Output;
+
+/// Numbers that a hashed column becomes.
+const BUCKETS: usize = 256;
+/// The smoothing of mean targets: the overall mean counts for so many rows.
+const SMOOTHING: f64 = 10.0;
+/// Memory that a table takes, at most, for each byte of its CSV file: values, encoded values, and copies for folds.
+const GROWTH: u64 = 4;
+/// The same for each byte of a Parquet file, which is packed.
+const PACKED_GROWTH: u64 = 20;
+
+pub fn plan(fit: &Fit) -> Result<Plan, Failure> {
+    if !(fit.test_size > 0.0 && fit.test_size < 1.0) {
+        return Err(Failure::usage(format!("--test-size {}: give a fraction between 0 and 1", fit.test_size)));
+    }
+    if let Some(budget) = fit.budget.filter(|budget| !(0.0..=1e9).contains(budget)) {
+        return Err(Failure::usage(format!("--budget {budget}: give a number of seconds")));
+    }
+    if fit.cv == 1 {
+        return Err(Failure::usage("--cv 1: give at least 2 folds, or 0 for no cross-validation"));
+    }
+    let mut plan =
+        Plan::new(fit.target.as_str()).division(division(fit)).test_size(fit.test_size).folds(fit.cv).seed(fit.seed);
+    if let Some(seconds) = budget(fit) {
+        plan = plan.budget(Duration::from_secs_f64(seconds));
+    }
+    if let Some(kind) = &fit.task {
+        plan = plan.task(kind.parse::<TaskKind>().map_err(|error| Failure::usage(format!("--task: {error}")))?);
+    }
+    let roles = [(&fit.drop, Role::Dropped), (&fit.id, Role::Id)];
+    for (columns, role) in roles {
+        plan = columns.iter().fold(plan, |plan, column| plan.role(column.as_str(), role));
+    }
+    if let Some(column) = &fit.weights {
+        plan = plan.role(column.as_str(), Role::Weight);
+    }
+    if let Some(weights) = class_weights(fit)? {
+        plan = plan.class_weights(weights);
+    }
+    Ok(plan.encoding(encodings(fit)?))
+}
+
+/// Seconds for comparing and fitting: as asked for; otherwise a choice is not to take for ever, and a model that was named takes
+/// as long as it needs.
+pub fn budget(fit: &Fit) -> Option<f64> {
+    fit.budget.or(is_auto(fit).then_some(60.0))
+}
+
+/// How rows are divided.
+pub fn division(fit: &Fit) -> Division {
+    match &fit.group {
+        Some(column) => Division::Groups(column.clone()),
+        None if fit.in_order => Division::InOrder,
+        None => Division::Random,
+    }
+}
+
+/// How one column becomes numbers.
+fn encoding(fit: &Fit, how: &str) -> Option<Encoding> {
+    let usual = usual(fit).ok()?;
+    let many = |many: ManyCategories| Encoding { max_one_hot: 0, many, ..usual };
+    Some(match how {
+        "onehot" => Encoding { max_one_hot: usize::MAX, ..usual },
+        "target" => many(ManyCategories::Target { smoothing: SMOOTHING, folds: 5, seed: fit.seed }),
+        "ordinal" => many(ManyCategories::Ordinal),
+        "hash" => Encoding {
+            text: TextFeatures::Hash { buckets: BUCKETS },
+            ..many(ManyCategories::Hash { buckets: BUCKETS })
+        },
+        "tfidf" => Encoding { text: TFIDF, ..usual },
+        _ => return None,
+    })
+}
+
+/// The words that tf-idf looks at.
+const TFIDF: TextFeatures = TextFeatures::TfIdf { max_words: 10_000, min_rows: 2 };
+
+fn usual(fit: &Fit) -> Result<Encoding, Failure> {
+    let usual = Plan::usual_encoding();
+    Ok(match fit.text.as_deref() {
+        None | Some("hash") => usual,
+        Some("tfidf") => Encoding { text: TFIDF, ..usual },
+        Some("drop") => Encoding { text: TextFeatures::Drop, ..usual },
+        Some(other) => return Err(Failure::usage(format!("--text {other}: choose hash, tfidf or drop"))),
+    })
+}
+
+fn encodings(fit: &Fit) -> Result<Choices, Failure> {
+    let mut choices = Choices::from(usual(fit)?);
+    for (column, how) in fit.encode.iter().flatten() {
+        let chosen = encoding(fit, how).ok_or_else(|| {
+            Failure::usage(format!("--encode {column}={how}: choose onehot, target, ordinal, hash or tfidf"))
+        })?;
+        choices = choices.with(column.as_str(), chosen);
+    }
+    Ok(choices)
+}
+
+/// That every column with an encoding of its own is of a kind that it is for.
+pub fn check_encodings(fit: &Fit, schema: &Schema) -> Result<(), Failure> {
+    for (column, how) in fit.encode.iter().flatten() {
+        let kind = schema.field(column).map_err(Failure::usage)?.kind;
+        let (fits, wanted) = match how.as_str() {
+            "tfidf" => (kind == Kind::Text, "text"),
+            "hash" => (matches!(kind, Kind::Categorical | Kind::Text), "categorical"),
+            _ => (kind == Kind::Categorical, "categorical"),
+        };
+        if !fits {
+            return Err(Failure::usage(format!(
+                "--encode {column}={how}: {column} is {kind}; read it as {wanted} with --type {column}={wanted}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn is_auto(fit: &Fit) -> bool {
+    fit.model.eq_ignore_ascii_case("auto")
+}
+
+/// What the target asks for.
+struct Wanted {
+    task: TaskKind,
+    /// Rows that have a target.
+    rows: usize,
+    /// Number of classes; 0 for a regression.
+    classes: usize,
+}
+
+fn wanted(fit: &Fit, data: &Table) -> Result<Wanted, Failure> {
+    let kind = fit.task.as_deref().map(str::parse::<TaskKind>).transpose().map_err(Failure::usage)?;
+    let (kept, _) = data.drop_missing(&[&fit.target])?;
+    let place = |error| Failure::work(format!("{}, column {}: {error}", fit.file.display(), fit.target));
+    let column = kept.column(&fit.target)?;
+    // Names for classes that are numbers in another spelling would make a hopeless classification of a regression.
+    if let Some((spelling, example)) = spelling_of(column).filter(|_| kind != Some(TaskKind::Classification)) {
+        return Err(Failure::work(format!(
+            "{}, column {}: the target was read as text but looks like {spelling}, for example {example}; {}, or use \
+             --task classification",
+            fit.file.display(),
+            fit.target,
+            warnings::other_format(spelling)
+        )));
+    }
+    let target = Target::encode(column, kind).map_err(place)?;
+    let task = target.task().kind();
+    check_memory(fit, target.classes().len(), kept.n_rows())?;
+    if let Some(weights) = class_weights(fit)? {
+        weights.per_class(target.classes(), &vec![1; target.classes().len()]).map_err(Failure::usage)?;
+    }
+    Ok(Wanted { task, rows: kept.n_rows(), classes: target.classes().len() })
+}
+
+/// Arrays of a number for each row and class that models and scores make at a time.
+const CLASS_ARRAYS: u64 = 4;
+
+/// That a number for each row and class fits in memory.
+fn check_memory(fit: &Fit, classes: usize, rows: usize) -> Result<(), Failure> {
+    let free = fit.memory.map(|megabytes| megabytes.saturating_mul(1 << 20)).or_else(available_memory);
+    let needed = (classes as u64).saturating_mul(rows as u64).saturating_mul(8 * CLASS_ARRAYS);
+    // A few megabytes are always there.
+    if needed < 1 << 28 || free.is_none_or(|free| needed < free) {
+        return Ok(());
+    }
+    Err(Failure::work(format!(
+        "{}, column {}: {classes} classes in {rows} rows need about {} MB of memory, and {} MB are free; if the target is a number, \
+         use --task regression; otherwise use a target with fewer classes, or fewer rows",
+        fit.file.display(),
+        fit.target,
+        needed >> 20,
+        free.unwrap_or(0) >> 20
+    )))
+}
+
+fn class_weights(fit: &Fit) -> Result<Option<ClassWeights>, Failure> {
+    let parsed = fit.class_weight.as_deref().map(str::parse::<ClassWeights>).transpose();
+    parsed.map_err(|error| Failure::usage(format!("--class-weight: {error}")))
+}
+
+/// The metric of the command line, for models of this kind.
+fn metric(fit: &Fit, candidate: &Candidate, classes: usize) -> Result<Option<Scorer>, Failure> {
+    let capabilities = candidate.estimator.capabilities();
+    fit.metric.as_deref().map(|name| metrics::chosen(name, capabilities, classes)).transpose()
+}
+
+/// The models to fit, with the hyperparameters of the command line, and the metric that decides between them.
+pub fn candidates(fit: &Fit, data: &Table) -> Result<(Vec<Candidate>, Option<Scorer>), Failure> {
+    let Wanted { task, rows, classes } = wanted(fit, data)?;
+    let mut candidates = if is_auto(fit) {
+        if let Some((name, _)) = fit.settings.first() {
+            return Err(Failure::usage(format!("--set {name}: choose the model with --model first")));
+        }
+        usual_candidates(task, rows)
+    } else {
+        vec![Candidate::named(&fit.model).map_err(Failure::usage)?]
+    };
+    candidates.iter_mut().try_for_each(|candidate| prepare(fit, task, candidate))?;
+    let metric = candidates.first().map(|candidate| metric(fit, candidate, classes)).transpose()?;
+    Ok((candidates, metric.flatten()))
+}
+
+/// Gives a candidate the seed and the settings of the command line.
+fn prepare(fit: &Fit, task: TaskKind, candidate: &mut Candidate) -> Result<(), Failure> {
+    let names: Vec<String> = candidate.estimator.describe_all().into_iter().map(|(name, _)| name).collect();
+    for seed in ["seed", "random_state"].iter().filter(|seed| names.iter().any(|name| name == *seed)) {
+        candidate.estimator.set(seed, fit.seed.into()).map_err(Failure::usage)?;
+    }
+    for (name, value) in &fit.settings {
+        candidate.estimator.parse(name, value).map_err(Failure::usage)?;
+    }
+    if !candidate.suits(task) {
+        let kind = if task == TaskKind::Regression { "regression" } else { "classification" };
+        let other = if task == TaskKind::Regression { "classification" } else { "regression" };
+        return Err(Failure::usage(format!(
+            "{} does not support {kind}, and {} is a target for {kind}; choose another model (`tove models`), or use --task {other}",
+            candidate.name, fit.target
+        )));
+    }
+    if fit.class_weight.is_some() && !candidate.estimator.capabilities().weights && !is_auto(fit) {
+        return Err(Failure::usage(format!(
+            "--class-weight: {} does not support sample weights; choose another model",
+            candidate.name
+        )));
+    }
+    candidate.estimator.validate().map_err(Failure::usage)
+}
+
+/// The model for a file that is read in chunks, by its first rows, what it predicts, and the metric for it.
+pub fn streaming_candidate(fit: &Fit, head: &Table) -> Result<(Candidate, TaskKind, Option<Scorer>), Failure> {
+    let Wanted { task, classes, .. } = wanted(fit, head)?;
+    let mut candidate =
+        if is_auto(fit) { usual_streaming(task)? } else { Candidate::named(&fit.model).map_err(Failure::usage)? };
+    prepare(fit, task, &mut candidate)?;
+    if !candidate.estimator.capabilities().partial_fit {
+        let usual = usual_streaming(task)?.name;
+        return Err(Failure::usage(format!(
+            "{} needs all rows in memory; for --stream choose a model with partial fit, such as {usual} (`tove models` lists \
+             them)",
+            candidate.name
+        )));
+    }
+    let metric = metric(fit, &candidate, classes)?;
+    Ok((candidate, task, metric))
+}
+
+/// Whether the file is read in chunks: when asked to, or when it would not fit in memory and the model has a partial fit.
+pub fn streams(fit: &Fit, file: &TableFile, output: &Output) -> Result<bool, Failure> {
+    let once = file.reads_once() || file.format() == Format::Json;
+    if fit.stream {
+        if once {
+            let what =
+                if file.reads_once() { "can be read only once" } else { "is JSON, which cannot be read in chunks" };
+            return Err(Failure::usage(format!("--stream: {} {what}; give a CSV or Parquet file", file.name())));
+        }
+        return Ok(true);
+    }
+    let free = fit.memory.map(|megabytes| megabytes.saturating_mul(1 << 20)).or_else(available_memory);
+    let (Some(bytes), Some(free)) = (file.size(), free) else { return Ok(false) };
+    let growth = if file.format() == Format::Parquet || file.is_packed() { PACKED_GROWTH } else { GROWTH };
+    // Rows of chunks are divided by a hash of their numbers.
+    let divided = division(fit) != Division::Random;
+    if divided || once || bytes.saturating_mul(growth) < free {
+        return Ok(false);
+    }
+    let able = is_auto(fit)
+        || Candidate::named(&fit.model).is_ok_and(|candidate| candidate.estimator.capabilities().partial_fit);
+    let (size, free) = (bytes >> 20, free >> 20);
+    output.remark(if able {
+        format!("{} has {size} MB and {free} MB of memory are free: reading in chunks", fit.file.display())
+    } else {
+        format!(
+            "{} has {size} MB and {free} MB of memory are free, which may not be enough; models with partial fit need less \
+             (`tove models`)",
+            fit.file.display()
+        )
+    });
+    Ok(able)
+}

@@ -1,0 +1,76 @@
+//! What a user should know of the data and of what was done to them.
+
+use tove::data::table::ReadReport;
+use tove::tabular::{ColumnCounts, Doubt, Outcome, Spelling};
+
+/// Reasons to doubt the scores, a sentence each, with the option that helps.
+pub fn doubts(outcome: &Outcome) -> Vec<String> {
+    let sentence = |doubt: &Doubt| match doubt {
+        Doubt::NamesRows { column } => format!("{doubt} (--id {})", quoted(column)),
+        Doubt::Constant { column } | Doubt::TellsTarget { column, .. } | Doubt::Dominates { column, .. } => {
+            format!("{doubt} (--drop {})", quoted(column))
+        }
+        Doubt::Codes { column, .. } => {
+            format!("{doubt} (--type {}, or --drop {})", quoted(&format!("{column}=categorical")), quoted(column))
+        }
+        Doubt::CodesAsText { column, .. } => {
+            format!("{doubt} (--type {})", quoted(&format!("{column}=categorical")))
+        }
+        Doubt::InTime { .. } => format!("{doubt} (--in-order)"),
+        Doubt::Spelt { spelling, .. } => format!("{doubt}; {}", other_format(*spelling)),
+        _ => doubt.to_string(),
+    };
+    outcome.doubts.iter().map(sentence).collect()
+}
+
+/// What to do about numbers and dates that are written in another format.
+pub fn other_format(spelling: Spelling) -> &'static str {
+    match spelling {
+        Spelling::DecimalComma => "add --decimal-comma",
+        Spelling::DayMonthYear => "write dates like 2024-12-31",
+        _ => "write plain numbers, such as 1200.5",
+    }
+}
+
+/// A name quoted for the shell, where it needs that.
+pub fn quoted(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./:=+@%".contains(c);
+    if !name.is_empty() && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
+}
+
+/// Everything that was left out, imputed or changed, a sentence each.
+pub fn changes(read: &ReadReport, outcome: &Outcome) -> Vec<String> {
+    let mut changes = crate::tables::notes(read);
+    if outcome.dropped > 0 {
+        changes.push(format!("{} rows without a target were left out", outcome.dropped));
+    }
+    let list = |counts: &ColumnCounts| {
+        let shown: Vec<String> = counts.iter().take(8).map(|(name, count)| format!("{name} {count}")).collect();
+        let more = counts.len().saturating_sub(8);
+        shown.join(", ") + &if more > 0 { format!(" and {more} more columns") } else { String::new() }
+    };
+    if !outcome.imputed.is_empty() {
+        changes.push(format!("missing values were imputed: {}", list(&outcome.imputed)));
+    }
+    if !outcome.unseen.is_empty() {
+        changes.push(format!("test rows with a category that is not in the training rows: {}", list(&outcome.unseen)));
+    }
+    changes
+}
+
+/// How the file was read, if in chunks.
+pub fn streaming(outcome: &Outcome) -> Option<String> {
+    let streamed = outcome.streamed.as_ref()?;
+    let mut text = format!("The file was read in chunks, in {} passes.", streamed.passes);
+    if streamed.set_aside > outcome.judged_rows {
+        text.push_str(&format!(
+            " {} rows were held out; {} of them, drawn at random, were used for the scores.",
+            streamed.set_aside, outcome.judged_rows
+        ));
+    }
+    Some(text)
+}

@@ -1,0 +1,154 @@
+//! Scores as people and machines read them: their names, their decimals and their intervals.
+
+use tove::learn::Capabilities;
+use tove::learn::selection::Scorer;
+use tove::tabular::NamedScore;
+
+use crate::failure::Failure;
+use crate::output::Decimals;
+
+/// Standard errors on either side of a score in which the true one lies 95 times of 100, by the normal approximation.
+const NORMAL: f64 = 1.96;
+
+/// The name of a metric on the command line and in JSON: its id, without the `neg_` of scorers that are negated.
+pub fn id(scorer: Scorer) -> &'static str {
+    scorer.name().strip_prefix("neg_").unwrap_or(scorer.name())
+}
+
+/// The metric of a key in a document: an id, or a label in files of older versions.
+fn of_key(key: &str) -> Option<Scorer> {
+    let is = |scorer: &&Scorer| [id(**scorer), scorer.name(), scorer.label()].contains(&key);
+    Scorer::ALL.iter().find(is).copied()
+}
+
+/// The name that people read for a key in a document.
+pub fn label(key: &str) -> &str {
+    of_key(key).map_or(key, |scorer| scorer.label())
+}
+
+/// Whether larger values of the score with this key are better.
+pub fn greater_is_better(key: &str) -> bool {
+    of_key(key).is_none_or(Scorer::greater_is_better)
+}
+
+/// Where a key stands in tables: the usual order of the metrics, then what is not known.
+pub fn place(key: &str) -> usize {
+    let usual = [Scorer::Accuracy, Scorer::R2];
+    let known = of_key(key).map(|scorer| {
+        let place = |list: &[Scorer]| list.iter().position(|other| *other == scorer);
+        place(&usual).or_else(|| place(Scorer::ALL).map(|place| place + usual.len())).unwrap_or(usize::MAX)
+    });
+    known.unwrap_or(usize::MAX)
+}
+
+/// Metrics that are defined for two classes only.
+const TWO_CLASSES: [Scorer; 5] =
+    [Scorer::F1, Scorer::Precision, Scorer::Recall, Scorer::RocAuc, Scorer::AveragePrecision];
+
+/// The metric that `--metric` names, for models of these capabilities and a target with so many classes (0 for numbers).
+pub fn chosen(name: &str, capabilities: Capabilities, classes: usize) -> Result<Scorer, Failure> {
+    let scorer = Scorer::named(name).map_err(|error| {
+        let text = error.to_string();
+        let text = text.strip_prefix("Scorer: ").unwrap_or(&text);
+        Failure::usage(format!("--metric {name}: {text}; {}", available(capabilities, classes)))
+    })?;
+    let problem = if !scorer.judges(capabilities) {
+        let task = if classes > 0 { "classification" } else { "regression" };
+        format!("it is not a metric for {task}")
+    } else if classes > 2 && TWO_CLASSES.contains(&scorer) {
+        format!("it is for two classes, and the target has {classes}")
+    } else {
+        return Ok(scorer);
+    };
+    Err(Failure::usage(format!("--metric {name}: {problem}; {}", available(capabilities, classes))))
+}
+
+/// The metrics to choose from, as advice.
+fn available(capabilities: Capabilities, classes: usize) -> String {
+    let fits = |scorer: &&Scorer| scorer.judges(capabilities) && !(classes > 2 && TWO_CLASSES.contains(scorer));
+    let ids: Vec<&str> = Scorer::ALL.iter().filter(fits).map(|scorer| id(*scorer)).collect();
+    format!("choose one of {}", ids.join(", "))
+}
+
+/// The decimals of values of one metric. Errors in the unit of the target have their own scale; other scores are of the order
+/// of 1.
+pub fn decimals(key: &str, values: impl IntoIterator<Item = f64>) -> Decimals {
+    let errors = [Scorer::NegMeanSquaredError, Scorer::NegRootMeanSquaredError, Scorer::NegMeanAbsoluteError];
+    let unit = of_key(key).is_some_and(|scorer| !errors.contains(&scorer)).then_some(1.0);
+    Decimals::of(values.into_iter().chain(unit))
+}
+
+/// The decimals of a single score.
+pub fn decimals_of(named: &NamedScore) -> Decimals {
+    decimals(named.key(), [named.score.value])
+}
+
+/// Half the width of the 95 % interval by the normal approximation. Without a single mistake the standard error is 0, which says
+/// nothing about the uncertainty.
+pub fn margin(named: &NamedScore) -> Option<f64> {
+    named.standard_error.filter(|error| *error > 0.0).map(|error| NORMAL * error)
+}
+
+/// A score with its interval: Hoeffding's in brackets for bounded scores, otherwise ± 1.96 standard errors.
+pub fn with_interval(named: &NamedScore, decimals: Decimals) -> String {
+    let value = decimals.show(named.score.value);
+    match (named.score.interval(), margin(named)) {
+        (Some((low, high)), _) => format!("{value} [{}, {}]", decimals.show(low), decimals.show(high)),
+        (None, Some(margin)) => format!("{value} ± {}", decimals.show(margin)),
+        _ => value,
+    }
+}
+
+/// A score as a sentence says it: with ± where a standard error is known.
+pub fn with_margin(named: &NamedScore) -> String {
+    let decimals = decimals_of(named);
+    match margin(named) {
+        Some(margin) => format!("{} ± {}", decimals.show(named.score.value), decimals.show(margin)),
+        None => with_interval(named, decimals),
+    }
+}
+
+/// What brackets and ± beside the scores mean.
+pub fn legend(scores: &[NamedScore]) -> String {
+    let mut text = String::new();
+    if scores.iter().any(|named| named.score.interval().is_some()) {
+        text.push_str(
+            "Intervals in brackets hold with probability 95 % for any distribution (Hoeffding's inequality).",
+        );
+    }
+    if scores.iter().any(|named| named.score.interval().is_none() && named.standard_error.is_some()) {
+        text.push_str(if text.is_empty() { "" } else { " " });
+        text.push_str("± is 1.96 standard errors, a 95 % interval by the normal approximation.");
+    }
+    text
+}
+
+/// How a score compares with that of a baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Better by more than the margin of error.
+    Clear,
+    /// Better, but within the margin of error.
+    Unclear,
+    /// The same at the digits shown.
+    Tie,
+    Worse,
+}
+
+impl Standing {
+    pub fn of(named: &NamedScore, baseline: f64) -> Standing {
+        let (value, decimals) = (named.score.value, decimals_of(named));
+        let sign = if named.higher { 1.0 } else { -1.0 };
+        let wide = |(low, high): (f64, f64)| if named.higher { value - low } else { high - value };
+        let margin = margin(named).or_else(|| named.score.interval().map(wide)).unwrap_or(0.0);
+        if decimals.show(value) == decimals.show(baseline) {
+            Standing::Tie
+        } else if sign * (value - baseline) < 0.0 {
+            Standing::Worse
+        } else if sign * (value - baseline) > margin {
+            Standing::Clear
+        } else {
+            Standing::Unclear
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! Rows from JSON, read straight into columns.
+//!
+//! No document is built: a cell becomes a value of its column as soon as it is read, what no column asks for is skipped, and rows
+//! are counted before any of them is kept. So a body costs memory in proportion to the rows that may be answered, whatever is in it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Deserializer as _;
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Deserializer, Map, Value};
+use tove::data::table::{Column, Field, Kind};
+
+use super::refusal::Refusal;
+use super::rows::{Whole, dates, name, number, truth, whole};
+
+/// How many names a sentence or a list in an answer has at most.
+pub const NAMED: usize = 20;
+/// Parts of a list or an object in a cell that are kept to be shown; cells are single values.
+const SHOWN: usize = 16;
+/// Bytes of a body from which on its rows are counted before they are read.
+const LARGE: usize = 1 << 16;
+
+/// The cells of a column so far.
+enum Cells {
+    Float(Vec<Option<f64>>),
+    Integer(Vec<Option<i64>>),
+    Boolean(Vec<Option<bool>>),
+    Name(Vec<Option<String>>),
+    /// Read together at the end.
+    Date(Vec<Value>),
+}
+
+/// Columns being read.
+pub struct Columns<'f> {
+    fields: &'f [Field],
+    cells: Vec<Cells>,
+    /// Whether any row has the column.
+    present: Vec<bool>,
+    /// The row in which a column was last seen, from 1.
+    seen: Vec<usize>,
+    /// Rows begun.
+    rows: usize,
+    /// Names that no column has.
+    extra: BTreeSet<String>,
+    /// Why reading ended.
+    refusal: Option<Refusal>,
+}
+
+/// The columns of a body, by the names of their fields, and names that no column has.
+pub type Read = (Vec<(String, Column)>, Vec<String>);
+
+/// Reads a body with at most so many rows.
+///
+/// # Errors
+/// If it is not JSON, not rows, too many rows, or a value does not fit its column.
+pub fn read(body: &[u8], fields: &[Field], counted: impl Fn(usize) -> Result<(), Refusal>) -> Result<Read, Refusal> {
+    if body.len() > LARGE {
+        counted(count(body)?)?;
+    }
+    let mut columns = Columns::new(fields);
+    let mut reader = Deserializer::from_slice(body);
+    let read = reader.deserialize_any(Document(&mut columns)).and_then(|()| reader.end());
+    if let Some(refusal) = columns.refusal.take() {
+        // What is not JSON at all is said to be so, whatever else is wrong with it.
+        return Err(serde_json::from_slice::<IgnoredAny>(body).err().map_or(refusal, not_json));
+    }
+    read.map_err(not_json)?;
+    counted(columns.rows)?;
+    columns.finish()
+}
+
+/// Rows of a body, without looking into them.
+fn count(body: &[u8]) -> Result<usize, Refusal> {
+    let mut reader = Deserializer::from_slice(body);
+    let rows = reader.deserialize_any(Counted).and_then(|rows| reader.end().map(|()| rows));
+    rows.map_err(not_json)
+}
+
+#[cold]
+fn not_json(error: serde_json::Error) -> Refusal {
+    let text =
+        format!("the body is no JSON ({error}); send {{\"rows\": [{{...}}]}}, or CSV with content type text/csv");
+    Refusal::bad(text)
+}
+
+impl<'f> Columns<'f> {
+    fn new(fields: &'f [Field]) -> Columns<'f> {
+        let cells = |field: &Field| match field.kind {
+            Kind::Float => Cells::Float(Vec::new()),
+            Kind::Integer => Cells::Integer(Vec::new()),
+            Kind::Boolean => Cells::Boolean(Vec::new()),
+            Kind::Categorical | Kind::Text => Cells::Name(Vec::new()),
+            Kind::Date => Cells::Date(Vec::new()),
+        };
+        Columns {
+            fields,
+            cells: fields.iter().map(cells).collect(),
+            present: vec![false; fields.len()],
+            seen: vec![0; fields.len()],
+            rows: 0,
+            extra: BTreeSet::new(),
+            refusal: None,
+        }
+    }
+
+    /// Ends the reading with this refusal.
+    fn refuse<E: Error>(&mut self, refusal: Refusal) -> E {
+        self.refusal.get_or_insert(refusal);
+        E::custom("refused")
+    }
+
+    /// A name of the present row that no column has.
+    fn unknown(&mut self, name: String) {
+        if self.extra.len() < NAMED {
+            self.extra.insert(name);
+        }
+    }
+
+    /// A cell of the present row.
+    fn put(&mut self, place: usize, value: Value) -> Result<(), Refusal> {
+        let (field, row) = (&self.fields[place], self.rows - 1);
+        if std::mem::replace(&mut self.seen[place], self.rows) == self.rows {
+            return Err(Refusal::bad(format!("row {row} (from 0) has column {:?} twice; send it once", field.name)));
+        }
+        self.present[place] = true;
+        match &mut self.cells[place] {
+            Cells::Float(cells) => fill(cells, row, number(field, row, &value)?),
+            Cells::Integer(cells) => match whole(field, row, &value)? {
+                None => fill(cells, row, None),
+                Some(Whole::Integer(number)) => fill(cells, row, Some(number)),
+                Some(Whole::Real(number)) => {
+                    let mut reals = cells.iter().map(|cell| cell.map(|number| number as f64)).collect();
+                    fill(&mut reals, row, Some(number));
+                    self.cells[place] = Cells::Float(reals);
+                }
+            },
+            Cells::Boolean(cells) => fill(cells, row, truth(field, row, &value)?),
+            Cells::Name(cells) => fill(cells, row, name(field, row, &value)?),
+            Cells::Date(cells) => {
+                cells.resize(row, Value::Null);
+                cells.push(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Read, Refusal> {
+        let rows = self.rows;
+        let mut columns = Vec::new();
+        for ((field, cells), _) in self.fields.iter().zip(self.cells).zip(self.present).filter(|(_, present)| *present)
+        {
+            let column = match cells {
+                Cells::Float(cells) => Column::Float(whole_column(cells, rows)),
+                Cells::Integer(cells) => Column::Integer(whole_column(cells, rows)),
+                Cells::Boolean(cells) => Column::Boolean(whole_column(cells, rows)),
+                Cells::Name(cells) if field.kind == Kind::Text => Column::Text(whole_column(cells, rows)),
+                Cells::Name(cells) => Column::Categorical(whole_column(cells, rows)),
+                Cells::Date(mut cells) => {
+                    cells.resize(rows, Value::Null);
+                    dates(field, &cells.iter().collect::<Vec<_>>())?
+                }
+            };
+            columns.push((field.name.clone(), column));
+        }
+        Ok((columns, self.extra.into_iter().collect()))
+    }
+}
+
+/// Puts a cell behind those of the rows before, of which some may have none.
+fn fill<T: Clone>(cells: &mut Vec<Option<T>>, row: usize, cell: Option<T>) {
+    cells.resize(row, None);
+    cells.push(cell);
+}
+
+/// A column of all rows, of which the last may have no cell.
+fn whole_column<T: Clone, C: FromIterator<Option<T>>>(mut cells: Vec<Option<T>>, rows: usize) -> C {
+    cells.resize(rows, None);
+    cells.into_iter().collect()
+}
+
+/// What single values (anything but lists and objects) give: `$one` of the visitor and the value.
+macro_rules! single_values {
+    ($out:ty, $one:expr) => {
+        fn visit_unit<E: Error>(self) -> Result<$out, E> {
+            $one(self, Value::Null)
+        }
+
+        fn visit_bool<E: Error>(self, value: bool) -> Result<$out, E> {
+            $one(self, Value::from(value))
+        }
+
+        fn visit_i64<E: Error>(self, value: i64) -> Result<$out, E> {
+            $one(self, Value::from(value))
+        }
+
+        fn visit_u64<E: Error>(self, value: u64) -> Result<$out, E> {
+            $one(self, Value::from(value))
+        }
+
+        fn visit_f64<E: Error>(self, value: f64) -> Result<$out, E> {
+            $one(self, Value::from(value))
+        }
+
+        fn visit_str<E: Error>(self, value: &str) -> Result<$out, E> {
+            $one(self, Value::from(value))
+        }
+    };
+}
+
+/// Counts rows: the entries of a list, or of the list called `rows`.
+struct Counted;
+
+impl<'de> Visitor<'de> for Counted {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("rows")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<usize, A::Error> {
+        let mut rows = 0;
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            rows += 1;
+        }
+        Ok(rows)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<usize, A::Error> {
+        let (mut rows, mut listed) = (1, false);
+        while let Some(name) = object.next_key::<String>()? {
+            if name == "rows" {
+                if std::mem::replace(&mut listed, true) {
+                    return Err(A::Error::custom("`rows` occurs twice"));
+                }
+                rows = object.next_value_seed(Counted)?;
+            } else {
+                object.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(rows)
+    }
+
+    // Anything else is not rows, which is told when it is read.
+    single_values!(usize, |_: Self, _: Value| Ok(1));
+}
+
+impl<'de> DeserializeSeed<'de> for Counted {
+    type Value = usize;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<usize, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+/// A row, or several in a list, perhaps one called `rows`.
+struct Document<'c, 'f>(&'c mut Columns<'f>);
+
+impl<'de> Visitor<'de> for Document<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("rows")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element_seed(Row(&mut *self.0))?.is_some() {}
+        Ok(())
+    }
+
+    /// One row, until a list called `rows` says otherwise.
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        let columns = self.0;
+        columns.rows = 1;
+        let mut listed = false;
+        while let Some(key) = object.next_key::<String>()? {
+            if listed && key == "rows" {
+                return Err(columns.refuse(Refusal::bad("`rows` occurs twice; send one list of rows")));
+            } else if listed {
+                object.next_value::<IgnoredAny>()?;
+            } else if key == "rows" {
+                listed = object.next_value_seed(Listed(&mut *columns))?;
+            } else {
+                cell(&mut *columns, key, &mut object)?;
+            }
+        }
+        Ok(())
+    }
+
+    single_values!((), |document: Self, _: Value| Err(neither(document.0)));
+}
+
+#[cold]
+fn neither<E: Error>(columns: &mut Columns<'_>) -> E {
+    columns.refuse(Refusal::bad("send a row as an object, or several as a list"))
+}
+
+/// Reads the next value of an object into its column.
+fn cell<'de, A: MapAccess<'de>>(columns: &mut Columns<'_>, key: String, object: &mut A) -> Result<(), A::Error> {
+    let Some(place) = columns.fields.iter().position(|field| field.name == key) else {
+        columns.unknown(key);
+        return object.next_value::<IgnoredAny>().map(|_| ());
+    };
+    let mut shown = SHOWN;
+    let value = object.next_value_seed(Bounded(&mut shown))?;
+    columns.put(place, value).map_err(|refusal| columns.refuse(refusal))
+}
+
+/// What stands under `rows`: a list of rows, which gives true, or a cell of a column of that name.
+struct Listed<'c, 'f>(&'c mut Columns<'f>);
+
+impl<'de> DeserializeSeed<'de> for Listed<'_, '_> {
+    type Value = bool;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<bool, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl Listed<'_, '_> {
+    fn cell<E: Error>(self, value: Value) -> Result<bool, E> {
+        let columns = self.0;
+        match columns.fields.iter().position(|field| field.name == "rows") {
+            Some(place) => columns.put(place, value).map(|()| false).map_err(|refusal| columns.refuse(refusal)),
+            None => Err(columns.refuse(Refusal::bad("`rows` must be a list of objects"))),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Listed<'_, '_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("rows")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<bool, A::Error> {
+        // What came before was not a row.
+        *self.0 = Columns::new(self.0.fields);
+        while list.next_element_seed(Row(&mut *self.0))?.is_some() {}
+        Ok(true)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<bool, A::Error> {
+        let mut shown = SHOWN;
+        let value = Bounded(&mut shown).visit_map(object)?;
+        self.cell(value)
+    }
+
+    single_values!(bool, Listed::cell);
+}
+
+/// One row of a list.
+struct Row<'c, 'f>(&'c mut Columns<'f>);
+
+impl<'de> DeserializeSeed<'de> for Row<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
+        self.0.rows += 1;
+        reader.deserialize_any(self)
+    }
+}
+
+impl Row<'_, '_> {
+    #[cold]
+    fn wrong<E: Error>(self) -> E {
+        let row = self.0.rows - 1;
+        self.0.refuse(Refusal::bad(format!("row {row} (from 0): expected a JSON object of columns and values")))
+    }
+}
+
+impl<'de> Visitor<'de> for Row<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a row")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        while let Some(key) = object.next_key::<String>()? {
+            cell(&mut *self.0, key, &mut object)?;
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<(), A::Error> {
+        Err(self.wrong())
+    }
+
+    single_values!((), |row: Self, _: Value| Err(row.wrong()));
+}
+
+/// A value of which a few parts are kept: cells are single values, and lists are there to be shown in a refusal.
+struct Bounded<'n>(&'n mut usize);
+
+impl<'de> DeserializeSeed<'de> for Bounded<'_> {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Bounded<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut kept = Vec::new();
+        while *self.0 > 0 {
+            *self.0 -= 1;
+            match list.next_element_seed(Bounded(&mut *self.0))? {
+                Some(value) => kept.push(value),
+                None => return Ok(Value::Array(kept)),
+            }
+        }
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Value::Array(kept))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Value, A::Error> {
+        let mut kept = Map::new();
+        while let Some(key) = object.next_key::<String>()? {
+            if *self.0 == 0 {
+                object.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            *self.0 -= 1;
+            kept.insert(key, object.next_value_seed(Bounded(&mut *self.0))?);
+        }
+        Ok(Value::Object(kept))
+    }
+
+    single_values!(Value, |_: Self, value: Value| Ok(value));
+}

@@ -1,0 +1,5 @@
+//! Groups of samples, found without targets.
+
+mod kmeans;
+
+pub use kmeans::{FittedKMeans, Init, KMeans};

@@ -1,0 +1,195 @@
+//! The promises of transformers.
+
+use tove_tensor::{DType, Key, Tensor};
+
+use super::checks::require;
+use super::hostile::{FACTORS, damages, invalid_weights, is_about_data};
+use super::{Check, Outcome};
+use crate::{Estimator, Fit, LearnError, Model, Result, Rows, Samples, Transform, restore};
+
+pub(super) const ALL: &[(&str, Check)] = &[
+    ("fits and transforms", fits),
+    ("no rows", no_rows),
+    ("weights that cannot be used are refused", bad_weights),
+    ("weight 2 is two copies", weights_are_copies),
+    ("NaN is a missing value or refused with its place", missing),
+    ("wrong width is refused", wrong_width),
+    ("single precision", single_precision),
+    ("huge and tiny numbers", magnitudes),
+    ("a fit leaves no trace in the transformer", refit),
+    ("a saved transformation gives the same bits", saved),
+    ("a damaged record is an error", damaged),
+];
+
+/// 40 rows of four columns of which two are whole numbers, with classes that the first column tells something about.
+fn problem() -> Result<(Tensor, Tensor)> {
+    let n = 40;
+    let noise = Key::new(21).normal([n, 2], DType::F64).to_f64_vec();
+    let row = |i: usize| [noise[2 * i] + (i % 2) as f64, (i % 3) as f64, 5.0 + noise[2 * i + 1], (i % 5) as f64 - 2.0];
+    let x: Vec<f64> = (0..n).flat_map(row).collect();
+    let y: Vec<i64> = (0..n).map(|i| (i % 2) as i64).collect();
+    Ok((Tensor::try_from_vec(x, [n, 4])?, Tensor::try_from_vec(y, [n])?))
+}
+
+fn fit(transformer: &dyn Estimator, x: &Tensor, y: &Tensor, weights: Option<&Tensor>) -> Result<Box<dyn Model>> {
+    let lenient = transformer.capabilities().missing;
+    let samples = Samples::from_parts(Rows::from(x), Some(y), lenient)?;
+    let samples = weights.map_or(Ok(samples.clone()), |weights| samples.weighted(weights))?;
+    transformer.fit_samples(&samples)
+}
+
+fn numbers(transform: &dyn Model, x: &Tensor) -> Result<Vec<f64>> {
+    Ok(transform.transform(x)?.to_f64_vec())
+}
+
+fn fits(transformer: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = problem()?;
+    let fitted = fit(transformer, &x, &y, None)?;
+    let given = fitted.transform(&x)?;
+    let names = fitted.output_names(&["a", "b", "c", "d"].map(str::to_owned));
+    let finite = given.to_f64_vec().iter().all(|value| value.is_finite());
+    let shaped = given.dims() == [40, fitted.outputs()] && names.len() == fitted.outputs() && fitted.width() == 4;
+    require(finite && shaped && fitted.name() == transformer.name(), || {
+        format!("rows of shape {} with {} names from {}", given.shape(), names.len(), fitted.name())
+    })
+}
+
+fn no_rows(transformer: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = problem()?;
+    let (x, y) = (crate::rows::take(&x, &[])?, crate::rows::take(&y, &[])?);
+    match fit(transformer, &x, &y, None) {
+        Err(LearnError::TooFew { found: 0, .. }) => Ok(Outcome::Passed),
+        Err(error) => Ok(Outcome::Failed(format!("another error came: {error}"))),
+        Ok(_) => Ok(Outcome::Failed("it was fitted to no rows".to_owned())),
+    }
+}
+
+fn bad_weights(transformer: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = problem()?;
+    let ones = Tensor::ones([40], DType::F64);
+    if !transformer.capabilities().weights {
+        let refused = fit(transformer, &x, &y, Some(&ones)).err();
+        let refused = refused.is_some_and(|error| matches!(error, LearnError::Unsupported { .. }));
+        return require(refused, || "weights were taken although it takes none".to_owned());
+    }
+    for (what, weights) in invalid_weights(40)? {
+        match fit(transformer, &x, &y, Some(&weights)) {
+            Err(error) if is_about_data(&error) => {}
+            Err(error) => return Ok(Outcome::Failed(format!("{what}: another error came: {error}"))),
+            Ok(_) => return Ok(Outcome::Failed(format!("{what} were accepted"))),
+        }
+    }
+    let (without, with) = (fit(transformer, &x, &y, None)?, fit(transformer, &x, &y, Some(&ones))?);
+    require(close(&numbers(&*without, &x)?, &numbers(&*with, &x)?), || "weights of 1 change the result".to_owned())
+}
+
+fn close(a: &[f64], b: &[f64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9 * (1.0 + a.abs()))
+}
+
+fn weights_are_copies(transformer: &dyn Estimator) -> Result<Outcome> {
+    if !transformer.capabilities().weights {
+        return Ok(Outcome::Skipped("takes no weights"));
+    }
+    let (x, y) = problem()?;
+    let counts: Vec<usize> = (0..40).map(|i| [1, 2, 0, 3, 1][i % 5]).collect();
+    let copies: Vec<usize> = (0..40).flat_map(|i| std::iter::repeat_n(i, counts[i])).collect();
+    let weights = Tensor::try_from_vec(counts.iter().map(|&count| count as f64).collect(), [40])?;
+    let weighted = fit(transformer, &x, &y, Some(&weights))?;
+    let copied = fit(transformer, &crate::rows::take(&x, &copies)?, &crate::rows::take(&y, &copies)?, None)?;
+    require(close(&numbers(&*weighted, &x)?, &numbers(&*copied, &x)?), || "weights are not copies".to_owned())
+}
+
+fn missing(transformer: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = problem()?;
+    let mut values = x.to_f64_vec();
+    values[4 * 7 + 2] = f64::NAN;
+    let broken = Tensor::try_from_vec(values, [40, 4])?;
+    let fitted = fit(transformer, &broken, &y, None);
+    if transformer.capabilities().missing {
+        let fitted = fitted?;
+        let (given, outputs) = (numbers(&*fitted, &broken)?, fitted.outputs());
+        let gaps: Vec<usize> = (0..given.len()).filter(|&place| given[place].is_nan()).collect();
+        // Transformers side by side give a column once each.
+        let (few, own_row) = (gaps.len() <= outputs.div_ceil(4), gaps.iter().all(|place| place / outputs == 7));
+        let filled = gaps.is_empty() || !transformer.capabilities().fills;
+        return require(few && own_row && filled, || format!("one gap became {}", gaps.len()));
+    }
+    let named = |error: LearnError| {
+        let text = error.to_string();
+        text.contains("row 7") && text.contains("column 2")
+    };
+    let transformed = fit(transformer, &x, &y, None)?.transform(&broken);
+    let both = fitted.err().is_some_and(named) && transformed.is_err_and(named);
+    require(both, || "the place is not named".to_owned())
+}
+
+fn wrong_width(transformer: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = problem()?;
+    let narrow = fit(transformer, &x, &y, None)?.transform(x.narrow(1, 0, 3));
+    require(matches!(narrow, Err(LearnError::Width { expected: 4, found: 3, .. })), || format!("{narrow:?}"))
+}
+
+fn single_precision(transformer: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = problem()?;
+    let double = numbers(&*fit(transformer, &x, &y, None)?, &x)?;
+    let x = x.to_dtype(DType::F32);
+    let given = fit(transformer, &x, &y, None)?.transform(&x)?;
+    if given.dtype() != DType::F32 {
+        return Ok(Outcome::Failed(format!("numbers of type {} for rows of type f32", given.dtype())));
+    }
+    let single = given.to_f64_vec();
+    // Categories are other numbers in single precision, but as many.
+    let near =
+        single.len() == double.len() && single.iter().zip(&double).all(|(a, b)| (a - b).abs() < 1e-4 * (1.0 + b.abs()));
+    require(near, || "single precision gives something else".to_owned())
+}
+
+fn magnitudes(transformer: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = problem()?;
+    for factor in FACTORS {
+        let x = &x * factor;
+        let given = fit(transformer, &x, &y, None).and_then(|fitted| numbers(&*fitted, &x));
+        match given {
+            Ok(given) if given.iter().all(|value| value.is_finite()) => {}
+            Ok(_) => return Ok(Outcome::Failed(format!("rows times {factor:e} give numbers that are not finite"))),
+            Err(error) if is_about_data(&error) => {}
+            Err(error) => return Ok(Outcome::Failed(format!("rows times {factor:e}: an error from inside: {error}"))),
+        }
+    }
+    Ok(Outcome::Passed)
+}
+
+fn refit(transformer: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = problem()?;
+    let first = numbers(&*fit(transformer, &x, &y, None)?, &x)?;
+    let before = transformer.values();
+    fit(transformer, &(&x * 2.0).narrow(1, 0, 3), &y, None)?;
+    let again = numbers(&*fit(transformer, &x, &y, None)?, &x)?;
+    require(first == again && transformer.values() == before, || "a second fit gives something else".to_owned())
+}
+
+fn saved(transformer: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = problem()?;
+    let fitted = fit(transformer, &x, &y, None)?;
+    let copy = restore(&fitted.record())?;
+    require(numbers(&*fitted, &x)? == numbers(&*copy, &x)?, || "what was read back gives something else".to_owned())
+}
+
+fn damaged(transformer: &dyn Estimator) -> Result<Outcome> {
+    let (x, y) = problem()?;
+    let fitted = fit(transformer, &x, &y, None)?;
+    let expected = numbers(&*fitted, &x)?;
+    let mut errors = 0;
+    for (what, record) in damages(&fitted.record()) {
+        if transformer.capabilities().missing && what.ends_with("of NaN") {
+            continue; // what is learned from a column without a number
+        }
+        match restore(&record).and_then(|copy| numbers(&*copy, &x)) {
+            Err(_) => errors += 1,
+            Ok(found) if found == expected => {}
+            Ok(_) => return Ok(Outcome::Failed(format!("a record {what} was read and gives something else"))),
+        }
+    }
+    require(errors > 0, || "no damage was noticed at all".to_owned())
+}

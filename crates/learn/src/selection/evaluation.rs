@@ -1,0 +1,200 @@
+//! What a model answers to samples: asked for once, read by every score, interval and report.
+//!
+//! ```
+//! use tove_learn::selection::{Evaluation, Scorer};
+//! use tove_learn::{DummyClassifier, Fit, Samples};
+//! use tove_tensor::Tensor;
+//! let samples = Samples::new(&Tensor::from([[0.0], [1.0], [2.0]]), &Tensor::from([1i64, 2, 2]))?;
+//! let model = DummyClassifier::default().fit_samples(&samples)?;
+//! let evaluation = Evaluation::new(&model, &samples)?;
+//! assert!((Scorer::Accuracy.of(&evaluation)?.value - 2.0 / 3.0).abs() < 1e-15);
+//! assert!(Scorer::named("log_loss")?.of(&evaluation)?.value < 0.0);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use std::cell::OnceCell;
+
+use tove_tensor::{DType, Tensor, TryOps};
+
+use crate::{Capabilities, LearnError, Model, Predict, Result, Rows, Samples};
+
+/// A model's answers to samples, beside what is true. Each kind of answer is computed when it is first asked for, and once.
+pub struct Evaluation<'a> {
+    name: &'static str,
+    capabilities: Capabilities,
+    classes: Vec<i64>,
+    truth: Tensor,
+    weights: Option<Tensor>,
+    /// Where answers come from that are not there yet; none for answers that were collected elsewhere.
+    source: Option<(&'a dyn Model, &'a Rows)>,
+    predictions: OnceCell<Tensor>,
+    probabilities: OnceCell<Tensor>,
+    decision: OnceCell<Tensor>,
+}
+
+/// Answers of a model that were collected, in pieces for instance.
+#[derive(Clone, Debug)]
+pub struct Answers {
+    /// What `predict` gave.
+    pub predictions: Tensor,
+    /// What `predict_proba` gave, where the model has it.
+    pub probabilities: Option<Tensor>,
+    /// What `decision_function` gave, where the model has it.
+    pub decision: Option<Tensor>,
+}
+
+impl<'a> Evaluation<'a> {
+    /// A model's answers to samples that have targets; weights of the samples are used.
+    pub fn new(model: &'a dyn Model, samples: &'a Samples) -> Result<Evaluation<'a>> {
+        let source = Some((model, samples.x()));
+        Evaluation::with(model, samples.targets_for("Evaluation")?, samples.weights(), source)
+    }
+
+    /// Answers that were collected already.
+    pub fn of_answers(
+        model: &dyn Model,
+        truth: &Tensor,
+        weights: Option<&Tensor>,
+        answers: Answers,
+    ) -> Result<Evaluation<'static>> {
+        let evaluation = Evaluation::with(model, truth, weights, None)?;
+        let keep = |cell: &OnceCell<Tensor>, answer: Option<Tensor>| {
+            answer.and_then(|answer| cell.set(answer).err()); // the cell is new, so that there is no error
+        };
+        keep(&evaluation.predictions, Some(answers.predictions));
+        keep(&evaluation.probabilities, answers.probabilities);
+        keep(&evaluation.decision, answers.decision);
+        Ok(evaluation)
+    }
+
+    fn with<'s>(
+        model: &dyn Model,
+        truth: &Tensor,
+        weights: Option<&Tensor>,
+        source: Option<(&'s dyn Model, &'s Rows)>,
+    ) -> Result<Evaluation<'s>> {
+        let capabilities = model.capabilities();
+        let n = truth.dims().first().copied().unwrap_or(0);
+        let truth =
+            if capabilities.classifies() { truth.to_dtype(DType::I64).try_reshape([n])? } else { truth.clone() };
+        Ok(Evaluation {
+            name: model.name(),
+            capabilities,
+            classes: model.classes().to_vec(),
+            truth,
+            weights: weights.cloned(),
+            source,
+            predictions: OnceCell::new(),
+            probabilities: OnceCell::new(),
+            decision: OnceCell::new(),
+        })
+    }
+
+    /// The name of the model's estimator.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What the model takes and gives.
+    pub fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    /// The classes that the model knows, in ascending order.
+    pub fn classes(&self) -> &[i64] {
+        &self.classes
+    }
+
+    /// The second of two classes.
+    pub fn positive(&self) -> Option<i64> {
+        if let [_, positive] = self.classes[..] { Some(positive) } else { None }
+    }
+
+    /// What is true: labels (n), or numbers (n) or (n, m).
+    pub fn truth(&self) -> &Tensor {
+        &self.truth
+    }
+
+    /// The weights of the samples, if there are any.
+    pub fn weights(&self) -> Option<&Tensor> {
+        self.weights.as_ref()
+    }
+
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.truth.dims().first().copied().unwrap_or(0)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn ask<'c>(
+        &self,
+        cell: &'c OnceCell<Tensor>,
+        has: bool,
+        what: &str,
+        ask: impl Fn(&dyn Model, &Rows) -> Result<Tensor>,
+    ) -> Result<&'c Tensor> {
+        if let Some(answer) = cell.get() {
+            return Ok(answer);
+        }
+        let Some((model, rows)) = self.source.filter(|_| has) else {
+            let fix = "choose another score, or another model";
+            return Err(LearnError::unsupported(self.name, format!("has no {what}"), fix));
+        };
+        let answer = ask(model, rows)?;
+        Ok(cell.get_or_init(|| answer))
+    }
+
+    /// Predictions: labels (n), or numbers (n) or (n, m).
+    pub fn predictions(&self) -> Result<&Tensor> {
+        self.ask(&self.predictions, self.capabilities.predicts(), "predictions", |model, rows| model.predict(rows))
+    }
+
+    /// Probabilities (n, m) of the classes.
+    pub fn probabilities(&self) -> Result<&Tensor> {
+        let has = self.capabilities.probabilities;
+        self.ask(&self.probabilities, has, "probabilities", |model, rows| model.predict_proba(rows))
+    }
+
+    /// Scores behind the decisions.
+    pub fn decision(&self) -> Result<&Tensor> {
+        let has = self.capabilities.decision_function;
+        self.ask(&self.decision, has, "decision function", |model, rows| model.decision_function(rows))
+    }
+
+    /// Numbers that rank the samples by the second of two classes: scores, or probabilities where there are none.
+    pub fn ranking(&self) -> Result<Tensor> {
+        match self.decision() {
+            Ok(scores) => Ok(scores.clone()),
+            Err(_) => Ok(self.probabilities()?.try_narrow(1, 1, 1)?.try_squeeze(1)?),
+        }
+    }
+
+    /// Whether each sample is of the second of two classes.
+    pub fn hits(&self) -> Result<Option<Vec<bool>>> {
+        let Some(positive) = self.positive() else { return Ok(None) };
+        Ok(Some(self.truth.try_to_vec::<i64>()?.into_iter().map(|label| label == positive).collect()))
+    }
+
+    /// The labels as places among the classes that the model knows.
+    pub fn codes(&self) -> Result<Tensor> {
+        let place = |label: &i64| {
+            self.classes.binary_search(label).map(|place| place as i64).map_err(|_| {
+                let problem = format!("the label {label} is none of the classes the model learned");
+                LearnError::data("Evaluation", problem, "use stratified folds, so that every class is learned")
+            })
+        };
+        let codes: Vec<i64> = self.truth.try_to_vec::<i64>()?.iter().map(place).collect::<Result<_>>()?;
+        Ok(Tensor::from_slice(&codes))
+    }
+
+    /// What is true, in the shape and type of the predicted numbers.
+    pub fn true_numbers(&self) -> Result<Tensor> {
+        let predicted = self.predictions()?;
+        let truth = self.truth.to_dtype(predicted.dtype());
+        Ok(if truth.rank() > predicted.rank() { truth.try_squeeze(1)? } else { truth })
+    }
+}

@@ -1,0 +1,279 @@
+//! Scores by name; the greater the better, so errors are negated as in scikit-learn.
+//!
+//! ```
+//! use tove_learn::selection::Scorer;
+//! assert_eq!(Scorer::named("neg_log_loss")?, Scorer::NegLogLoss);
+//! assert_eq!(Scorer::named("mse")?, Scorer::NegMeanSquaredError);
+//! assert_eq!((Scorer::NegLogLoss.label(), Scorer::NegLogLoss.greater_is_better()), ("log loss", false));
+//! assert!(Scorer::named("acuracy").unwrap_err().to_string().contains("did you mean accuracy?"));
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+//!
+//! Some scores have a parameter, which is written in brackets behind the name:
+//!
+//! ```
+//! use tove_learn::selection::Scorer;
+//! let f2 = Scorer::named("fbeta(beta=2)")?;
+//! assert_eq!((f2, f2.to_string()), (Scorer::FBeta.with(2.0)?, "fbeta(beta=2)".to_owned()));
+//! assert_eq!(Scorer::named("fbeta(0.5)")?.to_string(), "fbeta(beta=0.5)");
+//! let error = Scorer::named("top_k_accuracy(k=0)").unwrap_err().to_string();
+//! assert!(error.contains("give a whole number of at least 1"), "{error}");
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+//!
+//! A score is one entry: its name, what it is called in reports, its value, and where there is a formula its standard error.
+//! Adding one is an entry in [`classes`] or [`numbers`]; [`Scorer::ALL`] lists all.
+
+use std::fmt;
+
+use tove_metrics::Score;
+use tove_optim::settings::edits;
+
+use super::evaluation::Evaluation;
+use crate::diagnostics::influence;
+use crate::{Capabilities, LearnError, Model, Predictions, Result, Samples};
+
+/// The number that some scores take.
+struct Parameter {
+    name: &'static str,
+    default: f64,
+    fits: fn(f64) -> bool,
+    /// What fits, in words.
+    range: &'static str,
+}
+
+/// What is known of a score.
+struct Entry {
+    /// scikit-learn's name of the scorer.
+    id: &'static str,
+    /// Other names that are understood.
+    aliases: &'static [&'static str],
+    /// Name in reports.
+    label: &'static str,
+    /// Whether more is better; otherwise the scorer is the negated value, and its name begins with `neg_`.
+    greater_is_better: bool,
+    /// What the models predict that it judges.
+    judges: Predictions,
+    /// The parameter, if it has one.
+    parameter: Option<Parameter>,
+    /// The value, as the label says it; the second argument is the parameter.
+    value: fn(&Evaluation<'_>, f64) -> Result<Score>,
+    /// What each sample adds to the value, for its standard error.
+    influence: Option<influence::Formula>,
+}
+
+/// A score by which models are compared; the greater the better.
+#[derive(Clone, Copy)]
+pub struct Scorer {
+    entry: &'static Entry,
+    /// 0 for scores without one.
+    parameter: f64,
+}
+
+/// Entries as constants of [`Scorer`], and the list of them.
+macro_rules! scorers {
+    ($($(#[$doc:meta])* $name:ident = $entry:expr;)*) => {
+        #[allow(non_upper_case_globals)] // they read as the variants of an enum
+        impl Scorer {
+            $($(#[$doc])* pub const $name: Scorer = Scorer::of_entry(&$entry);)*
+        }
+
+        pub(super) const LIST: &[Scorer] = &[$(Scorer::$name),*];
+    };
+}
+
+mod classes;
+mod numbers;
+
+const CLASSES: Entry = Entry {
+    id: "",
+    aliases: &[],
+    label: "",
+    greater_is_better: true,
+    judges: Predictions::Classes,
+    parameter: None,
+    value: |_, _| Ok(Score::plain(f64::NAN, 0)),
+    influence: None,
+};
+const NUMBERS: Entry = Entry { judges: Predictions::Numbers, ..CLASSES };
+
+fn plain(e: &Evaluation<'_>, value: f64) -> Result<Score> {
+    Ok(Score::plain(value, e.len()))
+}
+
+const COUNT: usize = classes::LIST.len() + numbers::LIST.len();
+
+/// Both lists, one behind the other.
+const fn all() -> [Scorer; COUNT] {
+    let mut all = [classes::LIST[0]; COUNT];
+    let mut place = 0;
+    while place < COUNT {
+        let first = classes::LIST.len();
+        all[place] = if place < first { classes::LIST[place] } else { numbers::LIST[place - first] };
+        place += 1;
+    }
+    all
+}
+
+impl Scorer {
+    /// All scores, those with a parameter at its default.
+    pub const ALL: &'static [Scorer] = &all();
+
+    const fn of_entry(entry: &'static Entry) -> Scorer {
+        let parameter = match &entry.parameter {
+            Some(parameter) => parameter.default,
+            None => 0.0,
+        };
+        Scorer { entry, parameter }
+    }
+
+    /// scikit-learn's name, without the parameter: `accuracy`, `neg_log_loss`.
+    pub fn name(self) -> &'static str {
+        self.entry.id
+    }
+
+    /// Name in reports: `accuracy`, `log loss`.
+    pub fn label(self) -> &'static str {
+        self.entry.label
+    }
+
+    /// Whether more of what the label says is better; scorers of the others are negated.
+    pub fn greater_is_better(self) -> bool {
+        self.entry.greater_is_better
+    }
+
+    /// Whether it judges what such a model predicts.
+    pub fn judges(self, capabilities: Capabilities) -> bool {
+        self.entry.judges == capabilities.predictions
+    }
+
+    /// The scores that judge what such a model predicts.
+    pub fn judging(capabilities: Capabilities) -> impl Iterator<Item = Scorer> {
+        Scorer::ALL.iter().copied().filter(move |scorer| scorer.judges(capabilities))
+    }
+
+    /// The same score with another parameter: `Scorer::FBeta.with(0.5)`.
+    pub fn with(self, parameter: f64) -> Result<Scorer> {
+        match &self.entry.parameter {
+            Some(known) if (known.fits)(parameter) => Ok(Scorer { parameter, ..self }),
+            Some(known) => {
+                let problem = format!("{} of {} is {parameter}; give {}", known.name, self.entry.id, known.range);
+                Err(LearnError::parameter("Scorer", problem))
+            }
+            None => {
+                let problem = format!("{} has no parameter; leave out the brackets", self.entry.id);
+                Err(LearnError::parameter("Scorer", problem))
+            }
+        }
+    }
+
+    /// The scorer of this name; `mse`, `rmse`, `mae`, `log_loss`, `auc` and `brier` are understood too. A parameter stands in
+    /// brackets: `fbeta(beta=2)` or `fbeta(2)`.
+    pub fn named(name: &str) -> Result<Scorer> {
+        let wanted = name.trim().to_ascii_lowercase();
+        let (id, argument) = match wanted.split_once('(') {
+            Some((id, rest)) => (id.trim_end(), Some(rest)),
+            None => (wanted.as_str(), None),
+        };
+        let id = &*id.replace('-', "_");
+        let is = |scorer: &&Scorer| scorer.entry.id == id || scorer.entry.aliases.contains(&id);
+        let scorer = Scorer::ALL.iter().find(is).copied().ok_or_else(|| {
+            let names = || Scorer::ALL.iter().map(|scorer| scorer.entry.id);
+            let nearest = names().map(|known| (edits(known, id), known)).min();
+            let fix = match nearest {
+                Some((distance, known)) if distance <= 3 => format!("did you mean {known}?"),
+                _ => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            LearnError::parameter("Scorer", format!("there is no score `{name}`; {fix}"))
+        })?;
+        match argument {
+            None => Ok(scorer),
+            Some(argument) => scorer.with_argument(name, argument),
+        }
+    }
+
+    /// What stands behind the opening bracket.
+    fn with_argument(self, name: &str, argument: &str) -> Result<Scorer> {
+        let Some(known) = &self.entry.parameter else { return self.with(0.0) };
+        let number = argument.strip_suffix(')').and_then(|inside| {
+            let number = match inside.split_once('=') {
+                Some((own, number)) if own.trim() == known.name => number,
+                Some(_) => return None,
+                None => inside,
+            };
+            number.trim().parse().ok()
+        });
+        let number = number.ok_or_else(|| {
+            let (id, parameter, default) = (self.entry.id, known.name, known.default);
+            let problem = format!("`{name}` cannot be read; write {id}({parameter}={default}), with a number");
+            LearnError::parameter("Scorer", problem)
+        })?;
+        self.with(number)
+    }
+
+    /// The usual score of what is predicted: accuracy, or R².
+    pub fn usual(capabilities: Capabilities) -> Result<Scorer> {
+        let usual = [Scorer::Accuracy, Scorer::R2].into_iter().find(|scorer| scorer.judges(capabilities));
+        usual.ok_or_else(|| {
+            LearnError::parameter("Scorer", "there is no usual score of a model without targets; give your own")
+        })
+    }
+
+    /// That it judges what a model of this name and kind predicts; otherwise the error lists the scores that do.
+    pub fn check(self, name: &str, capabilities: Capabilities) -> Result<()> {
+        if self.judges(capabilities) {
+            return Ok(());
+        }
+        let others: Vec<&str> = Scorer::judging(capabilities).map(Scorer::name).collect();
+        let others = if others.is_empty() { "a score of your own".to_owned() } else { others.join(", ") };
+        let problem = format!("{self} does not judge a {} ({name}); choose {others}", capabilities.kind());
+        Err(LearnError::parameter("Scorer", problem))
+    }
+
+    /// The score of a model on samples; weights of the samples are used.
+    pub fn score(self, model: &dyn Model, samples: &Samples) -> Result<Score> {
+        self.of(&Evaluation::new(model, samples)?)
+    }
+
+    /// The score of an evaluation: the greater the better.
+    pub fn of(self, evaluation: &Evaluation<'_>) -> Result<Score> {
+        let value = self.value(evaluation)?;
+        Ok(if self.entry.greater_is_better { value } else { value.negated() })
+    }
+
+    /// The value as its label says it: an error is not negated, nor is its interval.
+    pub fn value(self, evaluation: &Evaluation<'_>) -> Result<Score> {
+        self.check(evaluation.name(), evaluation.capabilities())?;
+        (self.entry.value)(evaluation, self.parameter)
+    }
+
+    /// The standard error of the value on samples that the model was not fitted on; none where there is no formula.
+    pub fn standard_error(self, evaluation: &Evaluation<'_>) -> Option<f64> {
+        influence::standard_error(evaluation, self.entry.influence?, self.parameter)
+    }
+}
+
+impl PartialEq for Scorer {
+    fn eq(&self, other: &Scorer) -> bool {
+        self.entry.id == other.entry.id && self.parameter == other.parameter
+    }
+}
+
+impl Eq for Scorer {}
+
+impl fmt::Debug for Scorer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scorer({self})")
+    }
+}
+
+/// The text that [`Scorer::named`] reads.
+impl fmt::Display for Scorer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.entry.id)?;
+        match &self.entry.parameter {
+            Some(known) => write!(f, "({}={})", known.name, self.parameter),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A candidate in a comparison: what it reached so far, and what it may still reach.
+
+use tove_data::table::TableEncoder;
+use tove_learn::Model;
+
+use super::clock::Pace;
+use super::outcome::Rung;
+use super::{Candidate, Tried};
+
+/// A candidate as it was fitted to some of the rows. The encoded rows are not kept: others need the memory.
+pub(super) struct Kept {
+    pub model: Box<dyn Model>,
+    pub encoder: TableEncoder,
+    pub rows: Vec<usize>,
+    /// Its score on the rows that judge.
+    pub score: f64,
+}
+
+/// A candidate on its way.
+pub(super) struct Lane<'c> {
+    pub candidate: &'c Candidate,
+    /// Scores by growing parts of the training rows.
+    pub rungs: Vec<Rung>,
+    /// Scores of folds, all training rows of which were fitted.
+    pub folds: Vec<f64>,
+    pub pace: Pace,
+    pub kept: Option<Kept>,
+    /// Whether it is still compared.
+    pub running: bool,
+    pub problem: Option<String>,
+    /// At so many rows it could no longer become the best.
+    pub dropped: Option<usize>,
+    warning: Option<(String, usize)>,
+    seconds: f64,
+    /// Rows of the largest fit.
+    rows: usize,
+}
+
+impl<'c> Lane<'c> {
+    pub fn new(candidate: &'c Candidate) -> Lane<'c> {
+        Lane {
+            candidate,
+            rungs: Vec::new(),
+            folds: Vec::new(),
+            pace: Pace::default(),
+            kept: None,
+            running: true,
+            problem: None,
+            dropped: None,
+            warning: None,
+            seconds: 0.0,
+            rows: 0,
+        }
+    }
+
+    /// Leaves the comparison for this reason. Scores of folds count together or not at all.
+    pub fn fail(&mut self, problem: String) {
+        self.running = false;
+        self.folds.clear();
+        if self.rungs.is_empty() {
+            self.kept = None; // it belongs to a fold that does not count
+        }
+        self.problem = Some(problem);
+    }
+
+    /// Takes a fit into account.
+    pub fn note(&mut self, kept: Kept, seconds: f64, on_fold: bool, cut_short: bool) {
+        self.seconds += seconds;
+        self.rows = self.rows.max(kept.rows.len());
+        // A fit that was cut short would have taken longer: that much is known.
+        if !cut_short || seconds > self.pace.seconds(kept.rows.len()) {
+            self.pace.note(kept.rows.len(), seconds);
+        }
+        if let Some(text) = kept.model.summary().warnings.first() {
+            self.warning.get_or_insert_with(|| (text.clone(), 0)).1 += 1;
+        }
+        if on_fold {
+            self.folds.push(kept.score);
+        } else {
+            self.rungs.push(Rung { rows: kept.rows.len(), score: kept.score, seconds, cut_short });
+        }
+        // A fit that was cut short may be worse than one to fewer rows.
+        if on_fold || self.kept.as_ref().is_none_or(|known| !cut_short || kept.score > known.score) {
+            self.kept = Some(kept);
+        }
+    }
+
+    /// What it reached: the mean over the folds, or the score of the model that is kept.
+    pub fn value(&self) -> Option<f64> {
+        match self.folds.len() {
+            0 => self.kept.as_ref().map(|kept| kept.score),
+            n => Some(self.folds.iter().sum::<f64>() / n as f64),
+        }
+    }
+
+    /// What the last enlargement brought; `None` until there are two fits that ran to their end.
+    pub fn gain(&self) -> Option<f64> {
+        let [.., before, last] = &self.rungs[..] else { return None };
+        (!before.cut_short && !last.cut_short).then_some(last.score - before.score)
+    }
+
+    /// The most that it can reach after `more` further enlargements, if none brings more than the last one did: learning
+    /// curves flatten. One that fell says nothing of how it will go on, and gets what the last enlargement brought to others.
+    /// `None` until there are two fits that ran to their end.
+    pub fn most(&self, more: usize, others: f64) -> Option<f64> {
+        let gain = self.gain()?;
+        let gain = if gain > 0.0 { gain } else { others.max(0.0) };
+        Some(self.rungs.last()?.score + more as f64 * gain)
+    }
+
+    /// What is told of it.
+    pub fn tried(&self) -> Tried {
+        let scores = match (self.folds.is_empty(), &self.kept) {
+            (true, Some(kept)) if !self.rungs.is_empty() => vec![kept.score],
+            _ => self.folds.clone(),
+        };
+        // The rows behind the scores.
+        let rows = match (&self.kept, scores.is_empty()) {
+            (Some(kept), false) => kept.rows.len(),
+            _ => self.rows,
+        };
+        Tried {
+            name: self.candidate.name.clone(),
+            scores,
+            rows,
+            rungs: self.rungs.clone(),
+            dropped: self.dropped,
+            seconds: self.seconds,
+            problem: self.problem.clone(),
+            warning: self.warning.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_that_fell_is_not_taken_for_one_that_stays_low() {
+        let candidate = Candidate::named("Ridge").unwrap();
+        let lane = |scores: [f64; 2]| {
+            let mut lane = Lane::new(&candidate);
+            let rung = |(rows, score)| Rung { rows, score, seconds: 0.0, cut_short: false };
+            lane.rungs = [2048, 8192].into_iter().zip(scores).map(rung).collect();
+            lane
+        };
+        // It may gain as much as before in each of three further rounds.
+        assert!((lane([0.1, 0.2]).most(3, 0.9).unwrap() - 0.5).abs() < 1e-12);
+        // A perceptron that fell by chance gets what the others gained.
+        assert!((lane([0.0204, 0.0074]).most(3, 0.033).unwrap() - 0.1064).abs() < 1e-12);
+        assert_eq!(lane([0.3, 0.2]).most(3, 0.0), Some(0.2));
+        let mut cut = lane([0.1, 0.2]);
+        cut.rungs[1].cut_short = true;
+        assert_eq!(cut.most(3, 0.1), None);
+    }
+}

@@ -1,0 +1,432 @@
+//! The comparison of candidates: a race over growing parts of the training rows.
+//!
+//! Every candidate is first fitted to a few rows and judged on rows that take no part in any fit, before any candidate is
+//! fitted to more. Each further round has four times as many rows. Learning curves flatten, so a candidate that would stay
+//! behind the best even if every further round brought as much as the last one is dropped (the rule of DAUB: Sabharwal,
+//! Samulowitz, Tesauro, "Selecting near-optimal learners via incremental data allocation", 2016). Those that are left at the
+//! end are compared on folds. In each round the best comes last, and is spared it if all others have dropped out by then. Small
+//! tables begin with the folds: all candidates on the first
+//! fold, then all on the second, and so on.
+//!
+//! Candidates of a round share one encoding of its rows. Decisions depend on scores alone, so that the choice has the same
+//! bits for any number of threads, as long as no time budget ends a fit or leaves one out. With a budget, fits get shares of
+//! the time: the first round at most half of it; in later ones a candidate that cannot be fitted in its share stays with what
+//! it has; and enough is kept for the last fit of the best. A fit that was cut short counts if its estimator allows
+//! ([`Fit::ANYTIME`](tove_learn::Fit::ANYTIME)).
+
+use std::time::Instant;
+
+use tove_learn::selection::{Fold, Scorer};
+use tove_tensor::{DType, Key};
+
+use super::clock::{Clock, Pace};
+use super::data::{Data, check_weights};
+use super::division::taken;
+use super::lane::{Kept, Lane};
+use super::shared::Shared;
+use super::{Candidate, Event, Result, TabularError};
+
+/// Numbers of the first round's encoded rows, about: enough for a score that says something, and quick for any table.
+const CELLS: usize = 1 << 20;
+/// Rows of the first round, at most and at least.
+const MOST_FIRST: usize = 2048;
+const LEAST_FIRST: usize = 256;
+/// How much larger each round is.
+const GROWTH: usize = 4;
+/// Tables with fewer rows than so many first rounds begin with the folds.
+const WHOLE: usize = 8;
+/// Seconds of a decomposition for each product of rows, columns and the smaller of them, about.
+const SECONDS: f64 = 1e-9;
+/// Seconds that all candidates together may take beyond any budget.
+const HARMLESS: f64 = 0.5;
+/// Rows that judge, at most, in rounds before the folds; and rows judged after which no further fold is needed.
+const JUDGES: usize = 20_000;
+/// Training rows that are judged for comparison with the test rows, at most.
+pub(super) const COMPARED: usize = 50_000;
+/// Seconds that there are for the first candidate, however little the budget is.
+const GRACE: f64 = 0.5;
+
+/// Candidates and what they are compared on.
+pub(super) struct Race<'a, 'd> {
+    pub data: &'d Data<'d>,
+    pub scorer: Scorer,
+    pub clock: Clock,
+    pub lanes: Vec<Lane<'a>>,
+    /// All training rows, and how many others judge in the end.
+    pub train: &'a [usize],
+    pub test: usize,
+    /// Rows of the largest fold: to fit, in an order of which every beginning is a fair sample, and to judge.
+    pub order: Vec<usize>,
+    pub judges: Vec<usize>,
+    /// Seconds for encoding.
+    pub encoding: Pace,
+    /// Seconds for judging a row.
+    pub judging: f64,
+    /// Fits so far, of all candidates.
+    done: usize,
+    /// Models that could be compared, of all candidates and sizes.
+    pub models: usize,
+    /// Rows that the smallest set of judges has; with weights, rows of equal weight that judge as surely.
+    pub judged: usize,
+    begun: bool,
+}
+
+impl<'a, 'd> Race<'a, 'd> {
+    /// Candidates that cannot be compared are left out with a reason.
+    pub fn new(
+        data: &'d Data<'d>,
+        candidates: &'a [Candidate],
+        scorer: Scorer,
+        clock: Clock,
+        (train, test): (&'a [usize], usize),
+    ) -> Self {
+        let mut lanes: Vec<Lane<'a>> = candidates.iter().map(Lane::new).collect();
+        for lane in &mut lanes {
+            if let Err(error) = check_weights(data.plan, data.schema, &*lane.candidate.estimator) {
+                lane.fail(error.to_string());
+            }
+        }
+        Race {
+            data,
+            scorer,
+            clock,
+            lanes,
+            train,
+            test,
+            order: Vec::new(),
+            judges: Vec::new(),
+            encoding: Pace::default(),
+            judging: 0.0,
+            done: 0,
+            models: 0,
+            judged: 0,
+            begun: false,
+        }
+    }
+
+    /// Compares on rounds and folds of the training rows.
+    pub fn run(&mut self, folds: &[Fold], watch: &mut dyn FnMut(&Event)) -> Result<()> {
+        let Some(largest) = folds.iter().max_by_key(|fold| (fold.train.len(), std::cmp::Reverse(fold.train.first())))
+        else {
+            return Ok(());
+        };
+        let rows = |places: &[usize]| places.iter().map(|&place| self.train[place]).collect::<Vec<usize>>();
+        (self.order, self.judges) = (self.mixed(rows(&largest.train))?, self.mixed(rows(&largest.test))?);
+        let single = self.lanes.len() == 1;
+        let unasked = single && self.data.plan.folds == 0;
+        if unasked {
+            // Nothing is compared; few rows are enough to see that a larger fit is no worse.
+            self.order = self.mixed(self.train.to_vec())?;
+            self.judges = self.order.split_off(self.order.len() - JUDGES.min(self.order.len() / 10));
+        }
+        self.judges.truncate(JUDGES);
+        let sizes = self.sizes()?;
+        for (round, &size) in sizes.iter().enumerate() {
+            // One candidate needs no comparison, but a budget must know what it costs, and how that grows.
+            if single && (!self.clock.is_limited() || round > 1 || self.last_fit() > 4.0 * self.clock.left()) {
+                break;
+            }
+            if round > 0 && !single {
+                self.drop_hopeless(sizes.len());
+            }
+            if self.running() == 0
+                || round > 0 && self.running() == 1 && !single
+                || !self.round(size, round, sizes.len(), watch)?
+            {
+                break;
+            }
+        }
+        let decided = !sizes.is_empty()
+            && !single
+            && (self.running() <= 1 || self.lanes.iter().all(|lane| lane.rungs.len() < sizes.len()));
+        self.models = self.lanes.len() * (sizes.len() + 1);
+        if !sizes.is_empty() {
+            self.judged = self.data.effective(&self.judges);
+        }
+        if !decided && !unasked && !self.data.plan.stopped() {
+            self.on_folds(folds, sizes.len(), watch)?;
+        }
+        if self.data.plan.stopped() {
+            let short = |lane: &&mut Lane<'_>| lane.dropped.is_none() && lane.folds.len() < folds.len();
+            for lane in self.lanes.iter_mut().filter(short).filter(|lane| lane.problem.is_none()) {
+                lane.problem = Some("interrupted".to_owned());
+            }
+            watch(&Event::Interrupted);
+        }
+        Ok(())
+    }
+
+    fn running(&self) -> usize {
+        self.lanes.iter().filter(|lane| lane.running).count()
+    }
+
+    /// Sizes of the rounds before the folds; none for tables that are small.
+    fn sizes(&self) -> Result<Vec<usize>> {
+        let n = self.order.len();
+        if n <= LEAST_FIRST || n <= WHOLE * LEAST_FIRST && !self.clock.is_limited() {
+            return Ok(Vec::new());
+        }
+        let few = self.order[..n.min(LEAST_FIRST)].to_vec();
+        let width = Shared::new(self.data, few, Vec::new())?.encoder.feature_names().len();
+        let first = (CELLS / width.max(1)).clamp(LEAST_FIRST, MOST_FIRST);
+        // A closed form cannot be ended once it has begun: where rows are so long that decompositions of all of them may take more
+        // than the time, small fits must say what they cost.
+        let costs = SECONDS * self.lanes.len() as f64 * n as f64 * width as f64 * n.min(width) as f64;
+        let long = n <= WHOLE * first && costs > (self.clock.left() / 2.0).max(HARMLESS);
+        let first = if long { n / 16 } else { first };
+        if n <= WHOLE * first {
+            return Ok(Vec::new());
+        }
+        Ok(std::iter::successors(Some(first), |size| Some(size * GROWTH)).take_while(|&size| size * 2 <= n).collect())
+    }
+
+    /// Rows in an order of which every beginning is a fair sample: shuffled, and for classes each has its share in it, at least
+    /// one row.
+    fn mixed(&self, rows: Vec<usize>) -> Result<Vec<usize>> {
+        let order = Key::new(self.data.plan.seed).fold(11).permutation(rows.len()).to_vec::<i64>();
+        let rows: Vec<usize> = order.into_iter().map(|place| rows[place as usize]).collect();
+        let count = self.data.target.classes().len();
+        if count == 0 {
+            return Ok(rows);
+        }
+        let codes = taken(self.data.target.y(), &rows)?.to_dtype(DType::I64).to_vec::<i64>();
+        let mut counts = vec![0usize; count];
+        let ranks: Vec<usize> = codes
+            .iter()
+            .map(|&code| {
+                counts[code as usize] += 1;
+                counts[code as usize] - 1
+            })
+            .collect();
+        let key = |place: usize| ranks[place] as f64 / counts[codes[place] as usize] as f64;
+        let mut places: Vec<usize> = (0..rows.len()).collect();
+        places.sort_by(|&a, &b| key(a).total_cmp(&key(b)));
+        Ok(places.into_iter().map(|place| rows[place]).collect())
+    }
+
+    /// Leaves out who would stay behind the best even if all rounds up to the folds were as good as its last one.
+    fn drop_hopeless(&mut self, rounds: usize) {
+        let best = self.lanes.iter().filter_map(Lane::value).fold(f64::NEG_INFINITY, f64::max);
+        let gains: Vec<Option<f64>> = self.lanes.iter().map(Lane::gain).collect();
+        for (place, lane) in self.lanes.iter_mut().enumerate().filter(|(_, lane)| lane.running) {
+            let more = (rounds + 1).saturating_sub(lane.rungs.len());
+            let others = gains.iter().enumerate().filter(|(other, _)| *other != place);
+            let others = others.filter_map(|(_, gain)| *gain).fold(0.0, f64::max);
+            if lane.most(more, others).is_some_and(|most| most < best) {
+                lane.running = false;
+                lane.dropped = lane.rungs.last().map(|rung| rung.rows);
+            }
+        }
+    }
+
+    /// The candidate that is best so far, the first of equal ones. One that was dropped can lead only if all others failed: its
+    /// score is of fewer rows, and by chance it may lie above what the others reach on all folds.
+    pub fn leader(&self) -> Option<usize> {
+        self.best(|lane| lane.dropped.is_none()).or_else(|| self.best(|_| true))
+    }
+
+    fn best(&self, counts: impl Fn(&Lane<'_>) -> bool) -> Option<usize> {
+        let mut best: Option<(usize, f64)> = None;
+        let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| counts(lane));
+        for (place, value) in lanes.filter_map(|(place, lane)| Some((place, lane.value()?))) {
+            if best.is_none_or(|(_, most)| value > most) {
+                best = Some((place, value));
+            }
+        }
+        best.map(|(place, _)| place)
+    }
+
+    /// Seconds to encode all rows, fit the candidate that is best so far to them and judge it.
+    pub fn last_fit(&self) -> f64 {
+        let n = self.train.len();
+        let fit = self.leader().map_or(0.0, |place| self.lanes[place].pace.seconds(n));
+        fit + self.encoding.seconds(n) + self.last_judgement()
+    }
+
+    /// Seconds to encode the rows that judge in the end, and those of the training rows that are judged for comparison, and to judge
+    /// the model on them.
+    pub fn last_judgement(&self) -> f64 {
+        let rows = self.test + self.train.len().min(COMPARED);
+        2.0 * self.judging * rows as f64 + self.encoding.seconds(rows) + 0.05
+    }
+
+    /// One round of all that are still running. Whether it took place: not when the time is up.
+    fn round(&mut self, size: usize, round: usize, rounds: usize, watch: &mut dyn FnMut(&Event)) -> Result<bool> {
+        let left = self.clock.left();
+        let reserve = if round == 0 { left / 2.0 } else { self.last_fit().min(left / 2.0) };
+        let spare = left - reserve - self.encoding.seconds(size + self.judges.len());
+        let mut waiting = self.running();
+        // Half of what is spare, or a round that is cheap would leave nothing for the next.
+        let share =
+            |spare: f64, waiting: usize| spare.max(0.0) / (waiting as f64 + if round + 1 < rounds { 1.0 } else { 0.0 });
+        let able = |lane: &Lane<'_>, share: f64| {
+            lane.pace.seconds(size) <= share || lane.candidate.estimator.capabilities().anytime
+        };
+        if round > 0 && self.clock.is_limited() {
+            let share = share(spare, waiting);
+            if spare < 0.05 || !self.lanes.iter().any(|lane| lane.running && able(lane, share)) {
+                return Ok(false);
+            }
+        }
+        let begun = Instant::now();
+        let shared = Shared::new(self.data, self.order[..size].to_vec(), self.judges.clone())?;
+        let mut encoding = begun.elapsed().as_secs_f64();
+        // The best comes last: the others may all drop out before.
+        let mut order: Vec<usize> = (0..self.lanes.len()).filter(|&place| self.lanes[place].running).collect();
+        if let Some(leader) = self.leader() {
+            order.sort_by_key(|&place| place == leader);
+        }
+        for place in order {
+            if self.data.plan.stopped() {
+                return Ok(false);
+            }
+            if round > 0 && waiting == 1 && self.lanes.len() > 1 {
+                self.drop_hopeless(rounds);
+                if self.running() == 1 && self.lanes[place].running {
+                    break;
+                }
+            }
+            if round == 0 && self.begun && self.clock.left() <= 0.0 {
+                self.lanes[place].fail("the time was up".to_owned());
+                continue;
+            }
+            let share = share(self.clock.left() - reserve, waiting);
+            waiting -= 1;
+            if round > 0 && self.clock.is_limited() && !able(&self.lanes[place], share) {
+                self.lanes[place].running = false;
+                continue;
+            }
+            let planned = self.done + waiting + 1 + (rounds - round - 1) * self.running();
+            watch(&self.event(place, size, planned));
+            encoding += self.fit(place, &shared, share, false)?;
+        }
+        self.encoding.note(size + self.judges.len(), encoding);
+        Ok(true)
+    }
+
+    fn event(&self, place: usize, rows: usize, total: usize) -> Event {
+        Event::Fitting { candidate: self.lanes[place].candidate.name.clone(), rows, done: self.done, total }
+    }
+
+    /// Fits a candidate within so many seconds and judges it. Seconds that encoding took.
+    pub fn fit(&mut self, place: usize, shared: &Shared<'_>, seconds: f64, on_fold: bool) -> Result<f64> {
+        let clock = self.clock;
+        let first = !std::mem::replace(&mut self.begun, true);
+        let begun = Instant::now();
+        let estimator = &*self.lanes[place].candidate.estimator;
+        let encoded = shared.train(estimator).and_then(|train| Ok((train, shared.test(estimator)?)));
+        let encoding = begun.elapsed().as_secs_f64();
+        let begun = Instant::now();
+        // Without a model there is nothing to show for the time.
+        let deadline = clock.within(if first { seconds.max(GRACE) } else { seconds });
+        let fitted = encoded.and_then(|(train, test)| {
+            // What fits of a comparison have to say is gathered: five times the same would hide everything else.
+            let model = tove_optim::until(deadline, || tove_learn::quietly(|| estimator.fit_boxed(&train)))?;
+            let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            let (took, begun) = (begun.elapsed().as_secs_f64(), Instant::now());
+            let score = self.scorer.score(&*model, &test)?.value;
+            Ok((model, score, (took, late), begun.elapsed().as_secs_f64() / test.len() as f64))
+        });
+        self.done += 1;
+        let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let lane = &mut self.lanes[place];
+        match fitted {
+            Ok((model, score, (took, late), judging)) if score.is_finite() => {
+                self.judging = self.judging.max(judging);
+                let cut_short = late && !model.summary().converged;
+                let kept = Kept { model, encoder: shared.encoder.clone(), rows: shared.rows.clone(), score };
+                lane.note(kept, took, on_fold, cut_short);
+            }
+            Ok(_) => lane.fail("its predictions are not finite".to_owned()),
+            Err(_) if self.data.plan.stopped() => lane.problem = Some("interrupted".to_owned()),
+            // What it reached before stays.
+            Err(TabularError::Learn(error)) if late && matches!(*error, tove_learn::LearnError::Interrupted { .. }) => {
+                lane.running = false;
+                if lane.value().is_none() {
+                    lane.problem = Some("the time was up".to_owned());
+                }
+            }
+            Err(error) => lane.fail(error.to_string()),
+        }
+        Ok(encoding)
+    }
+
+    /// All that are still running on one fold after the other, until the time is up or enough rows have judged.
+    fn on_folds(&mut self, folds: &[Fold], rounds: usize, watch: &mut dyn FnMut(&Event)) -> Result<()> {
+        let lanes = self.lanes.len();
+        let mut judged = 0;
+        for (number, fold) in folds.iter().enumerate() {
+            // One model is asked for all its folds; for a choice so many rows are enough.
+            if self.data.plan.stopped() || rounds > 0 && lanes > 1 && judged >= JUDGES {
+                break;
+            }
+            let size = fold.train.len();
+            let left = self.clock.left();
+            let costs: f64 = self.lanes.iter().filter(|lane| lane.running).map(|lane| lane.pace.seconds(size)).sum();
+            let first = number == 0 && rounds == 0;
+            let reserve = if first { left / 2.0 } else { self.last_fit() };
+            if self.clock.is_limited()
+                && !first
+                && left < costs + self.encoding.seconds(size + fold.test.len()) + reserve
+            {
+                self.late(folds.len());
+                break;
+            }
+            self.fold(fold, (number, folds.len()), reserve, watch)?;
+            judged += fold.test.len();
+            let judges: Vec<usize> = fold.test.iter().map(|&place| self.train[place]).collect();
+            let judges = self.data.effective(&judges);
+            self.judged = if self.judged == 0 { judges } else { self.judged.min(judges) };
+        }
+        // Means are compared over the folds that all of them have.
+        let common = self.lanes.iter().filter(|lane| !lane.folds.is_empty()).map(|lane| lane.folds.len()).min();
+        if let Some(common) = common {
+            self.lanes.iter_mut().for_each(|lane| lane.folds.truncate(common));
+        }
+        Ok(())
+    }
+
+    /// Notes for those with fewer folds than asked for that the time was up.
+    fn late(&mut self, folds: usize) {
+        let short = |lane: &&mut Lane<'_>| lane.running && lane.rungs.is_empty() && lane.folds.len() < folds;
+        for lane in self.lanes.iter_mut().filter(short).filter(|lane| lane.problem.is_none()) {
+            lane.problem = Some("the time was up".to_owned());
+        }
+    }
+
+    /// All that are still running on one fold.
+    fn fold(
+        &mut self,
+        fold: &Fold,
+        (number, count): (usize, usize),
+        reserve: f64,
+        watch: &mut dyn FnMut(&Event),
+    ) -> Result<()> {
+        let rows = |places: &[usize]| places.iter().map(|&place| self.train[place]).collect::<Vec<usize>>();
+        let begun = Instant::now();
+        let shared = Shared::new(self.data, rows(&fold.train), rows(&fold.test))?;
+        let mut encoding = begun.elapsed().as_secs_f64();
+        let mut waiting = self.running();
+        for place in 0..self.lanes.len() {
+            if !self.lanes[place].running {
+                continue;
+            }
+            if self.data.plan.stopped() {
+                break;
+            }
+            let left = self.clock.left();
+            if self.begun && left <= 0.0 {
+                self.late(count);
+                self.lanes[place].running = self.lanes[place].value().is_some();
+                continue;
+            }
+            let share = (left - reserve) / waiting as f64;
+            waiting -= 1;
+            let planned = self.done + waiting + 1 + (count - number - 1) * self.running();
+            watch(&self.event(place, shared.rows.len(), planned));
+            encoding += self.fit(place, &shared, share, true)?;
+        }
+        self.encoding.note(shared.rows.len() + fold.test.len(), encoding);
+        Ok(())
+    }
+}
