@@ -214,7 +214,8 @@ fn a_model_no_better_than_a_constant_is_told_so() {
     let text =
         written("a,class", 4000, |i| format!("{:.5},{}", noise(i), if score(i) > 0.995 { "fraud" } else { "fine" }));
     let told = fitted(&place, &text, "class").ok();
-    assert!(told.out.contains("But it ranks the rows") && told.out.contains("--class-weight balanced"), "{}", told.out);
+    let advice = told.warnings().join("\n");
+    assert!(advice.contains("But it ranks the rows") && advice.contains("--class-weight balanced"), "{}", told.out);
     assert!(told.out.contains("true \\ predicted"), "{}", told.out);
     // A good model is not talked down.
     let told = place.run(&["fit", &shipped("iris.csv"), "-t", "species", "-m", "LogisticRegression"]).ok();
@@ -249,7 +250,7 @@ fn warnings_of_folds_are_gathered_and_options_are_named() {
     });
     let file = place.write("t.csv", &text);
     let file = file.to_str().unwrap();
-    let told = place.run(&["fit", file, "-t", "y", "-m", "LinearRegression"]).ok();
+    let told = place.run(&["fit", file, "-t", "y", "-m", "LinearRegression", "--verbose"]).ok();
     assert!(!told.err.contains("warning:"), "{}", told.err);
     assert_eq!(told.out.matches("in 5 of 5 folds of LinearRegression: ").count(), 1, "{}", told.out);
     place.run(&["fit", file]).fails(2, &["--target", "a, colour, y"]);
