@@ -59,9 +59,9 @@ impl Pipeline {
         let (train, test) = (table.slice(0..rows * 3 / 4), table.slice(rows * 3 / 4..rows));
         drop(table);
         let candidate = Candidate::named("LogisticRegression").map_err(|error| told(&error))?;
-        let outcome = Plan::new("y").folds(0).fit_judged(&train, Some(&test), &[candidate], &mut |_| {});
+        let outcome = Plan::new("y").folds(0).fit_and_test(&train, Some(&test), &[candidate], &mut |_| {});
         let outcome = outcome.map_err(|error| told(&error))?;
-        let loss = outcome.test.iter().find(|named| named.name == "log loss");
+        let loss = outcome.test.iter().find(|named| named.key() == "log_loss");
         loss.map(|named| named.score.value).ok_or_else(|| "no log loss".to_owned())
     }
 }

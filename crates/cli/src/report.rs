@@ -59,12 +59,7 @@ pub fn of_fit(
         report = comparison(report, outcome);
     }
     let samples = &outcome.test_samples;
-    let answers = Answers {
-        predictions: model.predict(samples.x())?,
-        probabilities: model.predict_proba(samples.x()).ok(),
-        decision: model.decision_function(samples.x()).ok(),
-    };
-    report = errors(report.section("Errors on held-out rows"), &outcome.model, samples.y()?, &answers)?;
+    report = errors(report.section("Errors on held-out rows"), &outcome.model, samples.y()?, &outcome.answers)?;
     if let Some(map) = data.and_then(|(data, _)| regions(data, &outcome.model)) {
         report = report.section("Decision regions").picture_or_reason(&map);
     }

@@ -45,11 +45,21 @@ pub fn limit() -> u64 {
 
 /// An error unless this many bytes may be allocated.
 pub fn require(who: &'static str, what: impl Into<String>, bytes: u64, fix: &'static str) -> Result<()> {
+    require_with(who, || what.into(), bytes, fix)
+}
+
+/// The same, with words that are made only for the error.
+pub(crate) fn require_with(
+    who: &'static str,
+    what: impl FnOnce() -> String,
+    bytes: u64,
+    fix: &'static str,
+) -> Result<()> {
     if LIMIT.load(Ordering::Relaxed) == UNSET && bytes <= SMALL {
         return Ok(());
     }
     let limit = limit();
-    if bytes <= limit { Ok(()) } else { Err(LearnError::Memory { who, what: what.into(), bytes, limit, fix }) }
+    if bytes <= limit { Ok(()) } else { Err(LearnError::Memory { who, what: what(), bytes, limit, fix }) }
 }
 
 /// The bytes of a matrix; saturates at `u64::MAX`.

@@ -7,7 +7,7 @@ use tove_tensor::io::WriteOptions;
 use tove_tensor::{DType, Tensor};
 
 use crate::rows::first_not_finite;
-use crate::{About, Capabilities, LearnError, Record, Result, Rows, registry, with_real};
+use crate::{About, Capabilities, LearnError, Record, Result, Rows, memory, registry, with_real};
 
 /// How a fit went.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -306,6 +306,11 @@ pub(crate) fn overflow(who: &'static str, problem: &str) -> LearnError {
 fn admit<M: Model + ?Sized>(model: &M, x: Rows) -> Result<Rows> {
     let x = if model.capabilities().missing { x.tabular()? } else { x.checked()? };
     x.check_width(model.name(), model.width())?;
+    // Scores of all classes, and what is made of them.
+    let (rows, classes) = (x.len(), model.classes().len());
+    let bytes = memory::matrix(rows, classes.saturating_mul(2), model.dtype().size());
+    let what = || format!("a score for each of {rows} rows and {classes} classes");
+    memory::require_with(model.name(), what, bytes, "predict fewer rows at a time")?;
     Ok(x.to_dtype(model.dtype()))
 }
 

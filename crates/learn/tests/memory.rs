@@ -3,7 +3,9 @@
 
 use tove_learn::features::OneHotEncoder;
 use tove_learn::linear::{LinearRegression, Ridge};
-use tove_learn::{Csr, Fit, KernelKind, KernelRidge, LearnError, PolynomialFeatures, Svc, Transform, memory};
+use tove_learn::{
+    Csr, Fit, GaussianNb, KernelKind, KernelRidge, LearnError, PolynomialFeatures, Predict, Svc, Transform, memory,
+};
 use tove_tensor::{DType, Key, Tensor};
 
 #[track_caller]
@@ -41,6 +43,11 @@ fn large_results_are_refused_with_their_size() {
         Tensor::from_slice(&(0..1000).map(|i| i % 2).collect::<Vec<i64>>()),
     );
     refused(Svc::default().fit(&x, &y), "cache");
+    // Scores of 5000 rows for 500 classes.
+    let (many, codes) = (Key::new(7).normal([5000, 2], DType::F64), (0..5000).map(|i| i % 500).collect::<Vec<i64>>());
+    let bayes = GaussianNb::default().fit(&many, &Tensor::from_slice(&codes)).unwrap();
+    refused(bayes.predict(&many), "classes");
+    assert!(bayes.predict(&many.narrow(0, 0, 50)).is_ok());
     linear_models();
     memory::set_limit(None);
     assert!(Svc::default().fit(&x, &y).is_ok());

@@ -27,6 +27,17 @@ fn mean_of(
     Ok(Score::plain(weights.mean(n, sample)?, n))
 }
 
+/// A power of two near the largest magnitude, where squares of the numbers would overflow or vanish; otherwise 1. Dividing by it is
+/// exact.
+fn unit<'v>(values: impl IntoIterator<Item = &'v View<'v>>, n: usize) -> f64 {
+    let largest = |view: &View<'_>| (0..n).map(|i| view.real(i).abs()).fold(0.0, f64::max);
+    let largest = values.into_iter().map(largest).fold(0.0, f64::max);
+    if largest == 0.0 || !largest.is_finite() || (1e-100..1e100).contains(&largest) {
+        return 1.0;
+    }
+    f64::exp2(largest.log2().floor().clamp(-1000.0, 1000.0))
+}
+
 /// mean (y − ŷ)².
 ///
 /// ```
@@ -49,8 +60,11 @@ pub fn mean_squared_error(truth: &Tensor, prediction: &Tensor, weights: Option<&
 /// # Errors
 /// As [`mean_squared_error`].
 pub fn root_mean_squared_error(truth: &Tensor, prediction: &Tensor, weights: Option<&Tensor>) -> Result<Score> {
-    let score = mean_of("root_mean_squared_error", truth, prediction, weights, |residual| residual * residual)?;
-    Ok(Score::plain(score.value.sqrt(), score.n))
+    let (dense_truth, dense_prediction) = (dense(truth), dense(prediction));
+    let unit = unit(&[View::of(&dense_truth)?, View::of(&dense_prediction)?], truth.numel().min(prediction.numel()));
+    let square = |residual: f64| (residual / unit) * (residual / unit);
+    let score = mean_of("root_mean_squared_error", truth, prediction, weights, square)?;
+    Ok(Score::plain(unit * score.value.sqrt(), score.n))
 }
 
 /// mean |y − ŷ|.
@@ -85,12 +99,13 @@ pub fn r2_score(truth: &Tensor, prediction: &Tensor, weights: Option<&Tensor>) -
     let (truth, prediction) = (dense(truth), dense(prediction));
     let (truth, prediction) = (View::of(&truth)?, View::of(&prediction)?);
     let mut total = Sum::default();
+    let unit = unit([&truth, &prediction], n * outputs);
     for output in 0..outputs {
         let place = |i: usize| i * outputs + output;
-        let mean = weights.mean(n, |i| truth.real(place(i)))?;
+        let mean = weights.mean(n, |i| truth.real(place(i)) / unit)?;
         let square = |x: f64| x * x;
-        let left = weights.mean(n, |i| square(truth.real(place(i)) - prediction.real(place(i))))?;
-        let variance = weights.mean(n, |i| square(truth.real(place(i)) - mean))?;
+        let left = weights.mean(n, |i| square(truth.real(place(i)) / unit - prediction.real(place(i)) / unit))?;
+        let variance = weights.mean(n, |i| square(truth.real(place(i)) / unit - mean))?;
         total.add(explained(left, variance));
     }
     Ok(Score::plain(total.value() / outputs as f64, n))

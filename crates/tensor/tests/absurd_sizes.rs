@@ -243,7 +243,13 @@ fn norms(d: &mut Draw) -> Result<Tensor> {
     let channels = x.dims().get(1).copied().unwrap_or(1).min(64);
     let per_channel = Tensor::full([channels], 1.5, x.dtype());
     let given = d.bool().then_some(&per_channel);
-    match d.below(9) {
+    match d.below(10) {
+        9 => {
+            // Statistics of as many channels as there are, out of one number.
+            let channels = x.dims().get(1).copied().unwrap_or(1);
+            let wide = Tensor::full([1], 1.5, x.dtype()).try_broadcast_to([channels])?;
+            x.try_batch_norm_with(&wide, &wide, None, None, 1e-5)
+        }
         0 => x.try_softmax(d.axis()),
         1 => x.try_log_softmax(d.axis()),
         2 => x.try_batch_norm_with(&per_channel, &per_channel, given, given, 1e-5),

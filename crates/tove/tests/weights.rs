@@ -159,3 +159,51 @@ fn who_takes_no_weights_is_left_out_with_a_sentence() {
     let alone = plan.fit(&table, &[unweighted], &mut |_| {}).map(|outcome| outcome.chosen).unwrap_err();
     assert!(alone.to_string().contains("takes no sample weights"), "{alone}");
 }
+
+/// A model that was fitted with sample weights is evaluated with them; unusable ones are refused.
+#[test]
+fn evaluation_uses_the_weight_column() {
+    let rows = 400;
+    let x = Key::new(3).normal([rows], DType::F64).to_vec::<f64>();
+    // Rows of weight 0 have the wrong class.
+    let weight: Vec<f64> = (0..rows).map(|row| f64::from(row % 2 == 0)).collect();
+    let class: Vec<&str> = (0..rows).map(|row| if (x[row] > 0.0) == (row % 2 == 0) { "up" } else { "down" }).collect();
+    let with = |weight: Column| {
+        Table::new([("x", Column::floats(x.clone())), ("w", weight), ("class", Column::categories(class.clone()))])
+            .unwrap()
+    };
+    let table = with(Column::floats(weight));
+    let plan = Plan::new("class").role("w", Role::Weight).folds(0);
+    let candidate = Candidate::named("LogisticRegression").unwrap();
+    let model = plan.fit(&table, &[candidate], &mut |_| {}).unwrap().model;
+    let accuracy = |table: &Table| -> tove::tabular::Result<f64> {
+        let mut judge = model.judge();
+        for start in (0..rows).step_by(150) {
+            judge.see(&table.slice(start..rows.min(start + 150)))?;
+        }
+        Ok(judge.judged()?.scores[0].score.value)
+    };
+    assert!(accuracy(&table).unwrap() > 0.97);
+    assert!((accuracy(&table.select(&["x", "class"]).unwrap()).unwrap() - 0.5).abs() < 0.06);
+    for wrong in [-1.0, 0.0, f64::NAN] {
+        let error = accuracy(&with(Column::floats(vec![wrong; rows]))).unwrap_err().to_string();
+        assert!(error.contains("weight"), "{wrong}: {error}");
+    }
+    let error = accuracy(&with(Column::categories(vec!["much"; rows]))).unwrap_err().to_string();
+    assert!(error.contains('w'), "{error}");
+}
+
+/// Columns and targets of any size are standardized before they are fitted.
+#[test]
+fn magnitudes_do_not_matter() {
+    let rows = 300;
+    let [a, noise] = [1, 2].map(|key| Key::new(key).normal([rows], DType::F64).to_vec::<f64>());
+    for scale in [1.0, 1e-300, 1e-200, 1e155, 1e200, 1e300] {
+        let x: Vec<f64> = a.iter().map(|a| a * scale).collect();
+        let y: Vec<f64> = a.iter().zip(&noise).map(|(a, noise)| 3.0 * a + 0.1 * noise).collect();
+        let table = Table::new([("x", Column::floats(x)), ("y", Column::floats(y))]).unwrap();
+        let candidate = Candidate::named("Ridge").unwrap();
+        let outcome = Plan::new("y").folds(0).fit(&table, &[candidate], &mut |_| {}).unwrap();
+        assert!(outcome.test[0].score.value > 0.99, "{scale:e}: {:?}", outcome.test[0]);
+    }
+}

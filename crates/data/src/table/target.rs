@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
-use tove_tensor::{DType, Tensor};
+use tove_tensor::{Tensor, TryIndex};
 
 use super::{Categorical, Column, Kind, Table};
 use crate::{DataError, Result};
@@ -45,6 +45,11 @@ impl Task {
     /// Regression or classification.
     pub fn kind(self) -> TaskKind {
         if self == Task::Regression { TaskKind::Regression } else { TaskKind::Classification }
+    }
+
+    /// Whether the target has classes.
+    pub fn is_classification(self) -> bool {
+        self != Task::Regression
     }
 
     /// Number of classes; 0 for regression.
@@ -271,18 +276,14 @@ impl Target {
         &self.y
     }
 
-    /// Weights per class that make all classes count alike: n / (m · n_c).
+    /// The target of some of the rows, with the same classes.
     ///
     /// # Errors
-    /// [`DataError::TaskMismatch`] for a regression.
-    pub fn class_weights(&self) -> Result<Vec<f64>> {
-        self.task().require("class weights", TaskKind::Classification)?;
-        let mut counts = vec![0usize; self.classes().len()];
-        for code in self.y.to_dtype(DType::I64).to_vec::<i64>() {
-            counts[code as usize] += 1;
-        }
-        let (rows, classes) = (self.y.numel() as f64, counts.len() as f64);
-        Ok(counts.iter().map(|&count| if count == 0 { 0.0 } else { rows / (classes * count as f64) }).collect())
+    /// If a row does not exist.
+    pub fn take(&self, rows: &[usize]) -> Result<Target> {
+        let places: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
+        let y = self.y.try_index_select(0, &Tensor::from_slice(&places))?;
+        Ok(Target { labels: self.labels.clone(), y })
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn map(x: &Rows, change: impl Fn(usize, f64) -> f64 + Sync) -> Result
     match x {
         Rows::Dense(x) => with_real!(x.dtype(), T => {
             let values = x.as_slice::<T>()?;
-            let mut out = Tensor::try_empty(x.dims().to_vec(), x.dtype())?;
+            let mut out = Tensor::try_zeros(x.dims().to_vec(), x.dtype())?;
             by_rows(out.as_mut_slice::<T>()?, width, |first, part| {
                 for (out, row) in part.chunks_mut(width).zip(values[first * width..].chunks(width)) {
                     for (column, (out, &value)) in out.iter_mut().zip(row).enumerate() {
@@ -69,7 +69,7 @@ pub(super) fn affine(x: &Rows, centre: &[f64], scale: &[f64], way: Way) -> Resul
     let width = centre.len();
     with_real!(dense.dtype(), T => {
         let values = dense.as_slice::<T>()?;
-        let mut out = Tensor::try_empty(dense.dims().to_vec(), dense.dtype())?;
+        let mut out = Tensor::try_zeros(dense.dims().to_vec(), dense.dtype())?;
         by_rows(out.as_mut_slice::<T>()?, width, |first, out| {
             let x = &values[first * width..][..out.len()];
             dispatch(Affine { x, out, centre, scale, way });

@@ -168,7 +168,7 @@ impl Model for FittedPolynomialFeatures {
         let bias = usize::from(self.settings.include_bias);
         with_real!(x.dtype(), T => {
             let values = x.as_slice::<T>()?;
-            let mut out = Tensor::try_empty([n, outputs], x.dtype())?;
+            let mut out = Tensor::try_zeros([n, outputs], x.dtype())?;
             by_rows(out.as_mut_slice::<T>()?, outputs, |first, out| {
                 let x = &values[first * self.about.width..];
                 dispatch(Powers { x, out, width: self.about.width, outputs, bias, degree: self.settings.degree, runs: &self.runs });

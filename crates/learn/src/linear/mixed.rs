@@ -101,7 +101,7 @@ impl<'a, T: Real> Mixed<'a, T> {
         let mut gram = vec![0.0f32; d * d];
         for start in (0..n).step_by(rows) {
             let count = rows.min(n - start);
-            let mut block = Tensor::try_empty([count, d], DType::F32)?;
+            let mut block = Tensor::try_zeros([count, d], DType::F32)?;
             by_rows(block.as_mut_slice::<f32>()?, d, |first, out| {
                 let first = start + first;
                 let x = &self.x[first * d..][..out.len()];

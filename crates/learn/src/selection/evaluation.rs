@@ -130,6 +130,26 @@ impl<'a> Evaluation<'a> {
         self.len() == 0
     }
 
+    /// The answers, those that no score has asked for included.
+    ///
+    /// # Errors
+    /// If the model cannot answer.
+    pub fn into_answers(self) -> Result<Answers> {
+        self.predictions()?;
+        if self.capabilities.probabilities {
+            self.probabilities()?;
+        }
+        if self.capabilities.decision_function {
+            self.decision()?;
+        }
+        let none = || LearnError::unsupported(self.name, "has no predictions".to_owned(), "choose another model");
+        Ok(Answers {
+            predictions: self.predictions.into_inner().ok_or_else(none)?,
+            probabilities: self.probabilities.into_inner(),
+            decision: self.decision.into_inner(),
+        })
+    }
+
     fn ask<'c>(
         &self,
         cell: &'c OnceCell<Tensor>,

@@ -85,22 +85,6 @@ impl Tensor {
         filled("zeros", shape.into(), 0.0, dtype)
     }
 
-    /// A tensor of the given shape and type whose elements are arbitrary, for callers that write all of them, as `torch.empty`.
-    ///
-    /// ```
-    /// use tove_tensor::{DType, Tensor};
-    /// let mut x = Tensor::try_empty([3], DType::F64)?;
-    /// x.as_mut_slice::<f64>()?.copy_from_slice(&[1.0, 2.0, 3.0]);
-    /// assert_eq!(x.to_vec::<f64>(), [1.0, 2.0, 3.0]);
-    /// # Ok::<(), tove_tensor::Error>(())
-    /// ```
-    pub fn try_empty(shape: impl Into<Shape>, dtype: DType) -> Result<Tensor> {
-        if dtype == DType::Bool {
-            return filled("empty", shape.into(), 0.0, dtype); // arbitrary bytes are not truth values
-        }
-        Ok(Fresh::new(shape.into(), dtype).map_err(|error| error.named("empty"))?.finish())
-    }
-
     /// As [`Tensor::ones`]; an error when there is no memory for the shape.
     ///
     /// ```

@@ -78,6 +78,19 @@ fn b8_gradient_checker_and_the_cost_of_differences() {
     for factor in [1e-300, 1e-200, 1e200, 1e300] {
         gradcheck(|x: &[Tensor]| &x[0] * factor, &[values(4, 1)]).unwrap();
     }
+    // A large constant hides the slope from small steps only: wrong rules are found, and the right one passes or is undecided.
+    for (constant, slope) in [(1e9, 0.0), (1e12, 1000.0), (1e12, -1.0)] {
+        let f = move |x: &[Tensor]| x[0].sin() + constant;
+        let wrong = CustomOp::new("sine far up, wrongly", f).with_backward(move |x, _, g| vec![g * x[0].cos() * slope]);
+        let report = gradcheck(|x: &[Tensor]| wrong.apply(&[&x[0]]), &[Tensor::from([1.0])]).unwrap_err();
+        assert!(
+            matches!(report, CheckError::Mismatch(_) | CheckError::Undecided(_)),
+            "{constant:e}, {slope}: {report}"
+        );
+    }
+    gradcheck(|x: &[Tensor]| x[0].sin() + 1e6, &[Tensor::from([1.0])]).unwrap();
+    let far = GradCheck { order: 1, ..GradCheck::default() }.check(|x| x[0].sin() + 1e12, &[Tensor::from([1.0])]);
+    assert!(matches!(far, Ok(()) | Err(CheckError::Undecided(_))), "{far:?}");
     let infinite = gradcheck(|x: &[Tensor]| x[0].sqrt().sum(), &[Tensor::from([4.0, 0.0])]).unwrap_err();
     assert!(infinite.to_string().contains("entry [1] of input 0: automatic inf"), "{infinite}");
     assert!(

@@ -24,13 +24,10 @@ impl Candidate {
         Ok(Candidate { name: entry.name.to_owned(), estimator: (entry.new)() })
     }
 
-    /// Whether its model predicts what such a target asks for.
-    pub fn suits(&self, task: TaskKind) -> bool {
+    /// Whether its model predicts classes, or numbers.
+    pub fn predicts(&self, classes: bool) -> bool {
         let capabilities = self.estimator.capabilities();
-        match task {
-            TaskKind::Regression => capabilities.regresses(),
-            TaskKind::Classification => capabilities.classifies(),
-        }
+        if classes { capabilities.classifies() } else { capabilities.regresses() }
     }
 
     /// The same estimator with a hyperparameter set.

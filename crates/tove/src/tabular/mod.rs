@@ -19,37 +19,37 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod batch;
+mod batch_invariant;
 mod candidates;
-mod carry;
-mod clock;
-mod data;
-mod division;
-mod doubts;
+mod data_warnings;
 mod error;
+mod evaluate;
+mod evaluator;
 mod fingerprint;
-mod finish;
-mod judge;
-mod lane;
+mod fit;
+mod inspection;
 mod model;
 mod outcome;
+mod package;
 mod plan;
-mod race;
+mod prepared;
 mod scores;
-mod shared;
+mod search;
 mod source;
-mod steady;
+mod split;
 mod stream;
-mod together;
 mod weights;
 
+pub use batch::Answers;
 pub use candidates::{Candidate, streaming_candidate, usual_candidates};
-pub use doubts::{Doubt, Spelling, spelling_of};
+pub use data_warnings::{DataWarning, Spelling, spelling_of};
 pub use error::{Result, TabularError};
-pub use judge::{Judge, Judged};
+pub use evaluator::{Judge, Judged};
+pub use inspection::{Grid, Importance, PartialDependence};
 pub use model::{ColumnCounts, Predictions, TabularModel};
 pub use outcome::{Cut, Event, LearningPoint, Outcome, Rung, Streamed, Tried};
 pub use plan::{Division, Plan};
 pub use scores::{NamedScore, scores_of};
 pub use source::TableSource;
-pub use together::Answers;
 pub use weights::ClassWeights;

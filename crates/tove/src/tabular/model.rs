@@ -8,8 +8,8 @@ use tove_learn::{Csr, Model, Predict, Record, Rows, restore};
 use tove_tensor::Tensor;
 use tove_tensor::io::WriteOptions;
 
-use super::steady::Steady;
-use super::together::{Answers, joined};
+use super::batch::{Answers, joined};
+use super::batch_invariant::BatchInvariant;
 use super::{Result, TabularError};
 use crate::estimators;
 
@@ -54,18 +54,10 @@ pub(super) fn encoded(encoder: &TableEncoder, table: &Table, sparse: bool) -> Re
     Ok(Encoded { x: x.into(), unseen, imputed })
 }
 
-/// What a model knows of its tables.
-pub(super) struct Known {
-    pub schema: Schema,
-    pub encoder: TableEncoder,
-    pub labels: Labels,
-    pub target: String,
-}
-
 impl TabularModel {
-    pub(super) fn new(known: Known, model: Box<dyn Model>, facts: Value) -> TabularModel {
-        let Known { schema, encoder, labels, target } = known;
-        TabularModel { schema, encoder, labels, target, model: Box::new(Steady::new(model)), facts }
+    /// The estimator, wrapped so that its answer for a row does not depend on the other rows.
+    pub(super) fn batch_invariant(model: Box<dyn Model>) -> Box<dyn Model> {
+        Box::new(BatchInvariant::new(model))
     }
 
     /// The columns it was fitted on, with their roles.
@@ -177,7 +169,7 @@ impl TabularModel {
         let labels: Labels = serde_json::from_value(record.get("labels")?.clone()).map_err(|_| damaged("labels"))?;
         let schema = Schema::from_json(&record.get("schema")?.to_string())?;
         let encoder = TableEncoder::from_state(&record.get("encoder")?.to_string(), record.tensor("encoder")?)?;
-        let model: Box<dyn Model> = Box::new(Steady::new(restore(&record.part("model")?)?));
+        let model = TabularModel::batch_invariant(restore(&record.part("model")?)?);
         let classes: Vec<i64> = (0..labels.classes.len() as i64).collect();
         // A model may have seen fewer classes than the table has, never others.
         if model.width() != encoder.feature_names().len()

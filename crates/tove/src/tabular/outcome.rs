@@ -1,9 +1,9 @@
 //! What happens while a plan is carried out, and what comes of it.
 
 use tove_learn::Samples;
-use tove_learn::selection::{Scorer, SelectionGuarantee};
+use tove_learn::selection::{Answers, Scorer, SelectionGuarantee};
 
-use super::{ColumnCounts, Doubt, NamedScore, TabularModel};
+use super::{ColumnCounts, DataWarning, NamedScore, TabularModel};
 
 /// What happens while a plan is carried out.
 #[derive(Clone, Debug)]
@@ -141,8 +141,10 @@ pub struct Outcome {
     pub test: Vec<NamedScore>,
     /// Scores of a constant prediction on those rows.
     pub baseline: Vec<NamedScore>,
-    /// The samples of the test rows, for pictures.
+    /// The samples of the test rows, for charts.
     pub test_samples: Samples,
+    /// The model's answers to the test rows, from which all scores on them were computed.
+    pub answers: Answers,
     /// Scores by the number of training rows; empty where that would take long.
     pub learning: Vec<LearningPoint>,
     /// How many rows were fitted on.
@@ -160,7 +162,7 @@ pub struct Outcome {
     /// Columns with categories in the judged rows that the fitted rows do not have, and in how many rows.
     pub unseen: ColumnCounts,
     /// What makes the scores doubtful; not looked for in a file that was read in pieces.
-    pub doubts: Vec<Doubt>,
+    pub doubts: Vec<DataWarning>,
     /// If the file was read in pieces, how.
     pub streamed: Option<Streamed>,
     /// Seconds from table to outcome.

@@ -193,20 +193,6 @@ impl Plan {
         Ok(())
     }
 
-    /// The weights of a table's rows, if a column has them: finite numbers from 0 on.
-    pub(super) fn row_weights(&self, table: &Table, schema: &Schema) -> Result<Option<Tensor>> {
-        let Some(name) = schema.with(Role::Weight).next() else { return Ok(None) };
-        let column = table.column(name)?;
-        let wrong = |row: usize| {
-            let value = column.text(row).map_or_else(|| "missing".to_owned(), |text| text.into_owned());
-            let problem = format!("the weight in column {name} is {value} in row {}", row + 1);
-            TabularError::Plan(format!("{problem}; weights are finite numbers from 0 on, in every row"))
-        };
-        let weight = |row: usize| column.number(row).filter(|weight| *weight >= 0.0 && weight.is_finite());
-        let numbers: Result<Vec<f64>> = (0..column.len()).map(|row| weight(row).ok_or_else(|| wrong(row))).collect();
-        Ok(Some(Tensor::try_from_vec(numbers?, [column.len()])?))
-    }
-
     /// That some row of each part has a weight above 0.
     pub(super) fn check_parts(&self, weights: &Tensor, parts: [(&str, &Vec<usize>); 2]) -> Result<()> {
         let weights = weights.to_f64_vec();

@@ -9,16 +9,16 @@
 
 use std::time::Instant;
 
-use serde_json::json;
 use tove_data::table::encode::EncoderFit;
 use tove_data::table::{Labels, Role, Schema, Table, TableEncoder, TaskKind};
 use tove_learn::{AnyLearner, Estimator, Samples};
 use tove_optim::settings::Setting;
 use tove_tensor::Key;
 
-use super::carry::{Scores, check_candidates, document, usual_scorer};
-use super::data::{add_counts, check_weights, weigh};
-use super::model::{Known, TabularModel, encoded};
+use super::evaluate::Evaluated;
+use super::model::encoded;
+use super::package::Fitted;
+use super::prepared::{add_counts, check_candidates, check_weights, row_weights, weigh};
 use super::source::TableSource;
 use super::{Candidate, ColumnCounts, Event, Outcome, Plan, Result, Streamed, TabularError};
 
@@ -39,7 +39,7 @@ struct Found {
     /// Training rows of each class.
     counts: Vec<usize>,
     fitted: usize,
-    set_aside: usize,
+    held_out: usize,
     dropped: usize,
 }
 
@@ -59,19 +59,19 @@ impl Plan {
     pub fn fit_stream(
         &self,
         source: &mut TableSource,
-        judge: Option<&Table>,
+        test_table: Option<&Table>,
         candidate: &Candidate,
         watch: &mut dyn FnMut(&Event),
     ) -> Result<Outcome> {
         let start = Instant::now();
         let estimator = &*candidate.estimator;
         if !estimator.capabilities().partial_fit {
-            let problem = format!("{} cannot learn in pieces; `tove models` says which can", candidate.name);
+            let problem = format!("{} does not support partial_fit; choose a model that does", candidate.name);
             return Err(TabularError::Plan(problem));
         }
-        let share = if judge.is_some() { 0.0 } else { self.test_size };
+        let share = if test_table.is_some() { 0.0 } else { self.test_size };
         let found = self.look(source, share, watch)?;
-        check_candidates(std::slice::from_ref(candidate), found.labels.task.kind(), &self.target)?;
+        check_candidates(std::slice::from_ref(candidate), found.labels.task.is_classification(), &self.target)?;
         check_weights(self, &found.schema, estimator)?;
         let sparse = estimator.capabilities().sparse;
         let width = if sparse && found.encoder.prefers_sparse() {
@@ -83,8 +83,8 @@ impl Plan {
             Passing { plan: self, found: &found, share, sparse, width, weights: estimator.capabilities().weights };
         let (learner, mut kept) = pass.learn(source, estimator, watch)?;
         let mut dropped = found.dropped;
-        if let Some(judge) = judge {
-            let (rows, without) = self.conformed(&found.schema, judge)?;
+        if let Some(table) = test_table {
+            let (rows, without) = self.conformed(&found.schema, table)?;
             (kept.test, dropped) = (vec![rows], dropped + without);
         }
         let model = learner.model_any()?;
@@ -98,41 +98,27 @@ impl Plan {
         let (train, ..) = part(kept.train, "training")?;
         let (test, imputed, unseen) = part(kept.test, "test")?;
         add_counts(&mut kept.imputed, &imputed);
-        let scores = Scores::of(&*model, &train, &test, self.scorer)?;
-        let judged = test.len();
-        let facts = json!({
-            "seed": self.seed, "rows": found.fitted + found.set_aside, "train_rows": found.fitted, "test_rows": judged,
-            "model": candidate.name, "dropped": dropped, "train": document(&scores.train),
-            "test": document(&scores.test), "baseline": document(&scores.baseline), "streamed": true,
-        });
-        let set_aside = if judge.is_some() { judged } else { found.set_aside };
-        let (fitted_rows, task) = (found.fitted, found.labels.task.kind());
-        let known =
-            Known { schema: found.schema, encoder: found.encoder, labels: found.labels, target: self.target.clone() };
-        Ok(Outcome {
-            chosen: candidate.name.clone(),
-            tried: Vec::new(),
-            interrupted: self.stopped(),
-            cut: None,
-            models: 0,
-            scorer: self.scorer.unwrap_or_else(|| usual_scorer(task)),
-            guarantee: None,
-            train: scores.train,
-            test: scores.test,
-            baseline: scores.baseline,
-            test_samples: test,
-            learning: Vec::new(),
-            model: TabularModel::new(known, model, facts),
-            fitted_rows,
-            judged_rows: judged,
-            train_rows: Vec::new(),
-            test_rows: Vec::new(),
+        let evaluated = Evaluated::new(&*model, &train, &test, self.scorer)?;
+        let held_out = if test_table.is_some() { test.len() } else { found.held_out };
+        let package = self.package(Fitted {
+            candidate,
+            model,
+            evaluated,
+            schema: found.schema,
+            labels: found.labels,
+            encoder: found.encoder,
+            test,
+            rows: found.fitted + found.held_out,
+            train_rows: found.fitted,
             dropped,
             imputed: kept.imputed,
             unseen,
-            doubts: Vec::new(),
-            streamed: Some(Streamed { passes: source.passes(), set_aside, curve: kept.curve }),
-            seconds: start.elapsed().as_secs_f64(),
+            fingerprint: None,
+            start,
+        });
+        Ok(Outcome {
+            streamed: Some(Streamed { passes: source.passes(), set_aside: held_out, curve: kept.curve }),
+            ..package
         })
     }
 
@@ -167,7 +153,7 @@ impl Plan {
             schema = schema.with_categories(&name, categories)?;
         }
         let (labels, counts) = classes.finish(&self.target, self.kind)?;
-        Ok(Found { schema, encoder: fit.finish()?, labels, counts, fitted, set_aside: row - fitted, dropped })
+        Ok(Found { schema, encoder: fit.finish()?, labels, counts, fitted, held_out: row - fitted, dropped })
     }
 }
 
@@ -275,7 +261,7 @@ impl Passing<'_> {
             add_counts(imputed, &rows.imputed);
         }
         let y = self.found.labels.encode(table.column(&self.plan.target)?)?;
-        let known = if self.weights { self.plan.row_weights(table, &self.found.schema)? } else { None };
+        let known = if self.weights { row_weights(table, &self.found.schema)? } else { None };
         let (classes, counts) = (&self.found.labels.classes, Some(&self.found.counts[..]));
         let weights = weigh(known, self.plan.class_weights.as_ref(), (classes, &y), counts)?;
         let samples = Samples::new(rows.x, &y)?;
@@ -321,7 +307,7 @@ impl Passing<'_> {
         watch: &mut dyn FnMut(&Event),
     ) -> Result<f64> {
         let most = |bytes: usize| (bytes / (8 * self.width.max(1))).max(1000) as f64;
-        let judged = self.share * (most(JUDGED) / self.found.set_aside.max(1) as f64).min(1.0);
+        let judged = self.share * (most(JUDGED) / self.found.held_out.max(1) as f64).min(1.0);
         let compared = 1.0 - (most(COMPARED) / self.found.fitted.max(1) as f64).min(1.0);
         let role = |role: &Role| matches!(role, Role::Feature | Role::Target | Role::Weight);
         let fields = self.found.schema.fields().iter().filter(|field| role(&field.role));

@@ -71,7 +71,7 @@ pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
     let progress = progress::Progress::new(output);
     // The result tells what the fits warned of.
     let watch = &mut |event: &Event| progress.watch(event);
-    let outcome = tove::learn::quietly(|| plan.fit_judged(&data, judge.as_ref(), &candidates, watch));
+    let outcome = tove::learn::quietly(|| plan.fit_and_test(&data, judge.as_ref(), &candidates, watch));
     progress.end();
     let outcome = outcome.map_err(|error| failed(fit, data.names(), error))?;
     finish(fit, Some((&data, &about)), &read, &outcome, output)

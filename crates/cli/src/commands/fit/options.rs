@@ -224,7 +224,7 @@ fn prepare(fit: &Fit, task: TaskKind, candidate: &mut Candidate) -> Result<(), F
     for (name, value) in &fit.settings {
         candidate.estimator.parse(name, value).map_err(Failure::usage)?;
     }
-    if !candidate.suits(task) {
+    if !candidate.predicts(task == TaskKind::Classification) {
         let kind = if task == TaskKind::Regression { "regression" } else { "classification" };
         let other = if task == TaskKind::Regression { "classification" } else { "regression" };
         return Err(Failure::usage(format!(

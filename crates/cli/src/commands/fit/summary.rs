@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use tove::data::table::{Description, ReadReport, Role, Schema, Table};
-use tove::learn::{Predict, Samples};
 use tove::metrics::ConfusionMatrix;
 use tove::tabular::{NamedScore, Outcome, TabularModel};
 use tove::tensor::DType;
@@ -46,10 +45,10 @@ pub fn columns(about: &Description, schema: &Schema) -> String {
 const FEW_CLASSES: usize = 8;
 
 /// The confusion matrix on held-out rows, for a few classes.
-pub fn confusion(model: &TabularModel, samples: &Samples) -> Option<String> {
-    let predicted = model.model().predict(samples.x()).ok()?;
-    let matrix = ConfusionMatrix::new(&samples.y().ok()?.to_dtype(DType::I64), &predicted, None).ok()?;
-    named_matrix(model, matrix)
+fn confusion(outcome: &Outcome) -> Option<String> {
+    let truth = outcome.test_samples.y().ok()?.to_dtype(DType::I64);
+    let matrix = ConfusionMatrix::new(&truth, &outcome.answers.predictions, None).ok()?;
+    named_matrix(&outcome.model, matrix)
 }
 
 /// A confusion matrix with the names of the classes, if there are few; long names are cut so that it fits.
@@ -115,7 +114,7 @@ pub fn text(read: &ReadReport, outcome: &Outcome, model: &Path, page: &Path, run
     if verbose && !legend.is_empty() {
         text.push_str(&format!("\n{}", paragraph(&legend)));
     }
-    if let Some(matrix) = confusion(&outcome.model, &outcome.test_samples) {
+    if let Some(matrix) = confusion(outcome) {
         text.push_str(&format!("\n{matrix}"));
     }
     if outcome.tried.len() > 1 || verbose && !outcome.tried.is_empty() {

@@ -1,23 +1,25 @@
 //! What a user should know of the data and of what was done to them.
 
 use tove::data::table::ReadReport;
-use tove::tabular::{ColumnCounts, Doubt, Outcome, Spelling};
+use tove::tabular::{ColumnCounts, DataWarning, Outcome, Spelling};
 
 /// Reasons to doubt the scores, a sentence each, with the option that helps.
 pub fn doubts(outcome: &Outcome) -> Vec<String> {
-    let sentence = |doubt: &Doubt| match doubt {
-        Doubt::NamesRows { column } => format!("{doubt} (--id {})", quoted(column)),
-        Doubt::Constant { column } | Doubt::TellsTarget { column, .. } | Doubt::Dominates { column, .. } => {
+    let sentence = |doubt: &DataWarning| match doubt {
+        DataWarning::NamesRows { column } => format!("{doubt} (--id {})", quoted(column)),
+        DataWarning::Constant { column }
+        | DataWarning::TellsTarget { column, .. }
+        | DataWarning::Dominates { column, .. } => {
             format!("{doubt} (--drop {})", quoted(column))
         }
-        Doubt::Codes { column, .. } => {
+        DataWarning::Codes { column, .. } => {
             format!("{doubt} (--type {}, or --drop {})", quoted(&format!("{column}=categorical")), quoted(column))
         }
-        Doubt::CodesAsText { column, .. } => {
+        DataWarning::CodesAsText { column, .. } => {
             format!("{doubt} (--type {})", quoted(&format!("{column}=categorical")))
         }
-        Doubt::InTime { .. } => format!("{doubt} (--in-order)"),
-        Doubt::Spelt { spelling, .. } => format!("{doubt}; {}", other_format(*spelling)),
+        DataWarning::InTime { .. } => format!("{doubt} (--in-order)"),
+        DataWarning::Spelt { spelling, .. } => format!("{doubt}; {}", other_format(*spelling)),
         _ => doubt.to_string(),
     };
     outcome.doubts.iter().map(sentence).collect()

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::options::{Choices, Encoding, Impute, ManyCategories, TextFeatures};
-use super::part::{Form, Part, date_feature, positive};
+use super::part::{Form, Part, date_feature, positive, unit};
 use super::words::Vocabulary;
 use super::{Role, Schema, Table, TableEncoder};
 use crate::table::{Categorical, Column, Kind, Unit};
@@ -54,12 +54,19 @@ enum Facts {
     Ignored,
 }
 
-/// Count, mean and sum of squared deviations.
-#[derive(Clone, Copy, Debug, Default)]
+/// Count, mean and sum of squared deviations, the latter two in units of a power of two.
+#[derive(Clone, Copy, Debug)]
 struct Moments {
     count: f64,
     mean: f64,
     squares: f64,
+    unit: f64,
+}
+
+impl Default for Moments {
+    fn default() -> Moments {
+        Moments { count: 0.0, mean: 0.0, squares: 0.0, unit: 1.0 }
+    }
 }
 
 impl Moments {
@@ -67,9 +74,15 @@ impl Moments {
         if values.is_empty() {
             return;
         }
+        let unit = match unit(values) {
+            own if self.count == 0.0 => own,
+            own => own.max(self.unit),
+        };
+        let change = self.unit / unit;
+        (self.mean, self.squares, self.unit) = (self.mean * change, self.squares * change * change, unit);
         let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
+        let mean = values.iter().map(|x| x / unit).sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|x| (x / unit - mean) * (x / unit - mean)).sum();
         let (gap, total) = (mean - self.mean, self.count + count);
         self.squares += squares + gap * gap * self.count * count / total;
         self.mean += gap * count / total;
@@ -78,16 +91,17 @@ impl Moments {
 
     /// Fill, mean and scale of the feature over `rows` rows.
     fn fitted(&self, rows: usize, options: &Encoding) -> [f64; 3] {
-        let fill = if let Impute::Constant(value) = options.impute { value } else { self.mean };
+        let unit = self.unit;
+        let fill = if let Impute::Constant(value) = options.impute { value } else { unit * self.mean };
         if !options.scale || rows == 0 {
             return [fill, 0.0, 1.0];
         }
-        let (rows, gaps) = (rows as f64, rows as f64 - self.count);
-        let mean = if gaps == 0.0 { self.mean } else { (self.mean * self.count + gaps * fill) / rows };
+        let (rows, missing) = (rows as f64, rows as f64 - self.count);
+        let mean = if missing == 0.0 { self.mean } else { (self.mean * self.count + missing * (fill / unit)) / rows };
         let around = |value: f64| (value - mean) * (value - mean);
-        let squares = self.squares + self.count * around(self.mean) + gaps * around(fill);
-        let scale = (squares / rows).sqrt();
-        [fill, mean, if scale > 0.0 && scale.is_finite() { scale } else { 1.0 }]
+        let squares = self.squares + self.count * around(self.mean) + missing * around(fill / unit);
+        let scale = unit * (squares / rows).sqrt();
+        [fill, unit * mean, if scale > 0.0 && scale.is_finite() { scale } else { 1.0 }]
     }
 }
 

@@ -226,7 +226,8 @@ pub(super) fn positive(name: &str, buckets: usize) -> Result<usize> {
 /// with missing values filled.
 fn moments(mut known: Vec<f64>, rows: usize, options: &Encoding) -> [f64; 3] {
     let count = known.len();
-    let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let unit = unit(&known);
+    let mean_of = |values: &[f64]| unit * (values.iter().map(|x| x / unit).sum::<f64>() / values.len().max(1) as f64);
     let fill = match options.impute {
         Impute::Constant(value) => value,
         Impute::Mean => mean_of(&known),
@@ -239,12 +240,23 @@ fn moments(mut known: Vec<f64>, rows: usize, options: &Encoding) -> [f64; 3] {
     if !options.scale || rows == 0 {
         return [fill, 0.0, 1.0];
     }
-    let gaps = (rows - count) as f64;
-    let mean = (known.iter().sum::<f64>() + gaps * fill) / rows as f64;
-    let squares = known.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() + gaps * (fill - mean) * (fill - mean);
-    let scale = (squares / rows as f64).sqrt();
+    let missing = (rows - count) as f64;
+    let mean = (known.iter().map(|x| x / unit).sum::<f64>() + missing * (fill / unit)) / rows as f64;
+    let square = |x: f64| (x / unit - mean) * (x / unit - mean);
+    let squares = known.iter().map(|&x| square(x)).sum::<f64>() + missing * square(fill);
+    let scale = unit * (squares / rows as f64).sqrt();
     // A constant column stays at zero instead of being blown up.
-    [fill, mean, if scale > 0.0 && scale.is_finite() { scale } else { 1.0 }]
+    [fill, unit * mean, if scale > 0.0 && scale.is_finite() { scale } else { 1.0 }]
+}
+
+/// A power of two near the largest magnitude, where squares of the numbers would overflow or vanish; otherwise 1. Dividing by it is
+/// exact.
+pub(super) fn unit(values: &[f64]) -> f64 {
+    let largest = values.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+    if largest == 0.0 || !largest.is_finite() || (1e-100..1e100).contains(&largest) {
+        return 1.0;
+    }
+    f64::exp2(largest.log2().floor().clamp(-1000.0, 1000.0))
 }
 
 pub(super) fn date_feature(dates: &crate::table::Dates, row: usize, feature: usize) -> Option<f64> {

@@ -186,19 +186,21 @@ impl Fused for Training {
     }
 }
 
-fn given_moments(inputs: &[&Tensor]) -> Moments {
-    Moments { mean: inputs[3].untracked().to_f64_vec(), variance: inputs[4].untracked().to_f64_vec() }
+/// Views of one number can have more elements than any memory.
+fn given_moments(inputs: &[&Tensor]) -> Result<Moments> {
+    let values = |x: &Tensor| x.untracked().try_to_dtype(crate::DType::F64)?.try_to_vec::<f64>();
+    Ok(Moments { mean: values(inputs[3])?, variance: values(inputs[4])? })
 }
 
 impl Fused for Evaluation {
     const NAME: &'static str = "batch_norm_with";
 
     fn forward(&self, inputs: &[&Tensor]) -> Result<(Tensor, Aux)> {
-        Ok((value(Self::NAME, inputs, &given_moments(inputs), self.eps)?, Aux::new()))
+        Ok((value(Self::NAME, inputs, &given_moments(inputs)?, self.eps)?, Aux::new()))
     }
 
     fn backward(&self, at: &Saved<'_>, grad: &Tensor, _needs: &[bool]) -> Result<Grads> {
-        gradients(Self::NAME, &at.inputs, grad, &given_moments(&at.inputs), self.eps, false)
+        gradients(Self::NAME, &at.inputs, grad, &given_moments(&at.inputs)?, self.eps, false)
     }
 
     fn definition(&self, inputs: &[&Tensor]) -> Result<Tensor> {

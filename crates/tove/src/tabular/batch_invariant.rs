@@ -19,11 +19,11 @@ const LONG: usize = 4096;
 const COPIED: usize = 1024;
 
 /// A model whose answer for a row has the same bits whatever the other rows are.
-pub(super) struct Steady(Box<dyn Model>);
+pub(super) struct BatchInvariant(Box<dyn Model>);
 
-impl Steady {
-    pub(super) fn new(model: Box<dyn Model>) -> Steady {
-        Steady(model)
+impl BatchInvariant {
+    pub(super) fn new(model: Box<dyn Model>) -> BatchInvariant {
+        BatchInvariant(model)
     }
 
     /// The answers to rows, asked for in blocks that do not matter.
@@ -67,7 +67,7 @@ fn first(answers: &Tensor, count: usize) -> Result<Tensor> {
     Ok(answers.try_narrow(0, 0, count)?.try_contiguous()?)
 }
 
-impl Model for Steady {
+impl Model for BatchInvariant {
     fn about(&self) -> &About {
         self.0.about()
     }

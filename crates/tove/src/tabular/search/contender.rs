@@ -4,8 +4,8 @@ use tove_data::table::TableEncoder;
 use tove_learn::Model;
 
 use super::clock::Pace;
-use super::outcome::Rung;
-use super::{Candidate, Tried};
+use crate::tabular::outcome::Rung;
+use crate::tabular::{Candidate, Tried};
 
 /// A candidate as it was fitted to some of the rows. The encoded rows are not kept: others need the memory.
 pub(super) struct Kept {
@@ -17,7 +17,7 @@ pub(super) struct Kept {
 }
 
 /// A candidate on its way.
-pub(super) struct Lane<'c> {
+pub(super) struct Contender<'c> {
     pub candidate: &'c Candidate,
     /// Scores by growing parts of the training rows.
     pub rungs: Vec<Rung>,
@@ -36,9 +36,9 @@ pub(super) struct Lane<'c> {
     rows: usize,
 }
 
-impl<'c> Lane<'c> {
-    pub fn new(candidate: &'c Candidate) -> Lane<'c> {
-        Lane {
+impl<'c> Contender<'c> {
+    pub fn new(candidate: &'c Candidate) -> Contender<'c> {
+        Contender {
             candidate,
             rungs: Vec::new(),
             folds: Vec::new(),
@@ -99,16 +99,15 @@ impl<'c> Lane<'c> {
         (!before.cut_short && !last.cut_short).then_some(last.score - before.score)
     }
 
-    /// The most that it can reach after `more` further enlargements, if none brings more than the last one did: learning
-    /// curves flatten. One that fell says nothing of how it will go on, and gets what the last enlargement brought to others.
-    /// `None` until there are two fits that ran to their end.
-    pub fn most(&self, more: usize, others: f64) -> Option<f64> {
-        let gain = self.gain()?;
-        let gain = if gain > 0.0 { gain } else { others.max(0.0) };
-        Some(self.rungs.last()?.score + more as f64 * gain)
+    /// The score that it can reach after `more` further rounds, if none brings more than the last one brought, to it or to any other
+    /// candidate (`gain`): learning curves flatten, but a single one may have moved little, or fallen, by chance. `None` until
+    /// there are two fits that ran to their end.
+    pub fn reachable(&self, more: usize, gain: f64) -> Option<f64> {
+        let own = self.gain()?;
+        Some(self.rungs.last()?.score + more as f64 * own.max(gain).max(0.0))
     }
 
-    /// What is told of it.
+    /// Its result.
     pub fn tried(&self) -> Tried {
         let scores = match (self.folds.is_empty(), &self.kept) {
             (true, Some(kept)) if !self.rungs.is_empty() => vec![kept.score],
@@ -138,21 +137,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_curve_that_fell_is_not_taken_for_one_that_stays_low() {
+    fn a_curve_that_moved_little_may_still_rise_as_others_do() {
         let candidate = Candidate::named("Ridge").unwrap();
-        let lane = |scores: [f64; 2]| {
-            let mut lane = Lane::new(&candidate);
+        let contender = |scores: [f64; 2]| {
+            let mut contender = Contender::new(&candidate);
             let rung = |(rows, score)| Rung { rows, score, seconds: 0.0, cut_short: false };
-            lane.rungs = [2048, 8192].into_iter().zip(scores).map(rung).collect();
-            lane
+            contender.rungs = [2048, 8192].into_iter().zip(scores).map(rung).collect();
+            contender
         };
-        // It may gain as much as before in each of three further rounds.
-        assert!((lane([0.1, 0.2]).most(3, 0.9).unwrap() - 0.5).abs() < 1e-12);
-        // A perceptron that fell by chance gets what the others gained.
-        assert!((lane([0.0204, 0.0074]).most(3, 0.033).unwrap() - 0.1064).abs() < 1e-12);
-        assert_eq!(lane([0.3, 0.2]).most(3, 0.0), Some(0.2));
-        let mut cut = lane([0.1, 0.2]);
+        // It may gain as much as before in each of three further rounds, or as much as another candidate did.
+        assert!((contender([0.1, 0.2]).reachable(3, 0.01).unwrap() - 0.5).abs() < 1e-12);
+        assert!((contender([0.1, 0.11]).reachable(3, 0.1).unwrap() - 0.41).abs() < 1e-12);
+        assert!((contender([0.0204, 0.0074]).reachable(3, 0.033).unwrap() - 0.1064).abs() < 1e-12);
+        assert_eq!(contender([0.3, 0.2]).reachable(3, 0.0), Some(0.2));
+        let mut cut = contender([0.1, 0.2]);
         cut.rungs[1].cut_short = true;
-        assert_eq!(cut.most(3, 0.1), None);
+        assert_eq!(cut.reachable(3, 0.1), None);
     }
 }

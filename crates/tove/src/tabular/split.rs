@@ -1,19 +1,43 @@
-//! Which rows are fitted on and which judge.
+//! The second stage: training rows, test rows and folds.
 
 use std::collections::{HashMap, HashSet};
 
-use tove_data::table::{Column, Role, Schema, Table, Target, Task};
+use tove_data::table::{Column, Role, Schema, Table, Target};
 use tove_learn::selection::{Fold, GroupKFold, KFold, Split, Splitter, StratifiedKFold, TimeSeriesSplit};
 use tove_tensor::{DType, Tensor, TryIndex};
 
+use super::prepared::Prepared;
 use super::{Division, Plan, Result, TabularError};
 
-impl Plan {
-    /// The rows of a table that a fit would learn from and those that it would judge by, each in the order of the table. Rows without
-    /// a target are left out.
+/// Rows of a table to fit to and rows to evaluate on.
+pub(super) struct TrainTest {
+    pub train: Vec<usize>,
+    pub test: Vec<usize>,
+}
+
+impl Prepared<'_> {
+    /// The training rows and the test rows; the latter are those of a separate test table, if there is one.
     ///
     /// # Errors
-    /// If the target does not exist or cannot be learnt, or there are too few rows.
+    /// If there are too few rows, or no row of a part has a positive weight.
+    pub(super) fn split(&self, separate: bool) -> Result<TrainTest> {
+        let (train, test) = match separate {
+            true => ((0..self.own_rows).collect(), (self.own_rows..self.table.n_rows()).collect()),
+            false => self.plan.split(&self.table, &self.target)?,
+        };
+        if let Some(weights) = &self.weights {
+            self.plan.check_parts(weights, [("training", &train), ("test", &test)])?;
+        }
+        Ok(TrainTest { train, test })
+    }
+}
+
+impl Plan {
+    /// The training rows and the test rows that a fit would use, each in the order of the table. Rows without a target are left
+    /// out.
+    ///
+    /// # Errors
+    /// If the target does not exist or cannot be predicted, or there are too few rows.
     pub fn parts(&self, table: &Table) -> Result<(Table, Table)> {
         let (table, _) = table.drop_missing(&[&self.target])?;
         let target = Target::encode(table.column(&self.target)?, self.kind)?;
@@ -23,7 +47,7 @@ impl Plan {
         Ok((table.take(&train)?, table.take(&test)?))
     }
 
-    /// Rows to fit on and rows to judge by. At random, classes keep their shares; a class with one row is learnt from.
+    /// Training rows and test rows. A random split is stratified by class; a class with a single row is in the training rows.
     pub(super) fn split(&self, table: &Table, target: &Target) -> Result<(Vec<usize>, Vec<usize>)> {
         let mut split = Split::test(self.test_size).seed(self.seed);
         match &self.division {
@@ -31,7 +55,7 @@ impl Plan {
             Division::InOrder => split = split.in_order(),
             Division::Groups(column) => split = split.grouped(&groups(table.column(column)?, 0..table.n_rows())),
         }
-        if target.task() == Task::Regression || self.division != Division::Random {
+        if !target.task().is_classification() || self.division != Division::Random {
             let parts = split.indices(target.y())?;
             return Ok((parts.train, parts.test));
         }
@@ -40,8 +64,9 @@ impl Plan {
             (0..codes.len()).partition(|&row| counts[codes[row] as usize] > 1);
         if counts.iter().filter(|&&count| count > 1).count() < 2 {
             let (column, classes, rows) = (&self.target, counts.len(), codes.len());
-            let problem =
-                format!("{rows} rows with {classes} different values of {column}, and not two classes with two rows");
+            let problem = format!(
+                "{rows} rows with {classes} different values of {column}: two classes need at least two rows each"
+            );
             return Err(TabularError::Plan(format!("{problem}; give more rows, or a target with fewer classes")));
         }
         let parts = split.stratified().indices(&taken(target.y(), &several)?)?;
@@ -50,12 +75,13 @@ impl Plan {
     }
 }
 
-/// The folds of the training rows: as many as asked for, or fewer where they would be too small to judge anything. R² needs two
-/// rows, a class its shares.
-pub(super) fn folds(plan: &Plan, table: &Table, target: &Target, train: &[usize]) -> Result<Vec<Fold>> {
+/// The folds of the training rows: as many as asked for, or fewer where they would be too small for a score. R² needs two rows,
+/// stratified folds a row of the largest class each.
+pub(super) fn folds(data: &Prepared<'_>, train: &[usize]) -> Result<Vec<Fold>> {
+    let Prepared { plan, table, target, .. } = data;
     let y = taken(target.y(), train)?;
     let asked = plan.folds.max(2);
-    let regression = target.task() == Task::Regression;
+    let regression = !data.classifies();
     let members = match &plan.division {
         Division::Groups(column) => Some(groups(table.column(column)?, train.iter().copied())),
         _ => None,
@@ -71,7 +97,7 @@ pub(super) fn folds(plan: &Plan, table: &Table, target: &Target, train: &[usize]
         }
     };
     if most < 2 {
-        let problem = format!("{} training rows are too few to judge models by cross-validation", train.len());
+        let problem = format!("{} training rows are too few for cross-validation", train.len());
         return Err(TabularError::Plan(format!("{problem}; give more rows, or one model and no folds")));
     }
     let k = asked.min(most);
@@ -104,7 +130,7 @@ fn class_counts(target: &Target) -> (Vec<i64>, Vec<usize>) {
 
 /// Names of the classes that have one row, if there are any.
 pub(super) fn single_rows(target: &Target) -> Option<Vec<String>> {
-    if target.task() == Task::Regression {
+    if !target.task().is_classification() {
         return None;
     }
     let (_, counts) = class_counts(target);
@@ -113,7 +139,7 @@ pub(super) fn single_rows(target: &Target) -> Option<Vec<String>> {
     (!names.is_empty()).then_some(names)
 }
 
-/// That no number that the model would see is infinite.
+/// That no number of a column that the model uses is infinite.
 pub(super) fn check_finite(table: &Table, schema: &Schema) -> Result<()> {
     let seen = [Role::Feature, Role::Target, Role::Weight].into_iter().flat_map(|role| schema.with(role));
     for name in seen {
@@ -122,7 +148,7 @@ pub(super) fn check_finite(table: &Table, schema: &Schema) -> Result<()> {
         if let Some(row) = endless {
             let value = column.text(row).unwrap_or_default();
             return Err(TabularError::Plan(format!(
-                "column {name} is {value} in row {}, which no model can take; mend the value, or leave the column out",
+                "column {name} is {value} in row {}; fix the value, or leave the column out",
                 row + 1
             )));
         }

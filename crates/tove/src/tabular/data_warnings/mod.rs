@@ -15,24 +15,24 @@
 //! | fewer folds than asked for | the training rows, or those of the largest class, are too few |
 
 mod codes;
-mod copies;
-mod spelling;
-mod telling;
+mod duplicates;
+mod leakage;
+mod number_format;
 
 use std::collections::HashSet;
 use std::fmt;
 
 use tove_data::table::{Column, Role, Schema, Table};
 
-pub(super) use codes::codes;
-pub(super) use copies::copies;
-pub use spelling::{Spelling, spelling_of};
-pub(super) use telling::telling;
+use super::Division;
+use super::prepared::Prepared;
+use super::split::{TrainTest, single_rows};
+pub use number_format::{Spelling, spelling_of};
 
 /// Something about a table that makes a score doubtful.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Doubt {
+pub enum DataWarning {
     /// The column has another value in every row and looks like a name of it.
     NamesRows {
         /// The column.
@@ -110,85 +110,101 @@ pub enum Doubt {
     },
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for DataWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Doubt::NamesRows { column } => write!(
+            DataWarning::NamesRows { column } => write!(
                 f,
                 "column {column} has another value in every row; if it names the rows, the model should not see it"
             ),
-            Doubt::Constant { column } => write!(f, "column {column} has the same value in every row and says nothing"),
-            Doubt::Spelt { column, example, spelling } => {
+            DataWarning::Constant { column } => {
+                write!(f, "column {column} has the same value in every row and says nothing")
+            }
+            DataWarning::Spelt { column, example, spelling } => {
                 write!(
                     f,
                     "column {column} is taken for strings, but its values look like {spelling}, such as {example}"
                 )
             }
-            Doubt::TellsTarget { column, left } => write!(
+            DataWarning::TellsTarget { column, left } => write!(
                 f,
                 "column {column} alone tells the target almost without error ({:.1} % of a constant's error are left); if it \
                  is not known before the target is, leave it out",
                 100.0 * left
             ),
-            Doubt::Dominates { column, left, next } => write!(
+            DataWarning::Dominates { column, left, next } => write!(
                 f,
                 "column {column} alone explains {:.0} % of the target, and no other column more than {:.0} %; if it is \
                  recorded with the target or after it, leave it out",
                 100.0 * (1.0 - left),
                 100.0 * (1.0 - next)
             ),
-            Doubt::Codes { column, distinct } => write!(
+            DataWarning::Codes { column, distinct } => write!(
                 f,
                 "column {column} has {distinct} different whole numbers that look like codes, but is used as a quantity; \
                  read it as a category, or leave it out"
             ),
-            Doubt::CodesAsText { column, distinct } => write!(
+            DataWarning::CodesAsText { column, distinct } => write!(
                 f,
                 "column {column} is taken for free text, but its {distinct} different values look like codes; read it as a \
                  category"
             ),
-            Doubt::Copies { rows, of } => write!(
+            DataWarning::Copies { rows, of } => write!(
                 f,
                 "{rows} of {of} judged rows are also among the rows fitted on, target and all; on new rows the model does \
                  worse than on these"
             ),
-            Doubt::SingleRow { classes } => {
+            DataWarning::SingleRow { classes } => {
                 let shown = classes.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
                 let more = if classes.len() > 8 { format!(" and {} more", classes.len() - 8) } else { String::new() };
                 let (class, it) = if classes.len() == 1 { ("class", "it is") } else { ("classes", "they are") };
                 write!(f, "{class} {shown}{more} with one row only: {it} learnt and never judged")
             }
-            Doubt::InTime { column } => write!(
+            DataWarning::InTime { column } => write!(
                 f,
                 "rows are in the order of {column}, and rows drawn from between them judge; if the model is to foresee, let \
                  the last ones judge"
             ),
-            Doubt::FewerFolds { asked, made, rows } => {
+            DataWarning::FewerFolds { asked, made, rows } => {
                 write!(f, "{rows} training rows are too few for {asked} folds; there are {made}")
             }
         }
     }
 }
 
+/// All warnings about a table and its split. A separate test table may have other columns in time, so that only the training rows count.
+pub(super) fn of(data: &Prepared<'_>, rows: &TrainTest, separate: bool) -> Vec<DataWarning> {
+    let Prepared { table, schema, target, .. } = data;
+    let mut warnings = columns(table, schema);
+    if !separate && data.plan.division == Division::Random {
+        warnings.extend(single_rows(target).map(|classes| DataWarning::SingleRow { classes }));
+        warnings.extend(time_order(table, schema));
+    }
+    warnings.extend(leakage::leakage(table, schema, target, &rows.train));
+    warnings.extend(codes::codes(table, schema, target, &rows.train));
+    warnings.extend(duplicates::duplicates(table, schema, &rows.train, &rows.test));
+    warnings
+}
+
 /// Rows from which a column can be said to name them.
 const SEVERAL: usize = 20;
 
 /// Doubts about single columns that need no target, features only.
-pub(super) fn columns(table: &Table, schema: &Schema) -> Vec<Doubt> {
+fn columns(table: &Table, schema: &Schema) -> Vec<DataWarning> {
     let mut doubts = Vec::new();
     for name in schema.with(Role::Feature) {
         let Ok(column) = table.column(name) else { continue };
         let owned = || name.to_owned();
         if let Some((spelling, example)) = spelling_of(column) {
-            doubts.push(Doubt::Spelt { column: owned(), example, spelling });
+            doubts.push(DataWarning::Spelt { column: owned(), example, spelling });
         } else if is_constant(column) {
-            doubts.push(Doubt::Constant { column: owned() });
+            doubts.push(DataWarning::Constant { column: owned() });
         } else if table.n_rows() >= SEVERAL && names_rows(name, column) {
-            doubts.push(Doubt::NamesRows { column: owned() });
+            doubts.push(DataWarning::NamesRows { column: owned() });
         } else if let Some(distinct) = number_codes(name, column) {
-            doubts.push(Doubt::Codes { column: owned(), distinct });
+            doubts.push(DataWarning::Codes { column: owned(), distinct });
         } else if let Some(distinct) = text_codes(column) {
-            doubts.push(Doubt::CodesAsText { column: owned(), distinct });
+            doubts.push(DataWarning::CodesAsText { column: owned(), distinct });
         }
     }
     doubts
@@ -230,7 +246,7 @@ fn called_a_code(name: &str) -> bool {
 }
 
 /// Whether a column of dates rises from row to row.
-pub(super) fn in_time(table: &Table, schema: &Schema) -> Option<Doubt> {
+fn time_order(table: &Table, schema: &Schema) -> Option<DataWarning> {
     let rises = |name: &&str| match table.column(name) {
         Ok(Column::Date(dates)) if dates.values().missing() == 0 && table.n_rows() >= SEVERAL => {
             let days: Vec<i64> = dates.values().known().collect();
@@ -238,7 +254,7 @@ pub(super) fn in_time(table: &Table, schema: &Schema) -> Option<Doubt> {
         }
         _ => false,
     };
-    schema.with(Role::Feature).find(rises).map(|name| Doubt::InTime { column: name.to_owned() })
+    schema.with(Role::Feature).find(rises).map(|name| DataWarning::InTime { column: name.to_owned() })
 }
 
 fn is_constant(column: &Column) -> bool {

@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 
-use tove_data::table::{Column, Role, Schema, Table, Target, Task};
+use tove_data::table::{Column, Role, Schema, Table, Target};
 use tove_tensor::DType;
 
-use super::{Doubt, MANY_CODES, names_rows, number_codes};
+use super::{DataWarning, MANY_CODES, names_rows, number_codes};
 
 /// Rows that are looked at, at most, and that must judge, at least.
 const LOOKED_AT: usize = 40_000;
@@ -28,12 +28,12 @@ const BY_NEIGHBORS: f64 = 0.5;
 const CLASSES: i64 = 8;
 
 /// The features that are used as quantities and look like codes by their values.
-pub fn codes(table: &Table, schema: &Schema, target: &Target, train: &[usize]) -> Vec<Doubt> {
+pub fn codes(table: &Table, schema: &Schema, target: &Target, train: &[usize]) -> Vec<DataWarning> {
     let step = train.len().div_ceil(LOOKED_AT).max(1);
     let rows: Vec<usize> = train.iter().step_by(step).copied().collect();
-    let y: Vec<Vec<f64>> = match target.task() {
-        Task::Regression => target.y().to_f64_vec().into_iter().map(|y| vec![y]).collect(),
-        _ => {
+    let y: Vec<Vec<f64>> = match target.task().is_classification() {
+        false => target.y().to_f64_vec().into_iter().map(|y| vec![y]).collect(),
+        true => {
             let classes = target.y().to_dtype(DType::I64).to_vec::<i64>();
             let told = |class: i64| (0..CLASSES).map(|one| f64::from(u8::from(one == class))).collect();
             classes.into_iter().map(told).collect()
@@ -46,7 +46,7 @@ pub fn codes(table: &Table, schema: &Schema, target: &Target, train: &[usize]) -
             return None;
         }
         let distinct = distinct_codes(column, &y, &rows)?;
-        Some(Doubt::Codes { column: name.to_owned(), distinct })
+        Some(DataWarning::Codes { column: name.to_owned(), distinct })
     });
     found.collect()
 }

@@ -5,10 +5,10 @@
 
 use std::collections::HashMap;
 
-use tove_data::table::{Column, Role, Schema, Table, Target, Task};
+use tove_data::table::{Column, Role, Schema, Table, Target};
 use tove_tensor::DType;
 
-use super::Doubt;
+use super::DataWarning;
 
 /// Rows that are looked at, at most.
 const LOOKED_AT: usize = 10_000;
@@ -30,29 +30,30 @@ type Rule = Box<dyn Fn(&Column) -> Option<f64>>;
 type Place<T> = (f64, T);
 
 /// The features that tell the target, by the training rows.
-pub fn telling(table: &Table, schema: &Schema, target: &Target, train: &[usize]) -> Vec<Doubt> {
+pub fn leakage(table: &Table, schema: &Schema, target: &Target, train: &[usize]) -> Vec<DataWarning> {
     let step = train.len().div_ceil(LOOKED_AT).max(1);
     let rows: Vec<usize> = train.iter().step_by(step).copied().collect();
     let (known, asked): (Vec<usize>, Vec<usize>) =
         rows.chunks(2).filter(|pair| pair.len() == 2).map(|pair| (pair[0], pair[1])).unzip();
     let y = target.y();
-    let left: Rule = match target.task() {
-        Task::Regression => {
+    let classifies = target.task().is_classification();
+    let left: Rule = match classifies {
+        false => {
             let y = y.to_f64_vec();
             Box::new(move |column| squares_left(column, &y, &known, &asked))
         }
-        _ => {
+        true => {
             let y = y.to_dtype(DType::I64).to_vec::<i64>();
             Box::new(move |column| classes_left(column, &y, &known, &asked))
         }
     };
-    let enough = if target.task() == Task::Regression { SQUARES_LEFT } else { CLASSES_LEFT };
+    let enough = if classifies { CLASSES_LEFT } else { SQUARES_LEFT };
     let mut all: Vec<(&str, f64)> =
         schema.with(Role::Feature).filter_map(|name| Some((name, left(table.column(name).ok()?)?))).collect();
-    let found: Vec<Doubt> = all
+    let found: Vec<DataWarning> = all
         .iter()
         .filter(|(_, left)| *left <= enough)
-        .map(|(name, left)| Doubt::TellsTarget { column: (*name).to_owned(), left: *left })
+        .map(|(name, left)| DataWarning::TellsTarget { column: (*name).to_owned(), left: *left })
         .collect();
     if !found.is_empty() {
         return found;
@@ -61,7 +62,7 @@ pub fn telling(table: &Table, schema: &Schema, target: &Target, train: &[usize])
     all.sort_by(|a, b| a.1.total_cmp(&b.1));
     match all[..] {
         [(name, left), (_, next), _, ..] if left <= MOST_LEFT && next >= OTHERS_LEAVE => {
-            vec![Doubt::Dominates { column: name.to_owned(), left, next: next.min(1.0) }]
+            vec![DataWarning::Dominates { column: name.to_owned(), left, next: next.min(1.0) }]
         }
         _ => Vec::new(),
     }

@@ -7,6 +7,7 @@ use tove_metrics::ConfusionMatrix;
 use tove_tensor::{DType, Tensor};
 
 use super::fingerprint::{feature_sum, fingerprint};
+use super::prepared::row_weights;
 use super::scores::scores_of_evaluation;
 use super::{NamedScore, Result, TabularError, TabularModel};
 
@@ -31,6 +32,8 @@ use super::{NamedScore, Result, TabularError, TabularModel};
 pub struct Judge<'m> {
     model: &'m TabularModel,
     truth: Vec<f64>,
+    /// Sample weights, if the model was fitted with a column of them and the table has it.
+    weights: Vec<f64>,
     predicted: Given,
     probabilities: Option<Given>,
     decision: Option<Given>,
@@ -102,6 +105,7 @@ impl TabularModel {
         Judge {
             model: self,
             truth: Vec::new(),
+            weights: Vec::new(),
             predicted: Given::new(),
             probabilities: Some(Given::new()),
             decision: Some(Given::new()),
@@ -135,6 +139,8 @@ impl Judge<'_> {
         self.sum = self.sum.wrapping_add(feature_sum(&kept, self.model.schema()));
         let (rows, _, _) = self.model.rows(&kept)?;
         let model = self.model.model();
+        let weights = row_weights(&kept, self.model.schema())?;
+        self.weights.extend(weights.map_or_else(|| vec![1.0; kept.n_rows()], |weights| weights.to_f64_vec()));
         self.truth.extend(y.to_f64_vec());
         self.predicted.add(&model.predict(&rows)?);
         if !model.classes().is_empty() {
@@ -172,7 +178,13 @@ impl Judge<'_> {
         let confusion = if classifies { ConfusionMatrix::new(&truth, &predictions, None).ok() } else { None };
         let (probabilities, decision) = (tensor(self.probabilities)?, tensor(self.decision)?);
         let answers = Answers { predictions, probabilities, decision };
-        let evaluation = Evaluation::of_answers(model, &truth, None, answers.clone())?;
+        let weights = self.weights.iter().any(|weight| *weight != 1.0);
+        if weights && self.weights.iter().all(|weight| *weight == 0.0) {
+            let problem = format!("the sample weights of all {rows} rows are 0; give some rows a weight above 0");
+            return Err(TabularError::Plan(problem));
+        }
+        let weights = weights.then(|| Tensor::try_from_vec(self.weights, [rows])).transpose()?;
+        let evaluation = Evaluation::of_answers(model, &truth, weights.as_ref(), answers.clone())?;
         if let Some(scorer) = self.scorer {
             scorer.value(&evaluation)?;
         }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// The time left of a budget.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(in crate::tabular) struct Clock {
     end: Option<Instant>,
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tove_data::table::{Column, Role, Schema, Table};
 
-use super::Doubt;
+use super::DataWarning;
 use crate::tabular::fingerprint::{row_hashes, values};
 
 /// Judged rows of a hundred that are copies before it matters.
@@ -16,7 +16,7 @@ const LOOKED_AT: usize = 2000;
 
 /// How many of the judged rows are among those fitted on. A table of a few small categories has equal rows by chance, which is
 /// no doubt: the columns must allow ten times as many different rows as there are.
-pub fn copies(table: &Table, schema: &Schema, train: &[usize], test: &[usize]) -> Option<Doubt> {
+pub fn duplicates(table: &Table, schema: &Schema, train: &[usize], test: &[usize]) -> Option<DataWarning> {
     let names: Vec<&str> = schema.with(Role::Feature).chain(schema.with(Role::Target)).collect();
     let columns: Vec<&Column> = names.iter().filter_map(|name| table.column(name).ok()).collect();
     let variety: f64 = columns.iter().map(|column| distinct(column) as f64).product();
@@ -26,7 +26,8 @@ pub fn copies(table: &Table, schema: &Schema, train: &[usize], test: &[usize]) -
     let hashes = row_hashes(&columns, table.n_rows());
     let known: HashSet<u64> = train.iter().map(|&row| hashes[row]).collect();
     let rows = test.iter().filter(|&&row| known.contains(&hashes[row])).count();
-    (rows >= SEVERAL && rows as f64 >= SHARE * test.len() as f64).then_some(Doubt::Copies { rows, of: test.len() })
+    (rows >= SEVERAL && rows as f64 >= SHARE * test.len() as f64)
+        .then_some(DataWarning::Copies { rows, of: test.len() })
 }
 
 fn distinct(column: &Column) -> usize {

@@ -1,0 +1,90 @@
+//! The last stage: model, encoder and schema in one [`TabularModel`], with the scores and the facts of the fit.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tove_data::table::{Labels, Schema, TableEncoder};
+use tove_learn::{Model, Samples};
+
+use super::evaluate::{Evaluated, usual_scorer};
+use super::{Candidate, ColumnCounts, NamedScore, Outcome, Plan, TabularModel};
+
+/// What the stages before hand over.
+pub(super) struct Fitted<'c> {
+    pub candidate: &'c Candidate,
+    pub model: Box<dyn Model>,
+    pub evaluated: Evaluated,
+    pub schema: Schema,
+    pub labels: Labels,
+    pub encoder: TableEncoder,
+    /// The samples of the test rows.
+    pub test: Samples,
+    /// Rows with a target, in all.
+    pub rows: usize,
+    pub train_rows: usize,
+    pub dropped: usize,
+    pub imputed: ColumnCounts,
+    pub unseen: ColumnCounts,
+    /// Of a table that was read as a whole.
+    pub fingerprint: Option<String>,
+    pub start: Instant,
+}
+
+impl Plan {
+    /// The outcome, without what only a search or a stream has to say.
+    pub(super) fn package(&self, fitted: Fitted<'_>) -> Outcome {
+        let Fitted { candidate, evaluated, test, train_rows, .. } = fitted;
+        let mut facts = json!({
+            "seed": self.seed, "rows": fitted.rows, "train_rows": train_rows, "test_rows": test.len(),
+            "model": candidate.name, "dropped": fitted.dropped, "train": document(&evaluated.train),
+            "test": document(&evaluated.test), "baseline": document(&evaluated.baseline),
+        });
+        match fitted.fingerprint {
+            Some(fingerprint) => facts["fingerprint"] = fingerprint.into(),
+            None => facts["streamed"] = true.into(),
+        }
+        let classifies = candidate.estimator.capabilities().classifies();
+        Outcome {
+            chosen: candidate.name.clone(),
+            model: TabularModel {
+                schema: fitted.schema,
+                encoder: fitted.encoder,
+                labels: fitted.labels,
+                target: self.target.clone(),
+                model: TabularModel::batch_invariant(fitted.model),
+                facts,
+            },
+            scorer: self.scorer.unwrap_or_else(|| usual_scorer(classifies)),
+            train: evaluated.train,
+            test: evaluated.test,
+            baseline: evaluated.baseline,
+            answers: evaluated.answers,
+            fitted_rows: train_rows,
+            judged_rows: test.len(),
+            test_samples: test,
+            dropped: fitted.dropped,
+            imputed: fitted.imputed,
+            unseen: fitted.unseen,
+            interrupted: self.stopped(),
+            seconds: fitted.start.elapsed().as_secs_f64(),
+            tried: Vec::new(),
+            cut: None,
+            models: 0,
+            guarantee: None,
+            learning: Vec::new(),
+            train_rows: Vec::new(),
+            test_rows: Vec::new(),
+            doubts: Vec::new(),
+            streamed: None,
+        }
+    }
+}
+
+/// The scores as JSON, by the ids of their metrics.
+fn document(scores: &[NamedScore]) -> Value {
+    let entry = |named: &NamedScore| {
+        let interval = named.score.interval();
+        (named.key().to_owned(), json!({"value": named.score.value, "n": named.score.n, "interval": interval}))
+    };
+    Value::Object(scores.iter().map(entry).collect())
+}
