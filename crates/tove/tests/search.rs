@@ -241,3 +241,39 @@ fn probabilities_decide_between_equals() {
     assert_eq!(chosen(&some, ["LogisticRegression", "LinearSVC"]), "LogisticRegression");
     assert_eq!(chosen(&some, ["LogisticRegression", "SVC"]), "SVC");
 }
+
+/// An estimator that learns nothing from few rows, and all there is from many, as nets do on noisy tables.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+struct SlowStarter {
+    /// Rows that it needs.
+    #[hyper(default = 20_000)]
+    rows: usize,
+}
+
+impl Estimator for SlowStarter {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { anytime: true, ..Ridge::default().capabilities() }
+    }
+    fn fit_boxed(&self, samples: &Samples) -> tove::learn::Result<Box<dyn Model>> {
+        let alpha = if samples.len() < self.rows { 1e9 } else { 1.0 };
+        Ridge::default().alpha(alpha).fit_boxed(samples)
+    }
+    fn duplicate(&self) -> Box<dyn Estimator> {
+        Box::new(self.clone())
+    }
+}
+
+#[test]
+fn a_slow_starter_is_tried_again_on_many_rows() {
+    let table = table(130_000);
+    let slow = || Candidate { name: "SlowStarter".into(), estimator: Box::new(SlowStarter { rows: 20_000 }) };
+    let candidates = [Candidate::named("Ridge").unwrap().set("alpha", 20_000.0).unwrap(), slow()];
+    for plan in [regression(), regression().budget(Duration::from_secs(30))] {
+        let outcome = plan.fit(&table, &candidates, &mut |_| {}).unwrap();
+        assert_eq!(outcome.chosen, "SlowStarter", "{:?}", outcome.tried);
+        // It was dropped, and then was not.
+        let rows: Vec<usize> = outcome.tried[1].rungs.iter().map(|rung| rung.rows).collect();
+        assert_eq!((rows, outcome.tried[1].dropped), (vec![2048, 8192, 32_768], None), "{:?}", outcome.tried);
+        assert!(outcome.tried[1].rungs[1].score < outcome.tried[0].rungs[1].score, "{:?}", outcome.tried);
+    }
+}

@@ -141,6 +141,7 @@ impl<'a, 'd> Search<'a, 'd> {
             }
         }
         if !single && !self.data.plan.stopped() {
+            self.drop_hopeless(sizes.len());
             self.second_chance(&sizes, watch)?;
         }
         let decided = !sizes.is_empty()
@@ -217,14 +218,14 @@ impl<'a, 'd> Search<'a, 'd> {
         Ok(places.into_iter().map(|place| rows[place]).collect())
     }
 
-    /// Drops candidates that would stay behind the best even if every round up to the folds brought as much as the last one did,
-    /// to them or to any other candidate, and if their scores were two standard errors better than they look. Only fits to the
-    /// same number of rows are compared.
+    /// Drops candidates that would stay behind the best even if every round up to the folds brought as much as the last one did, and
+    /// if their scores were two standard errors better than they look. Candidates whose fit of the present round is still to come
+    /// stay.
     fn drop_hopeless(&mut self, rounds: usize) {
         let last = |contender: &Contender<'_>| contender.rungs.last().copied();
         let Some(size) = self.contenders.iter().filter_map(last).map(|rung| rung.rows).max() else { return };
         let at_size = |contender: &Contender<'_>| last(contender).filter(|rung| rung.rows == size);
-        let scores = self.contenders.iter().filter_map(at_size).map(|rung| rung.score);
+        let scores = self.contenders.iter().filter_map(last).map(|rung| rung.score);
         let best = scores.fold(f64::NEG_INFINITY, f64::max);
         let gain = self.contenders.iter().filter_map(Contender::gain).fold(0.0, f64::max);
         let slack = self.slack(best);
