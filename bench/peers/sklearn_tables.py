@@ -1,7 +1,8 @@
-"""pandas and scikit-learn: W33 (a CSV file to a fitted, evaluated logistic regression) and W34 (start of the interpreter with the
-library that does the same)."""
+"""pandas and scikit-learn: W33 (a CSV file to a fitted, evaluated logistic regression), W43 (flight records to cross-validated
+scores) and W34 (start of the interpreter with the library that does the same)."""
 
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -12,8 +13,9 @@ import pandas as pd
 import sklearn
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, log_loss, roc_auc_score
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score, train_test_split
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -50,6 +52,11 @@ class Table:
 
     def fit(self):
         """Mean log loss on the last quarter of the rows; all scores that tove gives are computed."""
+        if self.task == "read_polars":
+            import polars  # the number of its threads was set before
+
+            table = polars.read_csv(self.path)
+            return float(table.height * table.width)
         table = pd.read_csv(self.path)
         if self.task == "read":
             return float(table.size)
@@ -82,6 +89,44 @@ class Table:
         os.remove(self.path)
 
 
+class Flights:
+    """The shared flight records: the dates as the numbers that tove takes from them, airports sparsely one-hot encoded."""
+
+    def __init__(self, parameters):
+        beside = pathlib.Path(__file__).resolve().parents[3] / "shared" / "data"
+        folder = pathlib.Path(os.environ.get("TOVE_DATA", beside))
+        self.path, self.classifies = folder / "flights-1m" / "flights-1m.parquet", parameters["task"] == "logistic"
+
+    def fit(self):
+        """Mean score of five folds of three quarters of the rows; the model is then fitted to them and scored on the rest."""
+        table = pd.read_parquet(self.path)
+        date = table.pop("date").dt
+        seconds = date.hour * 3600 + date.minute * 60 + date.second
+        table = table.assign(year=date.year, month=date.month, weekday=date.weekday, seconds=seconds, hour=date.hour)
+        y = table.pop("delay")
+        y = (y >= 15) if self.classifies else y.astype("float64")
+        numbers, names = ["distance", "year", "month", "weekday", "seconds", "hour"], ["origin", "destination"]
+        transform = ColumnTransformer([
+            ("numbers", make_pipeline(SimpleImputer(), StandardScaler()), numbers),
+            ("names", OneHotEncoder(handle_unknown="ignore"), names),
+        ])
+        model = LogisticRegression(max_iter=1000) if self.classifies else Ridge()
+        model = Pipeline([("transform", transform), ("model", model)])
+        stratify = y if self.classifies else None
+        x, x_test, y, y_test = train_test_split(table, y, test_size=0.25, random_state=0, stratify=stratify)
+        folds = StratifiedKFold(5, shuffle=True, random_state=0) if self.classifies else KFold(5, shuffle=True, random_state=0)
+        score = cross_val_score(model, x, y, cv=folds).mean()
+        model.fit(x, y).score(x_test, y_test)
+        return float(score)
+
+    def run(self, count):
+        for _ in range(count):
+            self.fit()
+
+    def quality(self):
+        return self.fit()
+
+
 class Start:
     def run(self, count):
         for _ in range(count):
@@ -93,4 +138,5 @@ class Start:
 
 
 def make(workload, parameters, threads):
-    return Table(parameters) if workload == "W33" else Start()
+    os.environ["POLARS_MAX_THREADS"] = str(threads)
+    return {"W33": lambda: Table(parameters), "W43": lambda: Flights(parameters), "W34": Start}[workload]()

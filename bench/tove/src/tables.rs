@@ -1,4 +1,5 @@
-//! W33: from a CSV file to a fitted and evaluated logistic regression. W34: the start of the program.
+//! W33: from a CSV file to a fitted and evaluated logistic regression. W34: the start of the program. W43: a Parquet file of mixed
+//! columns to cross-validated scores.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -7,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tove::tabular::{Candidate, Plan};
-use tove_data::table::CsvOptions;
+use tove_data::table::{Column, CsvOptions, TableFile, TaskKind, Wanted};
 
 use crate::data;
 use crate::workload::{Workload, number};
@@ -53,7 +54,7 @@ impl Pipeline {
         let told = |error: &dyn std::fmt::Display| error.to_string();
         let (table, _) = CsvOptions::new().read(&self.path).map_err(|error| told(&error))?;
         let rows = table.n_rows();
-        if self.task == "read" {
+        if self.task.starts_with("read") {
             return Ok((rows * table.n_columns()) as f64);
         }
         let (train, test) = (table.slice(0..rows * 3 / 4), table.slice(rows * 3 / 4..rows));
@@ -88,6 +89,54 @@ pub fn make_pipeline(parameters: &Value) -> Result<Box<dyn Workload>, String> {
     let path = std::env::temp_dir().join(format!("tove-bench-{}-{rows}.csv", std::process::id()));
     std::fs::write(&path, csv(rows)).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(Box::new(Pipeline { path, task: parameters["task"].as_str().unwrap_or_default().to_owned() }))
+}
+
+/// The shared flight records, from their file to the scores of five folds and of the held-out rows.
+struct Flights {
+    path: PathBuf,
+    classifies: bool,
+}
+
+impl Flights {
+    /// The mean score of the folds.
+    fn run(&self) -> Result<f64, String> {
+        let told = |error: &dyn std::fmt::Display| error.to_string();
+        let file = TableFile::open(&self.path).map_err(|error| told(&error))?;
+        let (mut table, _) =
+            file.read(&CsvOptions::new(), &Wanted::default()).map_err(|error| told(&error))?;
+        let mut plan = Plan::new("delay").folds(5).task(TaskKind::Regression);
+        let mut model = "Ridge";
+        if self.classifies {
+            let delay = table.column("delay").map_err(|error| told(&error))?;
+            let late = (0..delay.len()).map(|row| delay.number(row).is_some_and(|delay| delay >= 15.0)).collect();
+            table = table.with_column("delay", Column::booleans(late)).map_err(|error| told(&error))?;
+            (plan, model) = (plan.task(TaskKind::Classification), "LogisticRegression");
+        }
+        let candidate = Candidate::named(model).map_err(|error| told(&error))?;
+        let outcome = plan.fit(&table, &[candidate], &mut |_| {}).map_err(|error| told(&error))?;
+        outcome.tried.first().and_then(|tried| tried.mean()).ok_or_else(|| "no folds".to_owned())
+    }
+}
+
+impl Workload for Flights {
+    fn step(&mut self) {
+        black_box(self.run().expect("the table is sound"));
+    }
+
+    fn quality(&mut self) -> f64 {
+        self.run().expect("the table is sound")
+    }
+}
+
+/// W43.
+pub fn make_flights(parameters: &Value) -> Result<Box<dyn Workload>, String> {
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = std::env::var_os("TOVE_DATA").map_or_else(beside, PathBuf::from);
+    let path = folder.join("flights-1m/flights-1m.parquet");
+    if !path.exists() {
+        return Err(format!("{} is absent; set TOVE_DATA to the folder of the shared data sets", path.display()));
+    }
+    Ok(Box::new(Flights { path, classifies: parameters["task"] == "logistic" }))
 }
 
 struct Start {

@@ -39,6 +39,7 @@ pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, S
         "W32" => crate::learn_logistic::make_prediction(parameters).map(Some),
         "W46" => crate::w46::make(parameters).map(Some),
         "W33" => crate::tables::make_pipeline(parameters).map(Some),
+        "W43" => crate::tables::make_flights(parameters).map(Some),
         "W34" => crate::tables::make_start(parameters).map(Some),
         "W24" => crate::learn_margins::make_linear(parameters).map(Some),
         "W25" => crate::learn_margins::make_rbf(parameters).map(Some),
