@@ -116,7 +116,7 @@ fn runs_are_shown_and_compared_with_curves() {
     assert!(page.contains("Learning curve") && page.contains("Objective by iteration"));
     let both = place.run(&["runs", "compare", "1", "2", "--report", "both.html"]).ok().out;
     assert!(
-        both.contains("test accuracy") && both.contains("overlap") && both.contains("run 2 SGDClassifier"),
+        both.contains("held-out accuracy") && both.contains("overlap") && both.contains("run 2 SGDClassifier"),
         "{both}"
     );
     let page = std::fs::read_to_string(place.path("both.html")).unwrap();
