@@ -231,6 +231,9 @@ pub struct Explain {
     /// Rows of the table to use, sampled at random; 0 for all
     #[arg(long, default_value_t = 10_000, value_name = "N")]
     pub sample: usize,
+    /// The metric of permutation importance: accuracy, f1, roc_auc, r2, mae, rmse, …; by default accuracy or R²
+    #[arg(long, value_name = "ID")]
+    pub metric: Option<String>,
     /// How often each column is shuffled
     #[arg(long, default_value_t = 5, value_name = "N")]
     pub repeats: usize,

@@ -60,6 +60,11 @@ pub fn tell(text: &str) {
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
+/// Warnings of fits go to standard error, a line each.
+pub fn tell_warnings() {
+    tove::learn::on_warning(|text| tell(&format!("warning: {text}")));
+}
+
 /// The text with control characters escaped, which names and values out of files may have: a terminal would obey them.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let harmful = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
@@ -76,7 +81,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 /// What the system says is wrong, with what to do about it where that is plain.
 fn advised(text: String) -> String {
     let advice = [
-        (" (os error 2)", "look at the name and the folder"),
+        (" (os error 2)", "check the name and the folder"),
         (" (os error 13)", "choose a place that you may use, or change its permissions"),
         (" (os error 28)", "free some space, or choose another disk"),
         (" (os error 30)", "choose a place that can be written"),

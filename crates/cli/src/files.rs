@@ -22,7 +22,7 @@ pub enum Rows {
 }
 
 impl Rows {
-    /// The format of a file by the ending of its name. What is no regular file, and names without an ending, are CSV.
+    /// The format of a file by the ending of its name. Names without an ending, and paths that are not regular files, are CSV.
     pub fn of(path: &Path) -> Result<Rows, Failure> {
         if path == Path::new("-") || atomic::is_special(path) {
             return Ok(Rows::Csv);
@@ -110,7 +110,7 @@ pub fn may_write(path: &Path, overwrite: bool, inputs: &[&Path]) -> Result<(), F
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if folder.is_some_and(|folder| !folder.is_dir()) {
-        return Err(Failure::work(format!("{shown}: there is no such folder; make it first")));
+        return Err(Failure::work(format!("{shown}: folder not found; create it first")));
     }
     atomic::sweep(folder.unwrap_or(Path::new(".")));
     Ok(())

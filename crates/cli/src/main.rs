@@ -64,7 +64,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         _ => Volume::Normal,
     };
     let output = Output::new(common.json, volume);
-    tove::learn::on_warning(|text| failure::tell(&format!("warning: {text}")));
+    failure::tell_warnings();
     tove::estimators::register();
     match arguments.command {
         Command::Fit(fit) => commands::fit::run(&fit, &output),

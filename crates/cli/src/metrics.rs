@@ -128,6 +128,8 @@ pub fn legend(scores: &[NamedScore]) -> String {
 pub enum Standing {
     /// Better by more than the margin of error.
     Clear,
+    /// Better, with a margin of error that is not known.
+    Better,
     /// Better, but within the margin of error.
     Unclear,
     /// The same at the digits shown.
@@ -140,15 +142,41 @@ impl Standing {
         let (value, decimals) = (named.score.value, decimals_of(named));
         let sign = if named.higher { 1.0 } else { -1.0 };
         let wide = |(low, high): (f64, f64)| if named.higher { value - low } else { high - value };
-        let margin = margin(named).or_else(|| named.score.interval().map(wide)).unwrap_or(0.0);
+        let margin = margin(named).or_else(|| named.score.interval().map(wide));
         if decimals.show(value) == decimals.show(baseline) {
             Standing::Tie
         } else if sign * (value - baseline) < 0.0 {
             Standing::Worse
-        } else if sign * (value - baseline) > margin {
-            Standing::Clear
         } else {
-            Standing::Unclear
+            match margin {
+                None => Standing::Better,
+                Some(margin) if sign * (value - baseline) > margin => Standing::Clear,
+                Some(_) => Standing::Unclear,
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tove::metrics::Score;
+
+    /// A difference is called clear only where a margin of error is known.
+    #[test]
+    fn without_a_margin_of_error_nothing_is_clear() {
+        let named = |value: f64, standard_error: Option<f64>| NamedScore {
+            name: "R²",
+            scorer: Scorer::R2,
+            score: Score::plain(value, 50),
+            standard_error,
+            higher: true,
+        };
+        assert_eq!(Standing::of(&named(0.9, None), 0.0), Standing::Better);
+        assert_eq!(Standing::of(&named(0.9, Some(0.0)), 0.0), Standing::Better);
+        assert_eq!(Standing::of(&named(0.9, Some(0.1)), 0.0), Standing::Clear);
+        assert_eq!(Standing::of(&named(0.1, Some(0.1)), 0.0), Standing::Unclear);
+        assert_eq!(Standing::of(&named(-0.1, None), 0.0), Standing::Worse);
+        assert_eq!(Standing::of(&named(0.00001, None), 0.0), Standing::Tie);
     }
 }

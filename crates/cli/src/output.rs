@@ -71,7 +71,7 @@ impl Output {
         }
     }
 
-    /// A reader that has seen enough closes the pipe; that is no failure.
+    /// A reader that has seen enough closes the pipe, which is not an error.
     fn write(&self, text: &[u8]) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
         match out.write_all(text).and_then(|()| out.flush()) {
@@ -168,10 +168,25 @@ fn table_within(rows: &[Vec<String>], most: usize) -> String {
             cells.peek().is_some() && cells.all(|text| looks_numeric(&text))
         })
         .collect();
-    while widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1) > most {
-        let narrowable = (0..columns).filter(|&column| !numeric[column] && widths[column] > NARROWEST);
-        let Some(column) = narrowable.max_by_key(|&column| widths[column]) else { break };
-        widths[column] -= 1;
+    // Times can be broken, other numbers cannot.
+    let fixed: Vec<bool> = (0..columns)
+        .map(|column| {
+            numeric[column]
+                && !rows.iter().skip(1).all(|row| cell(row, column).contains("-") && cell(row, column).contains(":"))
+        })
+        .collect();
+    // Words are broken only where narrowing between words is not enough.
+    let word = |column: usize| {
+        let words = |row: &Vec<String>| cell(row, column).split_whitespace().map(|word| word.chars().count()).max();
+        rows.iter().filter_map(words).max().unwrap_or(0).max(NARROWEST)
+    };
+    let longest: Vec<usize> = (0..columns).map(word).collect();
+    for least in [longest, vec![NARROWEST; columns]] {
+        while widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1) > most {
+            let narrowable = (0..columns).filter(|&column| !fixed[column] && widths[column] > least[column]);
+            let Some(column) = narrowable.max_by_key(|&column| widths[column]) else { break };
+            widths[column] -= 1;
+        }
     }
     let mut text = String::new();
     for (place, row) in rows.iter().enumerate() {
@@ -291,6 +306,15 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 25), "{text}");
         let joined: String = text.lines().skip(2).map(|line| line.get(9..).unwrap_or("")).collect();
         assert_eq!(joined, "/a/path/without/a/blank/in/it");
+    }
+
+    #[test]
+    fn names_are_not_broken_while_there_are_blanks_to_break_at() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let rows =
+            [row(["time", "model", "target"]), row(["2026-01-31 12:00", "LinearRegression", "median house value"])];
+        let text = table_within(&rows, 46);
+        assert!(text.contains("LinearRegression") && text.lines().all(|line| line.chars().count() <= 46), "{text}");
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub fn of_fit(
         report = report.text(format!("{change}."));
     }
     report = report.details("Hyperparameters", |body| Ok(body.preformatted(&settings)))?;
-    for warning in &model.summary().warnings {
+    for warning in fitting::gathered(&model.summary().warnings) {
         report = report.text(format!("Warning: {warning}"));
     }
     Ok(report)

@@ -27,7 +27,7 @@ pub fn failed(path: &Path, names: &[String], error: impl std::fmt::Display) -> F
 /// Advice for a table that was probably cut at the wrong character.
 pub fn hint(names: &[String]) -> &'static str {
     let joined = matches!(names, [one] if one.contains([',', ';', '\t', '|']));
-    if joined { "; all fields are in one column: look at --delimiter" } else { "" }
+    if joined { "; all fields are in one column: check --delimiter" } else { "" }
 }
 
 /// Opens the file of a table, once.

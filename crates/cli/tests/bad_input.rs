@@ -53,14 +53,14 @@ fn tables_that_cannot_be_fitted() {
     place.write("semicolons.csv", &rows("a;b;y", |i| format!("{i};{};{}", i % 3, i % 2)));
     let wrong = place.run(&["fit", "semicolons.csv", "--target", "y", "--delimiter", ",", "-q"]);
     refused(&wrong, 2, &["\"y\"", "one column", "--delimiter"]);
-    refused(&place.run(&["fit", "nothing.csv", "--target", "y"]), 1, &["nothing.csv", "look at the name"]);
+    refused(&place.run(&["fit", "nothing.csv", "--target", "y"]), 1, &["nothing.csv", "check the name"]);
     refused(&place.run(&["fit", ".", "--target", "y"]), 1, &["folder", "CSV, JSON or Parquet"]);
     refused(&place.run(&["fit", "-", "--target", "y"]), 1, &["is empty"]);
     place.write("false.parquet", "PAR1 and nothing more");
     refused(&place.run(&["fit", "false.parquet", "--target", "y"]), 1, &["false.parquet"]);
     let types = ["fit", "semicolons.csv", "--target", "y", "-q", "--type"];
     refused(&place.run(&[&types[..], &["z=float"]].concat()), 2, &["--type", "\"z\"", "columns are"]);
-    refused(&place.run(&[&types[..], &["b=colour"]].concat()), 2, &["--type b", "colour", "integer"]);
+    refused(&place.run(&[&types[..], &["b=color"]].concat()), 2, &["--type b", "color", "integer"]);
     let weights = ["fit", "semicolons.csv", "--target", "y", "-q", "--weights", "nope"];
     refused(&place.run(&weights), 2, &["nope", "columns are"]);
     assert_eq!(place.files(), ["false.parquet", "semicolons.csv"]);
@@ -141,7 +141,7 @@ fn model_files_of_another_kind_or_version() {
         ("cut.tove", vec!["damaged"]),
         ("text.tove", vec!["no safetensors file"]),
         ("nothing.tove", vec!["0 bytes"]),
-        ("absent.tove", vec!["look at the name"]),
+        ("absent.tove", vec!["check the name"]),
     ] {
         let words = [&words[..], &[name]].concat();
         refused(&place.run(&["predict", name, &table, "-q"]), 1, &words);
@@ -170,7 +170,7 @@ fn tables_that_do_not_suit_the_model() {
     place.write("renamed.csv", &text.replacen("duration", "duratoin", 1));
     place.write("typed.csv", &text.replacen("A11,6,", "A11,six,", 1));
     place.write("semicolons.csv", &text.replace(',', ";"));
-    place.write("unlabelled.csv", &without(20));
+    place.write("unlabeled.csv", &without(20));
     place.write("labels.csv", &text.replacen(",1\n", ",good\n", 1));
     let before = place.files();
     for command in ["predict", "evaluate"] {
@@ -182,7 +182,7 @@ fn tables_that_do_not_suit_the_model() {
         refused(&cut, 1, &["semicolons.csv", "one column", "--delimiter"]);
         assert_eq!(ask("semicolons.csv", &[]).code, 0);
     }
-    refused(&place.run(&["evaluate", "m.tove", "unlabelled.csv", "-q"]), 1, &["unlabelled.csv", "credit_risk"]);
+    refused(&place.run(&["evaluate", "m.tove", "unlabeled.csv", "-q"]), 1, &["unlabeled.csv", "credit_risk"]);
     refused(&place.run(&["evaluate", "m.tove", "labels.csv", "-q"]), 1, &["labels.csv", "good", "known are"]);
     refused(&place.run(&["predict", "m.tove", "lacking.csv", "-q", "-o", "out.csv"]), 1, &["duration"]);
     assert_eq!(place.files(), before, "something was left");

@@ -228,7 +228,7 @@ fn what_is_no_file_is_refused_as_input_at_once() {
         refused_everywhere(&place, input);
     }
     let net = zoo("images-mlp.tove");
-    refused(&shell(&place, &format!("$tove images predict {net} folder")), 1, &["no picture"]);
+    refused(&shell(&place, &format!("$tove images predict {net} folder")), 1, &["no images"]);
     // A stream without an end is not read to memory's end.
     refused(&shell(&place, "$tove predict m.tove /dev/zero -q"), 1, &["/dev/zero", "binary"]);
     refused(&shell(&place, "$tove predict /dev/zero iris.csv -q"), 1, &["/dev/zero"]);

@@ -53,7 +53,7 @@ fn large(place: &Place, rows: usize) {
 }
 
 /// Whatever is left over is hidden and says what it is: `.NAME.PID-N.tove.tmp`.
-fn assert_recognisable(place: &Place, known: &[&str]) {
+fn assert_recognizable(place: &Place, known: &[&str]) {
     for file in place.files() {
         let name = Path::new(&file).file_name().unwrap().to_str().unwrap();
         let temporary = name.starts_with('.') && name.ends_with(".tove.tmp");
@@ -89,7 +89,7 @@ fn a_fit_that_is_killed_leaves_whole_files_and_readable_runs() {
     for file in place.files().iter().filter(|file| file.ends_with("report.html") && !file.contains("/.")) {
         assert!(std::fs::read_to_string(place.path(file)).unwrap().trim_end().ends_with("</html>"), "{file}");
     }
-    assert_recognisable(&place, &["m.tove", "model.tove", "report.html", "runs.jsonl"]);
+    assert_recognizable(&place, &["m.tove", "model.tove", "report.html", "runs.jsonl"]);
     // A later fit removes what they left, works, is listed, and with the same seed gives the same file as before.
     assert!(tove(&place, &fit).status().unwrap().success());
     assert_eq!(std::fs::read(place.path("m.tove")).unwrap(), old);
@@ -199,7 +199,7 @@ fn predictions_that_are_killed_are_whole_or_not_there() {
         }
     }
     let known = ["out.csv", "out.parquet", "m.tove", "large.csv", "report.html", "runs.jsonl", "model.tove"];
-    assert_recognisable(&place, &known);
+    assert_recognizable(&place, &known);
 }
 
 #[test]

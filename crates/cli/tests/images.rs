@@ -34,7 +34,7 @@ fn large(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// Stripes, across or upright, of a random-looking colour, period and place.
+/// Stripes, across or upright, of a random-looking color, period and place.
 fn stripes(upright: bool, seed: u32, width: u32, height: u32) -> DynamicImage {
     let hash = seed.wrapping_mul(2_654_435_761);
     let (offset, bright) = (hash >> 29, [60 + (hash >> 8 & 127) as u8, 60 + (hash >> 16 & 127) as u8, 200]);
@@ -45,7 +45,7 @@ fn stripes(upright: bool, seed: u32, width: u32, height: u32) -> DynamicImage {
     }))
 }
 
-/// Pictures of both classes in four sizes and kinds: colour PNG, JPEG, PNG with transparency, grey PNG. Their names.
+/// Pictures of both classes in four sizes and kinds: color PNG, JPEG, PNG with transparency, grey PNG. Their names.
 fn write_stripes(place: &Place, folder: &str, count: u32) -> Vec<(String, bool)> {
     let mut files = Vec::new();
     for (class, upright) in [("across", false), ("upright", true)] {
@@ -68,7 +68,7 @@ fn write_stripes(place: &Place, folder: &str, count: u32) -> Vec<(String, bool)>
 }
 
 #[test]
-fn pictures_of_many_sizes_and_kinds_are_learnt_and_broken_ones_named() {
+fn pictures_of_many_sizes_and_kinds_are_learned_and_broken_ones_named() {
     let place = Place::new("mixed");
     write_stripes(&place, "set", 60);
     place.write("set/across/text.png", "this is no picture");
@@ -83,15 +83,15 @@ fn pictures_of_many_sizes_and_kinds_are_learnt_and_broken_ones_named() {
         document["pictures"]["broken"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert_eq!(broken.len(), 2);
     assert!(broken.iter().any(|text| text.contains("text.png")) && broken.iter().any(|text| text.contains("cut.png")));
-    assert!(fitted.err.contains("60 pictures of another size scaled to 16 × 16"), "{}", fitted.err);
-    assert!(fitted.err.contains("2 pictures could not be read") && fitted.err.contains("cut.png"), "{}", fitted.err);
+    assert!(fitted.err.contains("60 images of another size resized to 16 × 16"), "{}", fitted.err);
+    assert!(fitted.err.contains("2 images could not be read") && fitted.err.contains("cut.png"), "{}", fitted.err);
     assert_eq!(document["net"]["input"], serde_json::json!([3, 16, 16]));
     let rows = ["train_rows", "validation_rows", "test_rows"].map(|name| number(&document[name]));
     assert_eq!(rows.iter().sum::<f64>(), 120.0);
     // Guessing gives 0.5 ± 0.09 on the 30 test pictures; 0.9 is more than four deviations from it.
     assert!(test_accuracy(&fitted) > 0.9, "{}", fitted.out);
     let page = std::fs::read_to_string(place.path("tove-runs/1/report.html")).unwrap();
-    assert!(page.contains("cut.png") && page.contains("60 pictures of another size"));
+    assert!(page.contains("cut.png") && page.contains("60 images of another size"));
 
     // Other pictures, of these sizes and a larger one.
     let mut files = write_stripes(&place, "new", 12);
@@ -125,7 +125,14 @@ fn reports_show_curves_mistakes_and_attention() {
     let seven = ["--classes", "0,1,2,3,4,5,6", "--epochs", "3", "-o", "seven.tove", "-q"];
     place.run(&[&["images", "fit", "digits", "--model", "vit"][..], &seven].concat()).ok();
     let fitted = page("tove-runs/1/report.html");
-    let shown = ["Loss", "Accuracy", "Confusion matrix", "the worst first", "Images and attention", " patches get"];
+    let shown = [
+        "Loss",
+        "Accuracy",
+        "Confusion matrix",
+        "Misclassified images, the worst of",
+        "Images and attention",
+        " patches get",
+    ];
     shown.iter().for_each(|words| assert!(fitted.contains(words), "{words}"));
     // The worst mistake comes first: the truth's probabilities, the last cells of the rows, rise down the table.
     let table = fitted.split("<table").find(|table| table.contains("test image<")).unwrap();
@@ -136,11 +143,11 @@ fn reports_show_curves_mistakes_and_attention() {
 
     let transfer = ["images", "transfer", "seven.tove", "digits", "--classes", "7,8,9", "--labels", "10"];
     let told = place.run(&transfer).ok();
-    assert!(told.out.contains("raw pixels") && told.out.contains("Report: "), "{}", told.out);
+    assert!(told.out.contains("raw pixels") && told.out.contains("\nreport "), "{}", told.out);
     let moved = page("tove-runs/2/report.html");
     let shown = [
         "raw pixels, logistic regression",
-        "classifier trained further",
+        "classifier fine-tuned",
         "Loss",
         "Confusion matrix",
         "Images and attention",
@@ -159,7 +166,7 @@ fn reports_show_curves_mistakes_and_attention() {
     }
     for run in [3, 4] {
         let text = page(&format!("tove-runs/{run}/report.html"));
-        let shown = ["Loss", "Temperature 0.8", "<pre", "Attention", "validation", "lowest loss"];
+        let shown = ["Loss", "Temperature 0.8", "<pre", "Attention", "validation", "lowest validation loss"];
         shown.iter().for_each(|words| assert!(text.contains(words), "{words} in run {run}"));
     }
     // Byte-pair tokens live in the model's own file.
@@ -193,7 +200,7 @@ fn a_net_beats_logistic_regression_on_fashion_mnist() {
     // The difference of two accuracies on 10,000 images has a standard error of at most 0.005; two of them.
     assert!(accuracy > baseline + 0.01, "{accuracy} against {baseline}");
     let page = std::fs::read_to_string(place.path("tove-runs/1/report.html")).unwrap();
-    assert!(page.contains("the worst first") && page.len() < 3_000_000, "{}", page.len());
+    assert!(page.contains("Misclassified images, the worst of") && page.len() < 3_000_000, "{}", page.len());
 }
 
 /// Pairs of characters counted in the beginning of the text, with one added to each count, give the end of it a loss that a

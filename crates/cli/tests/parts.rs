@@ -131,7 +131,7 @@ fn columns_of_integers_take_other_numbers_everywhere() {
         assert!(number.is_some_and(|number| (number - 7504.0).abs() < 1e-6), "{}", reply.body);
     }
     let twice = server.post("application/json", "{\"rows\": [{\"weight\": 1, \"weight\": 2, \"k\": 3}]}");
-    assert!(twice.status == 400 && twice.body.contains("twice"), "{}", twice.body);
+    assert!(twice.status == 400 && twice.body.contains("duplicate key"), "{}", twice.body);
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn close(what: &str, found: f64, wanted: f64, tolerance: f64) {
     assert!((found - wanted).abs() <= tolerance * wanted.abs().max(1.0), "{what}: {found} beside {wanted}");
 }
 
-/// Fits and compares everything with the fixture. Both sides minimise the same strictly convex function to a gradient of
+/// Fits and compares everything with the fixture. Both sides minimize the same strictly convex function to a gradient of
 /// 1e-10, so coefficients agree to 1e-6; scores that count rows may differ by a row whose probability lies at a half, the area by
 /// pairs of rows that differ in the last digits.
 #[track_caller]

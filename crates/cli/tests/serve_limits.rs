@@ -120,7 +120,7 @@ fn bodies_that_find_no_room_in_time_are_refused() {
     let replies: Vec<_> = silent.iter_mut().map(|connection| connection.reply().unwrap()).collect();
     let count = |status: u16| replies.iter().filter(|reply| reply.status == status).count();
     assert_eq!((count(408), count(503)), (7, 7), "{replies:?}");
-    replies.iter().find(|reply| reply.status == 503).unwrap().refused(503, &["large body", "2 seconds", "later"]);
+    replies.iter().find(|reply| reply.status == 503).unwrap().refused(503, &["server busy, retry later", "2 seconds"]);
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn evaluations_in_pieces_are_those_of_the_whole() {
 }
 
 #[test]
-fn parquet_files_are_learnt_from_in_pieces() {
+fn parquet_files_are_learned_from_in_pieces() {
     let place = Place::new("groups");
     write_table(&place.path("t.csv"), 80_000, 8);
     let table = tove::data::table::read_csv(place.path("t.csv")).unwrap().0;
@@ -198,7 +198,7 @@ fn files_that_need_more_memory_than_there_is_are_read_in_pieces() {
 
 /// All rows of one class before those of the other, but for the first, since the beginning of a file tells the task: in the order of the file, the last piece would have the last word.
 #[test]
-fn a_sorted_file_is_learnt_from_in_pieces() {
+fn a_sorted_file_is_learned_from_in_pieces() {
     let place = Place::new("sorted");
     write_table(&place.path("t.csv"), 150_000, 10);
     let text = std::fs::read_to_string(place.path("t.csv")).unwrap();

@@ -311,19 +311,19 @@ fn wrong_calls_say_what_to_do() {
 #[test]
 fn a_table_that_does_not_fit_the_model() {
     let place = Place::new("misfit");
-    let text = "size,colour,kind\n".to_owned()
+    let text = "size,color,kind\n".to_owned()
         + &(0..60)
             .map(|i| format!("{},{},{}\n", i, ["red", "blue"][i % 2], ["a", "b"][usize::from(i > 30)]))
             .collect::<String>();
     let file = place.write("t.csv", &text);
     let file = file.to_str().unwrap();
     place.run(&["fit", file, "--target", "kind", "-m", "LogisticRegression", "-o", "m.tove", "-q"]).ok();
-    let lacking = place.write("lacking.csv", "colour\nred\n");
+    let lacking = place.write("lacking.csv", "color\nred\n");
     place.run(&["predict", "m.tove", lacking.to_str().unwrap()]).fails(1, &["size"]);
-    let unseen = place.write("unseen.csv", "extra,colour,size\n1,green,3\n");
+    let unseen = place.write("unseen.csv", "extra,color,size\n1,green,3\n");
     let told = place.run(&["predict", "m.tove", unseen.to_str().unwrap()]).ok();
     assert!(told.err.contains("green") && told.err.contains("extra") && told.out.contains("predicted kind"));
-    let words = place.write("words.csv", "size,colour\nlarge,red\n");
+    let words = place.write("words.csv", "size,color\nlarge,red\n");
     place.run(&["predict", "m.tove", words.to_str().unwrap()]).fails(1, &["size"]);
     place.run(&["fit", file, "--target", "kind", "-o", "m.tove"]).fails(2, &["m.tove exists already"]);
 }

@@ -38,7 +38,7 @@ pub enum DataError {
         /// What is wrong and what is accepted.
         problem: String,
     },
-    /// A tensor that is no batch of images.
+    /// A tensor that is not a batch of images.
     #[error("{what}: {problem}; images are (N, C, H, W) of type f32 or f64, or u8 before conversion")]
     Images {
         /// The transformation.
@@ -147,7 +147,7 @@ pub enum DataError {
         /// How many there may be.
         most: usize,
     },
-    /// A file that is no table.
+    /// A file that is not a table.
     #[error("{file}: {problem}")]
     TableFile {
         /// The file.

@@ -137,7 +137,7 @@ impl<'a> Source<'a> {
     pub(crate) fn end(mut self) -> Result<()> {
         let mut byte = Vec::new();
         self.fill(1, &mut byte)?;
-        if byte.is_empty() { Ok(()) } else { Err(self.malformed("bytes follow the last element".to_owned())) }
+        if byte.is_empty() { Ok(()) } else { Err(self.malformed("there are bytes after the last element".to_owned())) }
     }
 
     fn fill(&mut self, count: u64, bytes: &mut Vec<u8>) -> Result<()> {
@@ -145,7 +145,7 @@ impl<'a> Source<'a> {
             Ok(_) => Ok(()),
             // The decoder says with these kinds that the packed bytes are at fault.
             Err(error) if self.is_packed() && is_damage(&error) => {
-                Err(self.malformed(format!("the gzip stream is damaged behind this place ({error})")))
+                Err(self.malformed(format!("the gzip stream is damaged after this byte ({error})")))
             }
             Err(source) => Err(FileError::Io { path: self.path.clone(), doing: "read", source }.into()),
         }

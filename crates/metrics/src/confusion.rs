@@ -47,7 +47,7 @@ impl ConfusionMatrix {
         let (truth, prediction) = (View::of(&truth)?, View::of(&prediction)?);
         let labels: BTreeSet<i64> = (0..n).flat_map(|i| [truth.whole(i), prediction.whole(i)]).collect();
         if labels.len() > MOST {
-            let problem = format!("{} classes; at most {MOST} make a table", labels.len());
+            let problem = format!("{} classes; a confusion matrix has at most {MOST}", labels.len());
             return Err(MetricError::parameter(WHAT, problem));
         }
         let place: BTreeMap<i64, usize> = labels.iter().enumerate().map(|(place, &label)| (label, place)).collect();

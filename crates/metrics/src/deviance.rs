@@ -103,7 +103,7 @@ pub fn mean_poisson_deviance(truth: &Tensor, prediction: &Tensor, weights: Optio
     mean("mean_poisson_deviance", truth, prediction, 1.0, weights)
 }
 
-/// The mean Gamma deviance, for positive amounts: it judges relative errors.
+/// The mean Gamma deviance, for positive amounts: it measures relative errors.
 ///
 /// # Errors
 /// As [`mean_tweedie_deviance`].

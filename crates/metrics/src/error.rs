@@ -9,7 +9,7 @@ pub enum MetricError {
     /// A tensor operation refused.
     #[error(transparent)]
     Tensor(#[from] tove_tensor::Error),
-    /// Nothing to judge.
+    /// No samples.
     #[error("{0}: there are no samples; give at least one")]
     Empty(&'static str),
     /// Shapes that do not belong together.
@@ -59,7 +59,7 @@ pub enum MetricError {
         problem: String,
     },
     /// The truth has too few classes for the score to be defined.
-    #[error("{what}: {problem}, so the score is not defined; judge on samples that have both")]
+    #[error("{what}: {problem}, so the score is not defined; evaluate on samples that have both")]
     OneClass {
         /// The score.
         what: &'static str,

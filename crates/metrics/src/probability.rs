@@ -20,7 +20,7 @@ use crate::{MetricError, Result, Score};
 /// ```
 ///
 /// # Errors
-/// If there are no samples, shapes do not fit, a class is out of range, or rows are no distributions.
+/// If there are no samples, shapes do not fit, a class is out of range, or rows do not sum to 1.
 pub fn log_loss(truth: &Tensor, probabilities: &Tensor, weights: Option<&Tensor>) -> Result<Score> {
     const WHAT: &str = "log_loss";
     let epsilon = probabilities.dtype().epsilon();

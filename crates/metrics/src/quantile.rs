@@ -1,4 +1,4 @@
-//! Errors judged by medians and quantiles, which single outliers move little.
+//! Errors measured by medians and quantiles, which are robust to outliers.
 
 use tove_tensor::Tensor;
 

@@ -211,7 +211,7 @@ pub struct RocCurve {
     pub thresholds: Vec<f64>,
 }
 
-/// The ROC curve, without the points that lie on a straight line between their neighbours; as in scikit-learn.
+/// The ROC curve, without the points that lie on a straight line between their neighbors; as in scikit-learn.
 ///
 /// # Errors
 /// As [`roc_auc`].

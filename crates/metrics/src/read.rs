@@ -129,7 +129,7 @@ fn check_finite(what: &'static str, argument: &'static str, tensor: &Tensor) -> 
     };
     match bad {
         Some(index) => {
-            let expected = "find out where it comes from; a score of NaN means nothing";
+            let expected = "find out where it comes from; a score of NaN is meaningless";
             Err(MetricError::Value { what, argument, index, value: view.real(index), expected })
         }
         None => Ok(()),

@@ -3,7 +3,7 @@
 //! **Hoeffding's inequality.** The mean m of n independent values in [a, b] with expectation μ satisfies
 //! P(|m − μ| ≥ ε) ≤ 2 exp(−2nε²/(b − a)²). Setting the right side to δ gives ε = (b − a) √(ln(2/δ)/(2n)): with probability
 //! at least 1 − δ the interval m ± ε holds μ, whatever the distribution. For a weighted mean n becomes (Σw)²/Σw². The
-//! samples must not have been used to fit what is judged.
+//! samples must not have been used to fit the model.
 //!
 //! ```
 //! use tove_metrics::hoeffding;

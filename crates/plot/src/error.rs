@@ -60,6 +60,6 @@ pub(crate) fn same_length(what: &'static str, a: (&str, usize), b: (&str, usize)
     if a.1 == b.1 {
         return Ok(());
     }
-    let problem = format!("{} {} and {} {}; they belong together one to one", a.1, a.0, b.1, b.0);
+    let problem = format!("{} {} and {} {}; they must have the same length", a.1, a.0, b.1, b.0);
     Err(PlotError::Lengths { what, problem })
 }

@@ -23,7 +23,7 @@
 //! | [`terminal`] | lines and bars as plain text |
 //! | [`Report`] | one self-contained HTML file |
 //!
-//! **Why SVG is written here by hand.** `plotters` writes colours as plain attributes on every element, so a picture
+//! **Why SVG is written here by hand.** `plotters` writes colors as plain attributes on every element, so a picture
 //! cannot follow the reader's choice of light or dark, and it has no tooltips, markers with dashes in the legend, or roles
 //! for readers who do not see. A small layer (areas, axes, legend, text with estimated widths) costs less than working
 //! around that, and gives bytes that depend on nothing but the data.
@@ -31,7 +31,7 @@
 //! **What all pictures promise.** The same data give the same bytes. Text is escaped; long names are cut and kept whole
 //! as tooltips. Values that are not finite (or not positive on a logarithmic axis, or beyond 1e250) are left out and
 //! counted in a note below the picture; if none is left, that is an error. Series differ by dash and marker as well as
-//! by colours that all kinds of colour vision tell apart. Light and dark follow `prefers-color-scheme`, or `data-theme`
+//! by a palette for all kinds of color vision. Light and dark follow `prefers-color-scheme`, or `data-theme`
 //! on the page.
 //!
 //! ```

@@ -1,11 +1,11 @@
 //! Pictures as plain text for the terminal: a line chart in Braille or marks, bars in blocks, and a spark line.
 //!
 //! A Braille character holds 2 × 4 dots, so a chart of w × h characters has 2w × 4h points. One series is drawn in
-//! Braille; several are drawn with a mark each, since plain text has no colours. No line is wider than the width asked
+//! Braille; several are drawn with a mark each, since plain text has no colors. No line is wider than the width asked
 //! for. Control characters in names are replaced, so that a name cannot command the terminal.
 
 use crate::draw::frame::reason;
-use crate::draw::number::short_number;
+use crate::draw::number::{aligned_numbers, short_number};
 use crate::draw::scale::{Scale, drawable, range};
 use crate::error::{PlotError, Result, same_length};
 
@@ -234,7 +234,7 @@ impl LineText {
     }
 }
 
-/// Sets the points of straight lines between neighbours; a gap breaks the line.
+/// Sets the points of straight lines between neighbors; a gap breaks the line.
 fn trace(points: &[Option<(i64, i64)>], mut set: impl FnMut(usize, usize)) {
     let mut last: Option<(i64, i64)> = None;
     for point in points {
@@ -274,7 +274,7 @@ pub fn bars<S: AsRef<str>>(items: &[(S, f64)], width: usize) -> Result<String> {
         });
     };
     let (low, high) = (low.min(0.0), high.max(0.0));
-    let numbers: Vec<String> = items.iter().map(|i| short_number(i.1)).collect();
+    let numbers = aligned_numbers(&items.iter().map(|i| i.1).collect::<Vec<_>>());
     let number_width = numbers.iter().map(|n| columns(n)).max().unwrap_or(0).min(width / 3);
     let name_width = items.iter().map(|i| columns(i.0.as_ref())).max().unwrap_or(0).min(width / 3);
     let room = width - name_width - number_width - 2;

@@ -66,7 +66,7 @@ fn unknown_values_are_skipped_and_counted() {
     let svg = LineChart::new().series("a", &x, &y).to_svg().unwrap();
     check("line", &svg);
     assert!(svg.contains("2 points left out: not finite."));
-    // three points, none with a neighbour: no line
+    // three points, none with a neighbor: no line
     assert_eq!(marks(&svg), 3);
     let svg = ScatterChart::new().group("a", &x, &y).to_svg().unwrap();
     assert!(svg.contains("2 points left out") && marks(&svg) == 3);

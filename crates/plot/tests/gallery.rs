@@ -30,7 +30,7 @@ fn pictures_follow_light_and_dark_and_fetch_nothing() {
         let links = svg.matches("http").count();
         assert_eq!(links, 1, "{name}: only the namespace");
         assert!(!svg.contains("url(") && !svg.contains("@import"), "{name}");
-        // all colours come from the style sheet
+        // all colors come from the style sheet
         let body = &svg[svg.find("</style>").unwrap()..];
         assert!(!body.contains("fill=\"#") && !body.contains("stroke=\"#"), "{name}");
     }
@@ -50,7 +50,7 @@ fn a_report_holds_all_pictures_with_one_style() {
 }
 
 #[test]
-fn fixed_themes_carry_plain_colours() {
+fn fixed_themes_carry_plain_colors() {
     let chart = || LineChart::new().series("a", &[1.0, 2.0], &[1.0, 2.0]);
     let (light, dark) = (chart().theme(Theme::Light).to_svg().unwrap(), chart().theme(Theme::Dark).to_svg().unwrap());
     assert!(!light.contains("var(") && !dark.contains("var(") && light != dark);

@@ -112,6 +112,7 @@ fn verdict(model: &TabularModel, judged: &Judged) -> String {
         let shown = decimals_of(first).show(base);
         text.push_str(&match Standing::of(first, base) {
             Standing::Clear => format!("; {what} has {shown}, so the difference is clear"),
+            Standing::Better => format!(", ahead of {what} ({shown})"),
             Standing::Unclear => format!("; {what} has {shown}, so the difference is within the margin of error"),
             Standing::Tie => format!(", the same as {what}"),
             Standing::Worse => format!("; {what} has {shown}, so the model is no better than a constant"),
@@ -120,7 +121,11 @@ fn verdict(model: &TabularModel, judged: &Judged) -> String {
     text.push('.');
     let held_out = model.facts()["test"][first.key()]["value"].as_f64();
     if let Some(value) = held_out.filter(|_| !judged.fitted_on) {
-        text.push_str(&format!(" At fitting, its held-out {} was {}.", first.name, decimals_of(first).show(value)));
+        text.push_str(&format!(
+            " When it was fitted, its held-out {} was {}.",
+            first.name,
+            decimals_of(first).show(value)
+        ));
     }
     text
 }

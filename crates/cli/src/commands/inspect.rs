@@ -56,7 +56,7 @@ fn line(value: &Value) -> String {
     }
 }
 
-/// The scores that a header keeps, by the parts of the data.
+/// The scores that a header keeps, by the parts of the data; a metric that the first part does not have is left out.
 fn scores(parts: &[(&str, &Value)]) -> String {
     let mut head = vec!["metric".to_owned()];
     head.extend(parts.iter().map(|(part, _)| (*part).to_owned()));
@@ -71,9 +71,13 @@ fn scores(parts: &[(&str, &Value)]) -> String {
     for key in keys {
         let values: Vec<Option<f64>> = parts.iter().map(|(_, scores)| scores[key]["value"].as_f64()).collect();
         let decimals = metrics::decimals(key, values.iter().copied().flatten());
+        if values.first().is_none_or(Option::is_none) {
+            continue;
+        }
         let mut row = vec![metrics::label(key).to_owned()];
-        row.extend(parts.iter().zip(values).map(|((_, scores), value)| {
-            let end = |place: usize| scores[key]["interval"][place].as_f64();
+        row.extend(parts.iter().zip(values).enumerate().map(|(part, ((_, scores), value))| {
+            // Only the first part has intervals: those of scores on held-out data.
+            let end = |place: usize| scores[key]["interval"][place].as_f64().filter(|_| part == 0);
             match (value, end(0).zip(end(1))) {
                 (Some(value), Some((low, high))) => {
                     format!("{} [{}, {}]", decimals.show(value), decimals.show(low), decimals.show(high))
@@ -117,25 +121,99 @@ fn about_table(model: &TabularModel, container: &Container) -> String {
     text
 }
 
-/// A model of images or text: its header in lines, its scores, and the number of its parameters.
+/// Classes that are listed, at most.
+const CLASSES: usize = 20;
+
+/// What an image model is made of.
+fn about_images(header: &Value) -> Vec<(&'static str, String)> {
+    let (net, classes) = (&header["net"], header["classes"].as_array().map_or(&[][..], Vec::as_slice));
+    let names: Vec<String> = classes.iter().take(CLASSES).map(line).collect();
+    let more = if classes.len() > CLASSES { format!(" and {} more", classes.len() - CLASSES) } else { String::new() };
+    let list = |name: &str| net[name].as_array().into_iter().flatten().map(line).collect::<Vec<_>>().join(", ");
+    let mut model = net["kind"].as_str().unwrap_or_default().to_uppercase();
+    for (name, words) in [("filters", "filters"), ("hidden", "hidden units")] {
+        if !list(name).is_empty() {
+            model.push_str(&format!(", {words} {}", list(name)));
+        }
+    }
+    let size = |place: usize| line(&net["input"][place]);
+    let border = header["border"].as_u64().filter(|&border| border > 0);
+    let border = border.map_or(String::new(), |border| format!(", with a border of {border} pixels"));
+    vec![
+        ("predicts", format!("the class of an image, {} classes", classes.len())),
+        ("classes", names.join(", ") + &more),
+        ("model", model),
+        ("input", format!("{} × {} pixels, {} channels{border}", size(1), size(2), size(0))),
+    ]
+}
+
+/// What a language model is made of.
+fn about_text(header: &Value) -> Vec<(&'static str, String)> {
+    let (net, kind) = (&header["net"], header["tokens"]["kind"].as_str().unwrap_or_default());
+    let mut list = vec![
+        ("predicts", "the next token of a text".to_owned()),
+        ("tokens", format!("{kind}, a vocabulary of {}", line(&net["vocabulary"]))),
+    ];
+    if let Some(characters) = header["tokens"]["characters"].as_str() {
+        list.push(("characters", characters.chars().filter(|letter| !letter.is_control()).collect()));
+    }
+    let of = |name: &str| line(&net[name]);
+    let model = format!(
+        "GPT, {} layers, {} heads, width {}, context {}",
+        of("layers"),
+        of("heads"),
+        of("width"),
+        of("context")
+    );
+    list.push(("model", model));
+    list
+}
+
+/// How a net was trained.
+fn about_training(facts: &Value) -> Vec<(&'static str, String)> {
+    let mut list: Vec<(&'static str, String)> = [
+        ("training data", "data"),
+        ("epochs", "epochs"),
+        ("batch size", "batch"),
+        ("learning rate", "learning_rate"),
+        ("steps", "steps"),
+        ("labels per class", "labels"),
+        ("seed", "seed"),
+    ]
+    .map(|(name, fact)| (name, line(&facts[fact])))
+    .to_vec();
+    if let (Some(loss), Some(step)) = (facts["best"]["loss"].as_f64(), facts["best"]["step"].as_u64()) {
+        list.push(("validation loss", format!("{} at step {step}, the lowest", number(loss))));
+    }
+    if facts["from"].is_object() {
+        list.push(("transferred from", format!("a net trained on {}", line(&facts["from"]["data"]))));
+    }
+    list
+}
+
+/// A model of images or text: what it predicts and from what, how it was trained, its scores. Other files: their header in lines.
 fn about_other(container: &Container) -> String {
+    let (header, facts) = (&container.header, &container.header["facts"]);
     let mut list = vec![("file".to_owned(), format!("{} (version {})", container.kind, container.version))];
-    let facts = &container.header["facts"];
-    let header = container.header.as_object().into_iter().flatten();
-    for (name, value) in header.filter(|(name, _)| *name != "facts") {
-        list.push((name.replace('_', " "), line(value)));
+    let own = |part: Vec<(&'static str, String)>| part.into_iter().map(|(name, value)| (name.to_owned(), value));
+    match container.kind.as_str() {
+        "ImageModel" => list.extend(own(about_images(header))),
+        "TextModel" => list.extend(own(about_text(header))),
+        _ => {
+            let rest = header.as_object().into_iter().flatten().filter(|(name, _)| *name != "facts");
+            list.extend(rest.map(|(name, value)| (name.replace('_', " "), line(value))));
+        }
     }
-    for (name, value) in facts.as_object().into_iter().flatten().filter(|(name, _)| *name != "scores") {
-        list.push((name.replace('_', " "), line(value)));
-    }
-    let (count, parameters) = (container.tensors.len(), parameters(container));
-    list.push(("parameters".to_owned(), format!("{parameters} in {count} tensors")));
+    list.push(("parameters".to_owned(), format!("{} in {} tensors", parameters(container), container.tensors.len())));
+    list.extend(own(about_training(facts)));
     list.retain(|(_, value)| !value.is_empty());
     let mut text = entries(&list);
-    let parts = &facts["scores"];
-    let known = [("held-out (95 % interval)", "test"), ("training", "train"), ("baseline", "baseline")];
-    let known: Vec<(&str, &Value)> =
-        known.iter().map(|(title, part)| (*title, &parts[*part])).filter(|(_, scores)| scores.is_object()).collect();
+    let known = [("test (95 % interval)", "test"), ("train", "train"), ("baseline", "baseline")];
+    let known: Vec<(&str, &Value)> = known
+        .iter()
+        .map(|(title, part)| (*title, &facts["scores"][*part]))
+        .filter(|(_, scores)| scores.is_object())
+        .collect();
     text.push_str(&scores(&known));
     text
 }

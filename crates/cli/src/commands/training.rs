@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tove::metrics::Score;
-use tove::nn::{Ending, Report};
+use tove::nn::{Ending, Evaluation, Report};
 use tove::plot::LineChart;
 use tove::tensor::io::{Container, WriteOptions};
 
 use crate::arguments::Keeping;
 use crate::failure::Failure;
 use crate::files;
+use crate::output::entries;
 use crate::runs::Run;
 
 /// The name of the record of losses in the folder of a run.
@@ -55,15 +56,15 @@ impl Files {
         self.run.abandon();
     }
 
-    /// Where everything went, in a line.
-    pub fn line(&self, seconds: f64) -> String {
-        format!(
-            "\nRun {}, {seconds:.1} s. Model: {}  Report: {}  Losses: {}\n",
-            self.run.number,
-            self.model.display(),
-            self.page.display(),
-            self.losses.display()
-        )
+    /// The files of the run, for people.
+    pub fn list(&self, seconds: f64) -> String {
+        let place = [
+            ("run", format!("{} ({seconds:.1} s)", self.run.number)),
+            ("model", self.model.display().to_string()),
+            ("report", self.page.display().to_string()),
+            ("losses", self.losses.display().to_string()),
+        ];
+        format!("\n{}", entries(&place))
     }
 
     /// Adds where everything went to the document of the run.
@@ -92,8 +93,8 @@ pub fn count(name: &str, value: usize, most: usize) -> Result<usize, Failure> {
     fine.then_some(value).ok_or_else(|| Failure::usage(format!("--{name} {value}: give a number from 1 to {most}")))
 }
 
-/// Training and validation loss over the evaluations; over the steps, if the run ended before the first evaluation; nothing, if
-/// it ended before the first step.
+/// Training and validation loss by epoch, or by step where there are several evaluations in an epoch or none; nothing, if the run
+/// ended before the first step. The lowest validation loss is marked.
 pub fn curve(report: &Report) -> Option<LineChart> {
     if report.history.is_empty() {
         let steps: Vec<f64> = (1..=report.losses.len()).map(|step| step as f64).collect();
@@ -102,8 +103,19 @@ pub fn curve(report: &Report) -> Option<LineChart> {
     }
     let train: Vec<f64> = report.history.iter().map(|evaluation| evaluation.train_loss).collect();
     let loss = |scores: &[(String, f64)]| scores.iter().find(|(name, _)| name == "loss").map(|&(_, value)| value);
-    let test: Vec<f64> = report.history.iter().filter_map(|evaluation| loss(&evaluation.validation)).collect();
-    Some(LineChart::losses(&train, (test.len() == train.len()).then_some(&test[..])).title("Loss"))
+    let validation: Vec<f64> = report.history.iter().filter_map(|evaluation| loss(&evaluation.validation)).collect();
+    let by_epoch = report.history.windows(2).all(|pair| pair[0].epoch < pair[1].epoch);
+    let place = |evaluation: &Evaluation| if by_epoch { evaluation.epoch as f64 } else { evaluation.step as f64 };
+    let places: Vec<f64> = report.history.iter().map(place).collect();
+    let mut chart = LineChart::new().series("train", &places, &train).title("Loss").y_label("loss");
+    chart = chart.x_label(if by_epoch { "epoch" } else { "step" });
+    if validation.len() == places.len() {
+        chart = chart.series("validation", &places, &validation);
+        let known = places.iter().zip(&validation).filter(|(_, loss)| loss.is_finite());
+        chart =
+            known.min_by(|a, b| a.1.total_cmp(b.1)).into_iter().fold(chart, |chart, (at, _)| chart.mark_x("best", *at));
+    }
+    Some(chart)
 }
 
 /// A note for runs that did not end as planned.
@@ -111,7 +123,7 @@ pub fn ending(report: &Report) -> Option<String> {
     (report.ending == Ending::Interrupted).then(|| format!("Interrupted after {} steps.", report.steps))
 }
 
-/// The best value of the watched loss and its step, for machines.
+/// The lowest validation loss and its step, for machines.
 pub fn best(report: &Report) -> Value {
     report.best.map_or(Value::Null, |(loss, step)| json!({"loss": loss, "step": step}))
 }

@@ -177,7 +177,7 @@ impl Batches {
         }
     }
 
-    /// Whether so many rows take longer than a moment, judged by the last batch.
+    /// Whether so many rows would take longer than a moment, estimated from the last batch.
     fn is_long(&self, rows: usize) -> bool {
         let last = self.queue().last;
         last.is_none_or(|(before, time)| time.mul_f64((rows as f64 / before.max(1) as f64).max(1.0)) > MOMENT)

@@ -9,10 +9,10 @@ use std::fmt;
 use serde::Deserializer as _;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Deserializer, Map, Value};
-use tove::data::table::{Column, Field, Kind};
+use tove::data::table::{Column, Dates, Field, Kind};
 
 use super::refusal::Refusal;
-use super::rows::{Whole, dates, name, number, truth, whole};
+use super::rows::{Whole, date, date_unit, name, number, truth, whole};
 
 /// How many names a sentence or a list in an answer has at most.
 pub const NAMED: usize = 20;
@@ -27,8 +27,8 @@ enum Cells {
     Integer(Vec<Option<i64>>),
     Boolean(Vec<Option<bool>>),
     Name(Vec<Option<String>>),
-    /// Read together at the end.
-    Date(Vec<Value>),
+    /// In the unit of the column.
+    Date(Vec<Option<i64>>),
 }
 
 /// Columns being read.
@@ -67,7 +67,7 @@ pub fn read(body: &[u8], fields: &[Field], counted: impl Fn(usize) -> Result<(),
     }
     read.map_err(not_json)?;
     counted(columns.rows)?;
-    columns.finish()
+    Ok(columns.finish())
 }
 
 /// Rows of a body, without looking into them.
@@ -80,7 +80,7 @@ fn count(body: &[u8]) -> Result<usize, Refusal> {
 #[cold]
 fn not_json(error: serde_json::Error) -> Refusal {
     let text =
-        format!("the body is no JSON ({error}); send {{\"rows\": [{{...}}]}}, or CSV with content type text/csv");
+        format!("the request body is not valid JSON ({error}); send {{\"rows\": [{{...}}]}}, or CSV as text/csv");
     Refusal::bad(text)
 }
 
@@ -121,7 +121,7 @@ impl<'f> Columns<'f> {
     fn put(&mut self, place: usize, value: Value) -> Result<(), Refusal> {
         let (field, row) = (&self.fields[place], self.rows - 1);
         if std::mem::replace(&mut self.seen[place], self.rows) == self.rows {
-            return Err(Refusal::bad(format!("row {row} (from 0) has column {:?} twice; send it once", field.name)));
+            return Err(Refusal::bad(format!("rows[{row}]: duplicate key {:?}", field.name)));
         }
         self.present[place] = true;
         match &mut self.cells[place] {
@@ -137,15 +137,12 @@ impl<'f> Columns<'f> {
             },
             Cells::Boolean(cells) => fill(cells, row, truth(field, row, &value)?),
             Cells::Name(cells) => fill(cells, row, name(field, row, &value)?),
-            Cells::Date(cells) => {
-                cells.resize(row, Value::Null);
-                cells.push(value);
-            }
+            Cells::Date(cells) => fill(cells, row, date(field, row, &value)?),
         }
         Ok(())
     }
 
-    fn finish(self) -> Result<Read, Refusal> {
+    fn finish(self) -> Read {
         let rows = self.rows;
         let mut columns = Vec::new();
         for ((field, cells), _) in self.fields.iter().zip(self.cells).zip(self.present).filter(|(_, present)| *present)
@@ -156,14 +153,11 @@ impl<'f> Columns<'f> {
                 Cells::Boolean(cells) => Column::Boolean(whole_column(cells, rows)),
                 Cells::Name(cells) if field.kind == Kind::Text => Column::Text(whole_column(cells, rows)),
                 Cells::Name(cells) => Column::Categorical(whole_column(cells, rows)),
-                Cells::Date(mut cells) => {
-                    cells.resize(rows, Value::Null);
-                    dates(field, &cells.iter().collect::<Vec<_>>())?
-                }
+                Cells::Date(cells) => Column::Date(Dates::new(whole_column(cells, rows), date_unit(field))),
             };
             columns.push((field.name.clone(), column));
         }
-        Ok((columns, self.extra.into_iter().collect()))
+        (columns, self.extra.into_iter().collect())
     }
 }
 
@@ -231,7 +225,7 @@ impl<'de> Visitor<'de> for Counted {
         while let Some(name) = object.next_key::<String>()? {
             if name == "rows" {
                 if std::mem::replace(&mut listed, true) {
-                    return Err(A::Error::custom("`rows` occurs twice"));
+                    return Err(A::Error::custom("duplicate key \"rows\""));
                 }
                 rows = object.next_value_seed(Counted)?;
             } else {
@@ -275,7 +269,7 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
         let mut listed = false;
         while let Some(key) = object.next_key::<String>()? {
             if listed && key == "rows" {
-                return Err(columns.refuse(Refusal::bad("`rows` occurs twice; send one list of rows")));
+                return Err(columns.refuse(Refusal::bad("duplicate key \"rows\"; send one list of rows")));
             } else if listed {
                 object.next_value::<IgnoredAny>()?;
             } else if key == "rows" {
@@ -292,7 +286,7 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
 
 #[cold]
 fn neither<E: Error>(columns: &mut Columns<'_>) -> E {
-    columns.refuse(Refusal::bad("send a row as an object, or several as a list"))
+    columns.refuse(Refusal::bad("expected a JSON object (one row) or an array of objects"))
 }
 
 /// Reads the next value of an object into its column.
@@ -322,7 +316,7 @@ impl Listed<'_, '_> {
         let columns = self.0;
         match columns.fields.iter().position(|field| field.name == "rows") {
             Some(place) => columns.put(place, value).map(|()| false).map_err(|refusal| columns.refuse(refusal)),
-            None => Err(columns.refuse(Refusal::bad("`rows` must be a list of objects"))),
+            None => Err(columns.refuse(Refusal::bad("`rows` must be an array of objects"))),
         }
     }
 }
@@ -366,7 +360,7 @@ impl Row<'_, '_> {
     #[cold]
     fn wrong<E: Error>(self) -> E {
         let row = self.0.rows - 1;
-        self.0.refuse(Refusal::bad(format!("row {row} (from 0): expected a JSON object of columns and values")))
+        self.0.refuse(Refusal::bad(format!("rows[{row}]: expected a JSON object of columns and values")))
     }
 }
 

@@ -16,6 +16,7 @@
 mod batches;
 mod connections;
 mod counters;
+mod dates;
 mod hosts;
 mod json;
 mod openapi;
@@ -88,7 +89,7 @@ pub fn run(serve: &Serve, output: &Output) -> Result<(), Failure> {
     let text = |document: &Value| Bytes::from(document.to_string());
     let shared = Arc::new(Shared {
         page: page::html(&model, &schema).into(),
-        openapi: text(&openapi::document(&model, &schema)),
+        openapi: text(&openapi::document(&model)),
         about: text(&about),
         schema: text(&schema),
         counters,
@@ -139,7 +140,7 @@ async fn listen(
     })?;
     let bound = listener.local_addr()?;
     if !bound.ip().is_loopback() {
-        output.remark("warning: everybody who reaches this address can use the model; there is no password");
+        output.remark("warning: anyone who can reach this address can use the model; there is no authentication");
     }
     if output.is_json() || !output.is_quiet() {
         let text = || format!("serving on http://{bound} (Ctrl-C stops)\n");
@@ -152,10 +153,10 @@ async fn listen(
         () = stopped() => {}
     }
     drop(listener);
-    output.remark("finishing the requests under way (Ctrl-C again ends at once)");
+    output.remark("finishing pending requests (press Ctrl-C again to stop immediately)");
     tokio::select! {
         () = connections.finish() => {}
-        () = tokio::time::sleep(patience) => output.remark("requests that never ended were cut off"),
+        () = tokio::time::sleep(patience) => output.remark("requests that did not finish in time were aborted"),
         () = stopped() => {}
     }
     output.remark("stopped");
@@ -196,12 +197,12 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
 
 async fn missing(uri: Uri) -> Refusal {
     let path: String = uri.path().chars().take(80).collect();
-    Refusal::new(404, format!("there is nothing at {path}; /openapi.json describes what is there"))
+    Refusal::new(404, format!("{path} not found; /openapi.json lists the paths"))
 }
 
 async fn other_method(method: Method, uri: Uri) -> Refusal {
     let wanted = if uri.path() == "/predict" { "POST" } else { "GET" };
-    Refusal::new(405, format!("{} does not take {method}; use {wanted}", uri.path()))
+    Refusal::new(405, format!("{} does not support {method}; use {wanted}", uri.path()))
 }
 
 async fn predict(State(shared): State<Arc<Shared>>, request: Request) -> Response {
@@ -225,7 +226,10 @@ async fn answer(shared: &Shared, request: Request) -> Result<Answer, Refusal> {
     let most = shared.max_body;
     let large = || {
         let megabytes = most >> 20;
-        Refusal::new(413, format!("the body has more than {megabytes} MB; send the rows in parts, or raise --max-body"))
+        Refusal::new(
+            413,
+            format!("the request body is larger than {megabytes} MB; split the request, or raise --max-body"),
+        )
     };
     let length = text(header::CONTENT_LENGTH).parse::<usize>().ok();
     if length.is_some_and(|length| length > most) {
@@ -234,17 +238,21 @@ async fn answer(shared: &Shared, request: Request) -> Result<Answer, Refusal> {
     // Half of the time: who finds room late would have none left to send in.
     let place = timeout_at(begun + shared.timeout / 2, shared.room.place(length)).await.map_err(|_| {
         let waited = seconds / 2.0;
-        Refusal::new(503, format!("no room for another large body within {waited} seconds; try again later"))
+        Refusal::new(503, format!("server busy, retry later: no memory for another large body within {waited} seconds"))
     })?;
     let body = timeout_at(deadline, to_bytes(body, most)).await;
-    let body = body.map_err(|_| Refusal::new(408, format!("the body did not arrive within {seconds} seconds")))?;
+    let body =
+        body.map_err(|_| Refusal::new(408, format!("the request body did not arrive within {seconds} seconds")))?;
     let body = body.map_err(|error| match std::error::Error::source(&error) {
         Some(source) if source.to_string().contains("length limit") => large(),
-        _ => Refusal::bad(format!("the body could not be read: {error}")),
+        _ => Refusal::bad(format!("the request body could not be read: {error}")),
     })?;
     let body = Body { bytes: body, _place: place };
     let answer = timeout_at(deadline, Arc::clone(&shared.predictor).answer(format, body)).await;
     answer.unwrap_or_else(|_| {
-        Err(Refusal::new(503, format!("it took more than {seconds} seconds; send fewer rows, or raise --timeout")))
+        Err(Refusal::new(
+            503,
+            format!("the prediction took more than {seconds} seconds; send fewer rows, or raise --timeout"),
+        ))
     })
 }

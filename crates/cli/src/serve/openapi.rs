@@ -1,148 +1,194 @@
-//! The OpenAPI description, made from the model's schema.
+//! The OpenAPI 3.1 description, generated from the model's schema.
 
 use serde_json::{Map, Value, json};
+use tove::data::table::{Field, Kind, Role};
 use tove::tabular::TabularModel;
 
-pub fn document(model: &TabularModel, schema: &Value) -> Value {
+use super::rows::needed;
+
+/// How many categories are listed as examples.
+const EXAMPLES: usize = 20;
+
+/// The JSON Schema of a column in a request. A column of integers accepts other numbers, and categories that were not in the
+/// training data are accepted and reported, so known categories are examples and not an `enum`.
+fn property(field: &Field) -> Value {
+    match (field.kind, &field.categories) {
+        (Kind::Float | Kind::Integer, _) => json!({"type": ["number", "null"]}),
+        (Kind::Boolean, _) => json!({"type": ["boolean", "null"], "examples": [true, false]}),
+        (Kind::Date, _) => json!({
+            "type": ["string", "null"], "description": "ISO 8601 date or date and time", "examples": ["2026-01-31"],
+        }),
+        (_, Some(known)) if !known.is_empty() => {
+            json!({"type": ["string", "null"], "examples": known.iter().take(EXAMPLES).collect::<Vec<_>>()})
+        }
+        _ => json!({"type": ["string", "null"]}),
+    }
+}
+
+/// The JSON Schema of a row in a request. Columns of features must be present, though they may be null.
+fn row(model: &TabularModel) -> Value {
+    let fields = || needed(model.schema());
+    let required: Vec<&str> = fields().filter(|field| field.role == Role::Feature).map(|field| &*field.name).collect();
+    let properties: Map<String, Value> = fields().map(|field| (field.name.clone(), property(field))).collect();
+    json!({
+        "type": "object", "properties": properties, "required": required,
+        "description": "A row: one member per column. null is a missing value; members that are not columns are ignored.",
+    })
+}
+
+/// A row with a value wherever one is known, and null elsewhere.
+fn example(row: &Value) -> Value {
+    let known = |(name, schema): (&String, &Value)| (name.clone(), schema["examples"][0].clone());
+    row["properties"].as_object().into_iter().flatten().map(known).collect::<Map<String, Value>>().into()
+}
+
+/// The JSON Schema of the prediction for a row, as `commands::predict::answer` names its members.
+fn prediction(model: &TabularModel) -> Value {
     let mut properties = Map::new();
-    for column in schema["columns"].as_array().into_iter().flatten() {
-        let kind = match column["kind"].as_str() {
-            // A column that held integers takes other numbers too.
-            Some("float" | "integer") => json!({"type": ["number", "null"]}),
-            Some("boolean") => json!({"type": ["boolean", "null"]}),
-            _ => match column["categories"].as_array() {
-                Some(known) => json!({"type": ["string", "null"], "examples": known}),
-                None => json!({"type": ["string", "null"]}),
-            },
-        };
-        if let Some(name) = column["name"].as_str() {
-            properties.insert(name.to_owned(), kind);
+    for field in needed(model.schema()).filter(|field| field.role == Role::Id) {
+        let kind = if field.kind.is_numeric() && field.kind != Kind::Boolean { "number" } else { "string" };
+        properties.insert(field.name.clone(), json!({"type": [kind, "null"], "description": "The id of the row"}));
+    }
+    let predicted = format!("predicted {}", model.target());
+    let mut required = vec![predicted.clone()];
+    if model.classes().is_empty() {
+        properties.insert(predicted, json!({"type": "number"}));
+    } else {
+        properties.insert(predicted, json!({"type": "string", "enum": model.classes()}));
+        let probabilities = model.model().capabilities().probabilities;
+        for &class in model.model().classes().iter().filter(|_| probabilities) {
+            let name = format!("P({})", model.classes().get(class as usize).map_or("", String::as_str));
+            required.push(name.clone());
+            properties.insert(name, json!({"type": "number", "minimum": 0, "maximum": 1}));
         }
     }
-    let answer =
-        |text: &str| json!({"description": text, "content": {"application/json": {"schema": {"type": "object"}}}});
+    json!({"type": "object", "properties": properties, "required": required})
+}
+
+fn object(members: &[(&str, Value)], description: &str) -> Value {
+    let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+    let properties: Map<String, Value> =
+        members.iter().map(|(name, kind)| ((*name).to_owned(), kind.clone())).collect();
+    json!({"type": "object", "properties": properties, "required": names, "description": description})
+}
+
+fn array(items: Value) -> Value {
+    json!({"type": "array", "items": items})
+}
+
+fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+fn schemas(model: &TabularModel) -> Value {
+    let (string, count) = (json!({"type": "string"}), json!({"type": "integer", "minimum": 1}));
+    let strings = array(string.clone());
+    let unseen = object(
+        &[("column", string.clone()), ("value", string.clone()), ("rows", count.clone())],
+        "A category that was not in the training data",
+    );
+    let filled =
+        object(&[("column", string.clone()), ("rows", count)], "A column with missing values, which were imputed");
+    let column = object(
+        &[
+            ("name", string.clone()),
+            ("kind", json!({"type": "string", "enum": Kind::ALL.map(Kind::name)})),
+            ("categories", json!({"type": ["array", "null"], "items": {"type": "string"}})),
+            ("role", json!({"type": "string", "enum": ["feature", "id"]})),
+        ],
+        "A column that a row has",
+    );
+    let rows = json!({"type": "array", "items": reference("Row"), "minItems": 1});
+    json!({
+        "Row": row(model),
+        "Rows": object(&[("rows", rows)], "Rows to predict"),
+        "Prediction": prediction(model),
+        "Predictions": object(&[
+            ("predictions", array(reference("Prediction"))),
+            ("ignored_columns", strings.clone()),
+            ("unseen", array(unseen)),
+            ("filled", array(filled)),
+        ], "One prediction per row, in their order, and what was done to the rows"),
+        "Schema": object(&[
+            ("columns", array(column)),
+            ("target", string.clone()),
+            ("task", string.clone()),
+            ("classes", strings),
+            ("facts", json!({"type": "object"})),
+        ], "The columns of the model"),
+        "Health": object(&[
+            ("status", json!({"const": "ok"})),
+            ("model", string.clone()),
+            ("target", string.clone()),
+            ("task", string.clone()),
+            ("tove", string.clone()),
+        ], "The model that is served"),
+        "Error": object(&[("error", string)], "What is wrong, and what to do"),
+    })
+}
+
+pub fn document(model: &TabularModel) -> Value {
+    let schemas = schemas(model);
+    let json_content = |name: &str| json!({"application/json": {"schema": reference(name)}});
+    let ok = |name: &str, text: &str| json!({"200": {"description": text, "content": json_content(name)}});
+    let mut predict = ok("Predictions", "The predictions");
+    for (status, text) in [
+        ("400", "A row, a column or a value is invalid"),
+        ("408", "The request body did not arrive in time"),
+        ("413", "Too many rows or bytes"),
+        ("415", "Unsupported content type"),
+        ("421", "The host name is not allowed"),
+        ("500", "The model failed"),
+        ("503", "The server is busy, or the prediction took too long"),
+    ] {
+        predict[status] = json!({"description": text, "content": json_content("Error")});
+    }
+    let example = example(&schemas["Row"]);
     json!({
         "openapi": "3.1.0",
         "info": {
             "title": format!("{} of {}", model.task(), model.target()),
+            "description": format!("Predictions of a {} model", model.model().name()),
             "version": env!("CARGO_PKG_VERSION"),
         },
         "paths": {
             "/predict": {"post": {
-                "summary": "Predictions for rows",
-                "description": "Requests that wait are predicted together; the predictions for a row do not depend on it.",
+                "operationId": "predict",
+                "summary": "Predict rows",
+                "description": "Concurrent requests are predicted in batches; predictions do not depend on the batch.",
                 "requestBody": {"required": true, "content": {
-                    "application/json": {"schema": {"type": "object", "properties": {
-                        "rows": {"type": "array", "items": {"$ref": "#/components/schemas/Row"}},
-                    }}},
-                    "text/csv": {"schema": {"type": "string"}},
+                    "application/json": {
+                        "schema": {"anyOf": [reference("Rows"), {"type": "array", "items": reference("Row"), "minItems": 1},
+                                             reference("Row")]},
+                        "examples": {
+                            "rows": {"summary": "Rows", "value": {"rows": [example.clone()]}},
+                            "array": {"summary": "Rows as an array", "value": [example.clone()]},
+                            "row": {"summary": "A single row", "value": example},
+                        },
+                    },
+                    "text/csv": {"schema": {"type": "string", "description": "CSV with a header line"}},
                 }},
-                "responses": {
-                    "200": answer(
-                        "One object per row with the prediction and, for classes, their probabilities; what was ignored, \
-                         not seen at fitting, or filled",
-                    ),
-                    "400": answer("What is wrong with the rows"),
-                    "408": answer("The body did not arrive in time"),
-                    "413": answer("Too many rows or bytes"),
-                    "415": answer("Neither JSON nor CSV"),
-                    "421": answer("Asked under a name that is not allowed"),
-                    "503": answer("It took too long"),
-                },
+                "responses": predict,
             }},
-            "/schema": {"get": {"summary": "The columns that are needed", "responses": {"200": answer("The schema")}}},
-            "/health": {"get": {"summary": "Whether the model answers", "responses": {"200": answer("It does")}}},
+            "/schema": {"get": {
+                "operationId": "schema",
+                "summary": "The columns of a row",
+                "responses": ok("Schema", "The columns, the target and how the model was fitted"),
+            }},
+            "/health": {"get": {
+                "operationId": "health",
+                "summary": "Check that the server is running",
+                "responses": ok("Health", "The server is running"),
+            }},
             "/metrics": {"get": {
-                "summary": "Counters for Prometheus: requests, rows, latency, batches and their rows",
-                "responses": {"200": {"description": "Text"}},
+                "operationId": "metrics",
+                "summary": "Prometheus counters: requests, rows, latency and batches",
+                "responses": {"200": {
+                    "description": "Counters in the Prometheus text format",
+                    "content": {"text/plain": {"schema": {"type": "string"}}},
+                }},
             }},
         },
-        "components": {"schemas": {"Row": {"type": "object", "properties": properties}}},
+        "components": {"schemas": schemas},
     })
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use tove::tabular::{Candidate, Plan};
-
-    /// What OpenAPI 3.1 and JSON Schema 2020-12 ask of a schema, as far as it is used here.
-    fn check_schema(schema: &Value, document: &Value) {
-        let object = schema.as_object().unwrap();
-        for word in object.keys() {
-            assert!(["type", "properties", "items", "examples", "$ref"].contains(&word.as_str()), "{word}");
-        }
-        if let Some(reference) = object.get("$ref") {
-            let pointer = reference.as_str().unwrap().strip_prefix('#').unwrap();
-            assert!(document.pointer(pointer).is_some(), "{pointer}");
-        }
-        let types: Vec<&str> = match object.get("type") {
-            Some(Value::Array(list)) => list.iter().map(|one| one.as_str().unwrap()).collect(),
-            Some(one) => vec![one.as_str().unwrap()],
-            None => Vec::new(),
-        };
-        let known = ["null", "boolean", "object", "array", "number", "integer", "string"];
-        assert!(types.iter().all(|one| known.contains(one)), "{types:?}");
-        if let Some(examples) = object.get("examples") {
-            assert!(examples.is_array(), "{examples}");
-        }
-        if let Some(properties) = object.get("properties") {
-            properties.as_object().unwrap().values().for_each(|inner| check_schema(inner, document));
-        }
-        if let Some(items) = object.get("items") {
-            check_schema(items, document);
-        }
-    }
-
-    fn check_content(part: &Value, document: &Value) {
-        for (kind, media) in part["content"].as_object().into_iter().flatten() {
-            assert!(kind.contains('/'), "{kind}");
-            check_schema(&media["schema"], document);
-        }
-    }
-
-    #[test]
-    fn the_description_is_openapi_3_1() {
-        let text = "size,count,good,colour,day,note,y\n".to_owned()
-            + &(0..40)
-                .map(|i| {
-                    format!(
-                        "{i}.5,{i},{},{},2026-01-{:02},a note {i} of words,{i}.5\n",
-                        i % 2 == 0,
-                        ["r", "g"][i % 2],
-                        i % 28 + 1
-                    )
-                })
-                .collect::<String>();
-        let (table, _) = tove::data::table::CsvOptions::new().read_bytes(text.as_bytes()).unwrap();
-        let candidate = Candidate::named("Ridge").unwrap();
-        let model = Plan::new("y").folds(0).fit(&table, &[candidate], &mut |_| {}).unwrap().model;
-        let document = document(&model, &crate::serve::rows::schema(&model));
-        assert!(document["openapi"].as_str().unwrap().starts_with("3.1."));
-        assert!(document["info"]["title"].is_string() && document["info"]["version"].is_string());
-        assert!(!document.to_string().contains("nullable"));
-        for (path, item) in document["paths"].as_object().unwrap() {
-            assert!(path.starts_with('/'));
-            for (method, operation) in item.as_object().unwrap() {
-                assert!(["get", "post"].contains(&method.as_str()));
-                if let Some(body) = operation.get("requestBody") {
-                    assert!(body["content"].is_object());
-                    check_content(body, &document);
-                }
-                let responses = operation["responses"].as_object().unwrap();
-                assert!(!responses.is_empty());
-                for (status, response) in responses {
-                    assert!(status.len() == 3 && status.parse::<u16>().is_ok() && response["description"].is_string());
-                    check_content(response, &document);
-                }
-            }
-        }
-        for schema in document["components"]["schemas"].as_object().unwrap().values() {
-            check_schema(schema, &document);
-        }
-        let row = &document["components"]["schemas"]["Row"]["properties"];
-        assert_eq!(row["size"], json!({"type": ["number", "null"]}));
-        assert_eq!(row["colour"], json!({"type": ["string", "null"], "examples": ["g", "r"]}));
-    }
 }

@@ -64,8 +64,9 @@ form.addEventListener('submit', async event => {
                                            body: JSON.stringify({rows: [row]})});
     const answer = await reply.json();
     if (!reply.ok) {
-      const told = /column "((?:[^"\\]|\\.)*)"/.exec(answer.error);
-      return complain(answer.error, told && fields.find(field => field.name === told[1]));
+      const path = /rows\[\d+\](?:\.([\p{Alphabetic}_][\p{Alphabetic}\p{N}_]*)|\[("(?:[^"\\]|\\.)*")\])/u.exec(answer.error);
+      const column = path && (path[1] || JSON.parse(path[2]));
+      return complain(answer.error, path && fields.find(field => field.name === column));
     }
     show(answer, empty);
   } catch (error) {

@@ -4,21 +4,24 @@ use serde_json::Value;
 use tove::plot::{BarChart, Picture, Theme, escape, style_sheet};
 use tove::tabular::TabularModel;
 
+use crate::metrics;
+
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 /// A list of choices is drawn for at most this many.
 const CHOICES: usize = 200;
 
-/// Bars of the scores on test rows that lie between 0 and 1, the larger the better.
+/// Bars of the held-out scores between 0 and 1 of which greater values are better.
 fn picture(model: &TabularModel) -> Option<String> {
     let scores = model.facts()["test"].as_object()?;
-    let mut chart = BarChart::new().title("Scores on rows set aside").value_label("score").size(620.0, 230.0);
+    let mut chart = BarChart::new().title("Held-out scores").value_label("score").size(620.0, 230.0);
     let mut drawn = 0;
-    for (name, score) in scores.iter().filter(|(name, _)| !name.contains("loss") && !name.contains("error")) {
+    for (key, score) in scores.iter().filter(|(key, _)| metrics::greater_is_better(key)) {
         let Some(value) = score["value"].as_f64().filter(|value| (0.0..=1.0).contains(value)) else { continue };
+        let name = metrics::label(key);
         chart = match (score["interval"][0].as_f64(), score["interval"][1].as_f64()) {
-            (Some(low), Some(high)) => chart.bar_with_interval(name.as_str(), value, low, high),
-            _ => chart.bar(name.as_str(), value),
+            (Some(low), Some(high)) => chart.bar_with_interval(name, value, low, high),
+            _ => chart.bar(name, value),
         };
         drawn += 1;
     }
@@ -53,8 +56,8 @@ pub fn html(model: &TabularModel, schema: &Value) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Predict {target}</title>\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><link rel=\"icon\" href=\"data:,\">\n\
-         <style>{STYLE}\n{style}</style></head>\n<body><main>\n<h1>Predict {target}</h1>\n<p>{name}, {task}. Fill in what \
-         is known of a row; empty fields count as missing. Programs use <code>POST /predict</code>, described by \
+         <style>{STYLE}\n{style}</style></head>\n<body><main>\n<h1>Predict {target}</h1>\n<p>{name}, {task}. Empty \
+         fields are missing values, which the model imputes. The API is <code>POST /predict</code>, described in \
          <a href=\"/openapi.json\">openapi.json</a>.</p>\n<form novalidate>\n{fields}<div class=\"actions\">\
          <button type=\"submit\">Predict</button><button type=\"reset\">Clear</button></div>\n</form>\n\
          <output aria-live=\"polite\"></output>\n{picture}\n</main><script>{SCRIPT}</script>\n</body></html>\n"

@@ -10,7 +10,7 @@ use tove::tabular::{Answers, ColumnCounts, Predictions, TabularModel};
 use super::batches::Batches;
 use super::refusal::{Refusal, guarded};
 use super::room::{Body, SMALL};
-use super::rows::{Format, Reading};
+use super::rows::{Format, Reading, path};
 use crate::commands::predict::answer;
 
 /// The predictions of a request, as JSON.
@@ -50,7 +50,7 @@ impl Predictor {
                 answer
             };
             let worked = tokio::task::spawn_blocking(work).await;
-            return worked.unwrap_or_else(|_| Err(Refusal::fault("a thread of the server ended")));
+            return worked.unwrap_or_else(|_| Err(Refusal::fault("a worker thread of the server ended")));
         }
         let (rows, request) = guarded(|| self.read(format, &body.bytes))?;
         let answers = self.batches.ask(rows).await?;
@@ -66,9 +66,6 @@ impl Predictor {
     fn read(&self, format: Format, body: &[u8]) -> Result<(Rows, Request), Refusal> {
         let super::rows::Rows { table, ignored } = self.reading.rows(format, body)?;
         let (rows, conformed, imputed) = self.model.rows(&table).map_err(|error| Refusal::bad(error.to_string()))?;
-        if !self.model.model().capabilities().missing {
-            rows.checked().map_err(|error| Refusal::bad(error.to_string()))?;
-        }
         Ok((rows, Request { table, ignored, conformed, imputed }))
     }
 
@@ -84,7 +81,8 @@ impl Predictor {
     }
 }
 
-/// That all predictions are numbers: finite values can still be too large to calculate with.
+/// Checks that all predictions are finite: finite inputs can still overflow. This is the server's only check of values; texts that
+/// are not finite numbers are refused where they are parsed.
 fn check(rows: &Table, predictions: &Predictions) -> Result<(), Refusal> {
     let n = rows.n_rows();
     let probabilities = predictions.probabilities.as_ref().map(|all| all.to_f64_vec()).unwrap_or_default();
@@ -99,8 +97,9 @@ fn check(rows: &Table, predictions: &Predictions) -> Result<(), Refusal> {
     let numbers = rows.iter().filter(|(_, column)| column.kind().is_numeric());
     let sized = numbers.filter_map(|(name, column)| Some((name, column.number(row)?)));
     let largest = sized.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
-    let place = largest.map_or(String::new(), |(name, value)| format!(", column {name:?}: {value:e}"));
-    Err(Refusal::bad(format!("row {row} (from 0){place} is too large to calculate with; look at its unit")))
+    let place =
+        largest.map_or(format!("rows[{row}]: a value"), |(name, value)| format!("{}: {value:e}", path(row, name)));
+    Err(Refusal::bad(format!("{place} is too large, the prediction overflows; check its unit")))
 }
 
 /// The answer as JSON, written straight down: building a document of a thousand rows takes longer than predicting them.

@@ -3,13 +3,13 @@
 use serde_json::Value;
 use tove::data::DataError;
 use tove::data::table::csv::{Charset, MISSING};
-use tove::data::table::{Column, CsvOptions, Field, Kind, Role, Schema, Table};
+use tove::data::table::{CsvOptions, Field, Role, Schema, Table, Unit};
 use tove::tabular::TabularModel;
 
-use super::json;
 use super::refusal::Refusal;
+use super::{dates, json};
 
-/// Columns that a CSV body may have, most of which are ignored.
+/// The largest number of columns of a CSV body; those that the model does not use are ignored.
 const WIDEST: usize = 1 << 16;
 
 /// The columns that a row needs, and what comes back.
@@ -28,7 +28,8 @@ pub fn schema(model: &TabularModel) -> Value {
     })
 }
 
-fn needed(schema: &Schema) -> impl Iterator<Item = &Field> {
+/// The columns that a request has.
+pub fn needed(schema: &Schema) -> impl Iterator<Item = &Field> {
     schema.fields().iter().filter(|field| matches!(field.role, Role::Feature | Role::Id))
 }
 
@@ -52,13 +53,13 @@ impl Format {
             "text/csv" | "application/csv" => match charset {
                 None | Some("utf-8" | "utf8" | "us-ascii") => Ok(Format::Csv(Charset::Utf8)),
                 Some("latin1" | "latin-1" | "iso-8859-1" | "windows-1252") => Ok(Format::Csv(Charset::Latin1)),
-                Some(other) => Err(Refusal::new(415, format!("charset {other} is not known here; send utf-8"))),
+                Some(other) => Err(Refusal::new(415, format!("unsupported charset {other}; send utf-8"))),
             },
             other => {
                 let other: String = other.chars().take(80).collect();
                 Err(Refusal::new(
                     415,
-                    format!("content type {other} is not taken; send application/json, or text/csv with a header"),
+                    format!("unsupported content type {other}; send application/json, or text/csv with a header line"),
                 ))
             }
         }
@@ -95,14 +96,15 @@ impl Reading {
     fn csv(&self, charset: Charset, body: &[u8]) -> Result<Table, Refusal> {
         if body.starts_with(&[0x1f, 0x8b]) {
             // A small packed body can hold more than fits into memory.
-            return Err(Refusal::new(415, "the body is packed with gzip; send the CSV itself"));
+            return Err(Refusal::new(415, "gzip-encoded bodies are not supported; send plain CSV"));
         }
-        // A refused body must cost no memory: the reader itself ends at the limits.
+        // A body that is refused must not use memory: the reader itself stops at the limits.
         let options = self.options.clone().charset(charset).max_rows(self.max_rows).max_columns(WIDEST);
         let (table, _) = options.read_bytes(body).map_err(|error| match error {
-            DataError::TooLarge { what: "rows", most, .. } => {
-                Refusal::new(413, format!("more than {most} rows, but no more are taken at once; send them in parts"))
-            }
+            DataError::TooLarge { what: "rows", most, .. } => Refusal::new(
+                413,
+                format!("more than {most} rows, the limit per request; split the request, or raise --max-rows"),
+            ),
             DataError::TooLarge { most, .. } => {
                 Refusal::new(413, format!("the header has more than {most} columns; send those of GET /schema"))
             }
@@ -120,7 +122,7 @@ impl Reading {
             let most = self.max_rows;
             return Err(Refusal::new(
                 413,
-                format!("{rows} rows, but at most {most} are taken at once; send them in parts"),
+                format!("{rows} rows, but the limit per request is {most}; split the request, or raise --max-rows"),
             ));
         }
         Ok(())
@@ -131,7 +133,7 @@ impl Reading {
         if columns.is_empty() {
             let sent = if ignored.is_empty() { "none".to_owned() } else { ignored.join(", ") };
             return Err(Refusal::bad(format!(
-                "no column of the model is there (sent: {sent}); GET /schema names them"
+                "none of the columns of the model were sent (got: {sent}); GET /schema lists them"
             )));
         }
         let table = Table::new(columns).map_err(|error| Refusal::bad(error.to_string()))?;
@@ -145,10 +147,20 @@ fn in_body(error: DataError) -> String {
     text.strip_prefix("bytes").map_or(text.clone(), |rest| format!("the body{rest}"))
 }
 
+/// Where a value is in a request: `rows[0].size`, or `rows[0]["name with spaces"]`.
+pub fn path(row: usize, column: &str) -> String {
+    let starts = column.starts_with(|first: char| first.is_alphabetic() || first == '_');
+    if starts && column.chars().all(|letter| letter.is_alphanumeric() || letter == '_') {
+        format!("rows[{row}].{column}")
+    } else {
+        format!("rows[{row}][{}]", Value::from(column))
+    }
+}
+
 #[cold]
-fn misfit(field: &Field, row: usize, value: &Value, wanted: &str) -> Refusal {
+fn misfit(field: &Field, row: usize, value: &Value, expected: &str) -> Refusal {
     let shown: String = value.to_string().chars().take(60).collect();
-    Refusal::bad(format!("row {row} (from 0), column {:?}: {shown} is no {wanted}; send one, or null", field.name))
+    Refusal::bad(format!("{}: expected {expected} or null, got {shown}", path(row, &field.name)))
 }
 
 /// Whether a text stands for a missing number.
@@ -167,7 +179,7 @@ pub fn number(field: &Field, row: usize, value: &Value) -> Result<Option<f64>, R
         },
         _ => None,
     };
-    read.filter(|number| number.is_finite()).map(Some).ok_or_else(|| misfit(field, row, value, "number"))
+    read.filter(|number| number.is_finite()).map(Some).ok_or_else(|| misfit(field, row, value, "a number"))
 }
 
 /// A number of a column of integers.
@@ -199,7 +211,7 @@ pub fn truth(field: &Field, row: usize, value: &Value) -> Result<Option<bool>, R
     match text.as_str() {
         "true" | "yes" | "1" | "1.0" => Ok(Some(true)),
         "false" | "no" | "0" | "0.0" => Ok(Some(false)),
-        _ => Err(misfit(field, row, value, "true or false")),
+        _ => Err(misfit(field, row, value, "true, false")),
     }
 }
 
@@ -215,42 +227,35 @@ pub fn name(field: &Field, row: usize, value: &Value) -> Result<Option<String>, 
             let short = number.as_f64().filter(|value| value.fract() == 0.0 && value.abs() < 9e15);
             Ok(Some(short.map_or_else(|| number.to_string(), |value| (value as i64).to_string())))
         }
-        _ => Err(misfit(field, row, value, "text")),
+        _ => Err(misfit(field, row, value, "a string")),
     }
 }
 
-/// Dates are read by the reader of tables, as a file of one column.
-pub fn dates(field: &Field, cells: &[&Value]) -> Result<Column, Refusal> {
-    let mut text = String::from("date\n");
-    for (row, cell) in cells.iter().enumerate() {
-        match cell {
-            Value::Null => text.push_str("NA"),
-            Value::String(date) if absent(date.trim()) => text.push_str("NA"),
-            Value::String(date) => text.push_str(&format!("\"{}\"", date.trim().replace('"', "\"\""))),
-            _ => return Err(misfit(field, row, cell, "date such as 2026-01-31")),
-        }
-        text.push('\n');
-    }
-    let read = CsvOptions::new().delimiter(b',').kind("date", Kind::Date).read_bytes(text.as_bytes());
-    let wrong = |error| match error {
-        DataError::Value { line, .. } => {
-            let row = (line as usize).saturating_sub(2).min(cells.len().saturating_sub(1));
-            misfit(field, row, cells[row], "date such as 2026-01-31")
-        }
-        other => Refusal::bad(format!("column {:?}: {other}", field.name)),
+/// A date in the unit of its column.
+pub fn date(field: &Field, row: usize, value: &Value) -> Result<Option<i64>, Refusal> {
+    let read = match value {
+        Value::Null => return Ok(None),
+        Value::String(text) if absent(text.trim()) => return Ok(None),
+        Value::String(text) => dates::parse(text.trim(), date_unit(field)),
+        _ => None,
     };
-    let (table, _) = read.map_err(wrong)?;
-    table.column("date").cloned().map_err(|error| Refusal::fault(error.to_string()))
+    read.map(Some).ok_or_else(|| misfit(field, row, value, "a date such as \"2026-01-31\""))
+}
+
+/// The unit of a column of dates.
+pub fn date_unit(field: &Field) -> Unit {
+    field.unit.unwrap_or(Unit::Microseconds)
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use tove::data::table::Kind;
 
     fn reading() -> Reading {
         let train = CsvOptions::new()
-            .read_bytes(b"size,count,good,colour,day\n1.5,1,true,red,2026-01-31\n2.5,2,false,3,2026-02-01\n")
+            .read_bytes(b"size,count,good,color,day\n1.5,1,true,red,2026-01-31\n2.5,2,false,3,2026-02-01\n")
             .unwrap();
         let schema = Schema::of(&train.0);
         let kinds: Vec<Kind> = schema.fields().iter().map(|field| field.kind).collect();
@@ -267,9 +272,9 @@ mod tests {
     #[test]
     fn json_becomes_a_table() {
         let some = |text: &str| Some(text.to_owned());
-        let all = first(r#"{"size": 2, "count": 3.0, "good": true, "colour": "red", "day": "2026-03-01"}"#).unwrap();
+        let all = first(r#"{"size": 2, "count": 3.0, "good": true, "color": "red", "day": "2026-03-01"}"#).unwrap();
         assert_eq!(all, [some("2.0"), some("3"), some("true"), some("red"), some("2026-03-01")]);
-        let texts = first(r#"[{"size": " 2.5", "count": "NA", "good": "No", "colour": 3.0, "day": null}]"#).unwrap();
+        let texts = first(r#"[{"size": " 2.5", "count": "NA", "good": "No", "color": 3.0, "day": null}]"#).unwrap();
         assert_eq!(texts, [some("2.5"), None, some("false"), some("3"), None]);
         assert_eq!(first(r#"{"rows": [{"size": null}, {"size": 1}]}"#).unwrap(), [None]);
         // A column of integers takes other numbers.
@@ -283,26 +288,26 @@ mod tests {
     #[test]
     fn what_cannot_be_is_named() {
         for (body, words) in [
-            ("", vec!["no JSON"]),
+            ("", vec!["not valid JSON"]),
             ("3", vec!["object"]),
-            ("[3]", vec!["row 0"]),
+            ("[3]", vec!["rows[0]"]),
             (r#"{"rows": 1}"#, vec!["`rows`"]),
             ("[]", vec!["no rows"]),
-            ("[{}]", vec!["no column", "/schema"]),
+            ("[{}]", vec!["none of the columns", "/schema"]),
             (r#"{"sise": 1}"#, vec!["sise"]),
-            (r#"[{"size": 1}, {"size": "big"}]"#, vec!["row 1", "size", "big", "number"]),
+            (r#"[{"size": 1}, {"size": "big"}]"#, vec!["rows[1].size: expected a number or null, got \"big\""]),
             (r#"{"size": "inf"}"#, vec!["inf"]),
             (r#"{"size": [1]}"#, vec!["[1]"]),
             (r#"{"count": "one"}"#, vec!["count", "one", "number"]),
             (r#"{"count": "inf"}"#, vec!["count", "inf"]),
-            (r#"{"size": 1, "size": 2}"#, vec!["size", "twice"]),
-            (r#"[{"size": 1}, {"count": 1, "size": 1, "count": 2}]"#, vec!["count", "twice"]),
+            (r#"{"size": 1, "size": 2}"#, vec!["rows[0]: duplicate key \"size\""]),
+            (r#"[{"size": 1}, {"count": 1, "size": 1, "count": 2}]"#, vec!["rows[1]: duplicate key \"count\""]),
             (r#"{"good": 2}"#, vec!["good", "2"]),
-            (r#"{"colour": {}}"#, vec!["colour"]),
-            (r#"[{"day": null}, {"day": "2026-13-01"}]"#, vec!["row 1", "day", "2026-13-01"]),
+            (r#"{"color": {}}"#, vec!["color"]),
+            (r#"[{"day": null}, {"day": "2026-13-01"}]"#, vec!["rows[1].day", "2026-13-01"]),
             (r#"{"day": 5}"#, vec!["day", "5"]),
             (r#"[{"size":1},{"size":1},{"size":1},{"size":1}]"#, vec!["4 rows", "3"]),
-            (r#"[{"size":1,"size":2}]"#, vec!["row 0", "size", "twice"]),
+            (r#"[{"size":1,"size":2}]"#, vec!["rows[0]", "size", "duplicate"]),
             (
                 r#"{"size": [[[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18]]]}"#,
                 vec!["size", "[[[1,2"],
@@ -324,8 +329,8 @@ mod tests {
             format!("size\n{four}").replace('\n', "\r"),
             format!("size\n\"1\"\n{four}"),
             format!("size,b\"c\n{}", four.replace('\n', ",x\n")),
-            format!("size,colour\n5,6\" pipe\n{}", four.replace('\n', ",x\n")),
-            format!("size,colour\n{four}"), // rows of another length, too
+            format!("size,color\n5,6\" pipe\n{}", four.replace('\n', ",x\n")),
+            format!("size,color\n{four}"), // rows of another length, too
         ] {
             let refused = csv(&body).err().unwrap();
             assert!(refused.status == 413 && refused.text.contains("more than 3 rows"), "{body:?}: {}", refused.text);
@@ -335,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn content_types_are_told_apart() {
+    fn content_types_are_recognized() {
         for (text, format) in [
             ("", Format::Json),
             ("Application/JSON; charset=utf-8", Format::Json),

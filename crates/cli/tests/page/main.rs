@@ -123,11 +123,11 @@ fn wrong_input_is_explained_beside_the_form() {
 fn the_keyboard_is_enough_and_everything_has_a_label() {
     let place = Place::new("page-keys");
     let Some((mut browser, _server)) = opened(&place) else { return };
-    let unlabelled = browser.value(
+    let unlabeled = browser.value(
         "[...document.querySelectorAll('input, select')].filter(f => f.labels.length !== 1 || \
          f.labels[0].textContent !== f.name).map(f => f.name)",
     );
-    assert_eq!(unlabelled, json!([]));
+    assert_eq!(unlabeled, json!([]));
     assert_eq!(browser.value("document.querySelectorAll('input, select').length"), 20);
     assert_eq!(browser.value("document.documentElement.lang"), "en");
     // Tab goes through the link, all fields in order, and the buttons.

@@ -38,7 +38,7 @@ pub(super) fn blur<T: Real>(image: &mut Image<T>, sigma: f64) {
         let mut line = vec![T::default(); width + weights.len() - 1];
         for (old, new) in old.chunks_exact(width).zip(new.chunks_exact_mut(width)) {
             line.iter_mut().zip(-radius..).for_each(|(x, place)| *x = old[mirrored(place, width)]);
-            // One weight at a time over the whole line: the inner loop runs on neighbours, and so in vectors.
+            // One weight at a time over the whole line: the inner loop runs on neighbors, and so in vectors.
             for (&weight, start) in weights.iter().zip(0..) {
                 new.iter_mut().zip(&line[start..start + width]).for_each(|(x, &y)| *x += weight * y);
             }

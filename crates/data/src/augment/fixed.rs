@@ -41,7 +41,7 @@ fn all(what: &'static str, images: &Tensor, change: &Fixed) -> Result<Tensor> {
 /// ```
 ///
 /// # Errors
-/// If the tensor is no batch of images.
+/// If the tensor is not a batch of images.
 pub fn reflect_horizontal(images: &Tensor) -> Result<Tensor> {
     all("reflect_horizontal", images, &Fixed::Horizontal)
 }
@@ -49,7 +49,7 @@ pub fn reflect_horizontal(images: &Tensor) -> Result<Tensor> {
 /// Images (N, C, H, W) with top and bottom swapped.
 ///
 /// # Errors
-/// If the tensor is no batch of images.
+/// If the tensor is not a batch of images.
 pub fn reflect_vertical(images: &Tensor) -> Result<Tensor> {
     all("reflect_vertical", images, &Fixed::Vertical)
 }
@@ -64,15 +64,15 @@ pub fn reflect_vertical(images: &Tensor) -> Result<Tensor> {
 /// ```
 ///
 /// # Errors
-/// If the tensor is no batch of images.
+/// If the tensor is not a batch of images.
 pub fn shift(images: &Tensor, down: isize, right: isize) -> Result<Tensor> {
     all("shift", images, &Fixed::Shift(down, right))
 }
 
-/// Images turned counter-clockwise about their centre, bilinear, zeros from outside.
+/// Images turned counter-clockwise about their center, bilinear, zeros from outside.
 ///
 /// # Errors
-/// If the tensor is no batch of images or the angle is not finite.
+/// If the tensor is not a batch of images or the angle is not finite.
 pub fn rotate(images: &Tensor, degrees: f64) -> Result<Tensor> {
     if !degrees.is_finite() {
         return Err(DataError::parameter("rotate", format!("an angle of {degrees}; give a finite number of degrees")));
@@ -91,7 +91,7 @@ pub fn rotate(images: &Tensor, degrees: f64) -> Result<Tensor> {
 /// ```
 ///
 /// # Errors
-/// If the tensor is no batch of images or `sigma` is not between 0 and 1000.
+/// If the tensor is not a batch of images or `sigma` is not between 0 and 1000.
 pub fn blur(images: &Tensor, sigma: f64) -> Result<Tensor> {
     if !(0.0..=blurring::WIDEST).contains(&sigma) {
         let accepted = format!("give a number of pixels from 0 to {}", blurring::WIDEST);

@@ -47,7 +47,7 @@ pub(super) fn reflect_vertical<T: Real>(image: &mut Image<T>) {
     }
 }
 
-/// Turns the image counter-clockwise about its centre. Each new pixel is the bilinear mean of the four old ones around
+/// Turns the image counter-clockwise about its center. Each new pixel is the bilinear mean of the four old ones around
 /// the place it comes from; beyond the border there are zeros.
 pub(super) fn rotate<T: Real>(image: &mut Image<T>, degrees: f64) {
     let size = image.size;

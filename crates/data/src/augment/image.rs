@@ -34,7 +34,7 @@ impl Size {
     pub(super) fn of(what: &'static str, images: &Tensor) -> Result<Self> {
         let refused = |problem: String| Err(DataError::Images { what, problem });
         let [_, channels, height, width] = *images.dims() else {
-            return refused(format!("shape {} has not four axes", images.shape()));
+            return refused(format!("shape {} must have four axes", images.shape()));
         };
         match images.dtype() {
             DType::F32 | DType::F64 | DType::U8 => Ok(Self { channels, height, width }),

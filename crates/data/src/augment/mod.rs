@@ -7,7 +7,7 @@
 //! | [`random_crop`](Augment::random_crop) | pads with zeros and cuts a window of the old (or a given) size at a random place |
 //! | [`reflect_horizontal`](Augment::reflect_horizontal), [`reflect_vertical`](Augment::reflect_vertical) | mirrors with a probability |
 //! | [`shift`](Augment::shift) | moves by whole pixels, zeros come in |
-//! | [`rotate`](Augment::rotate) | turns about the centre by a random angle, bilinear |
+//! | [`rotate`](Augment::rotate) | turns about the center by a random angle, bilinear |
 //! | [`blur`](Augment::blur) | Gaussian blur of a random width; the mean of the image stays |
 //! | [`noise`](Augment::noise) | adds Gaussian noise |
 //! | [`cutout`](Augment::cutout) | zeros in a random square |
@@ -137,7 +137,7 @@ impl Augment {
     /// A batch of images changed, image i by `key.fold(i)`.
     ///
     /// # Errors
-    /// If the tensor is no batch of images, or a step has parameters out of range or does not fit the images.
+    /// If the tensor is not a batch of images, or a step has parameters out of range or does not fit the images.
     pub fn apply(&self, images: &Tensor, key: Key) -> Result<Tensor> {
         self.apply_numbered(images, &(0..images.dims().first().copied().unwrap_or(0)).collect::<Vec<_>>(), key)
     }

@@ -21,7 +21,7 @@ pub(super) const NOT_CIFAR: &str = "the file is damaged or not in CIFAR-10's bin
 /// Reads a file, packed with gzip or not: images (N, 3, 32, 32) of type u8 and labels (N) of type i64.
 ///
 /// # Errors
-/// If the file cannot be read, is no whole number of records, or has a label above 9.
+/// If the file cannot be read, is not a whole number of records, or has a label above 9.
 pub fn read(path: impl AsRef<Path>) -> Result<(Tensor, Tensor)> {
     parse(Source::open(path.as_ref())?)
 }
@@ -46,7 +46,8 @@ fn parse(mut source: Source<'_>) -> Result<(Tensor, Tensor)> {
     let bytes = source.rest()?;
     let (records, left) = bytes.as_chunks::<RECORD>();
     if !left.is_empty() || records.is_empty() {
-        let problem = format!("{} bytes are no whole number of records of {RECORD}", bytes.len());
+        let problem =
+            format!("{} bytes is not a multiple of the record length, {RECORD}; the file is truncated", bytes.len());
         return Err(source.malformed(problem));
     }
     let mut labels = Vec::with_capacity(records.len());

@@ -42,7 +42,7 @@ fn taps(given: usize, wanted: usize, scale: f64) -> Vec<Taps> {
 /// ```
 ///
 /// # Errors
-/// If the tensor is no picture, or a size is 0.
+/// If the tensor is not an image, or a size is 0.
 pub fn cover(image: &Tensor, height: usize, width: usize) -> Result<Tensor> {
     if image.dtype() != DType::U8 {
         return Err(Error::DType { op: "cover", dtype: image.dtype(), expected: "u8 is needed" }.into());

@@ -33,7 +33,7 @@ fn unsound(path: &Path, error: &image::ImageError) -> DataError {
 /// The decoder refuses pictures that would take more than 512 MB.
 ///
 /// # Errors
-/// If the file cannot be read or is no sound picture.
+/// If the file cannot be read or is not a valid image.
 pub fn read_image(path: impl AsRef<Path>) -> Result<Tensor> {
     let path = path.as_ref();
     let mut source = Source::open(path)?;

@@ -62,14 +62,17 @@ impl StreamedImages {
     /// Images (batch, 3, 32, 32) and labels of a CIFAR-10 binary file.
     ///
     /// # Errors
-    /// If the file cannot be read or is no whole number of records.
+    /// If the file cannot be read or is not a whole number of records.
     pub fn cifar10(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let mut source = Source::open(path)?;
         let unpacked = if source.is_packed() { Some(source.rest()?) } else { None };
         let len = unpacked.as_ref().map_or(source.len().unwrap_or(0), |bytes| bytes.len() as u64);
         if len == 0 || !len.is_multiple_of(cifar::RECORD as u64) {
-            return Err(source.malformed(format!("{len} bytes are no whole number of records of {}", cifar::RECORD)));
+            return Err(source.malformed(format!(
+                "{len} bytes is not a multiple of the record length, {}; the file is truncated",
+                cifar::RECORD
+            )));
         }
         let records = match unpacked {
             Some(bytes) => Records::in_memory(path, bytes, cifar::RECORD),

@@ -8,12 +8,12 @@ use crate::images::{cifar, read_idx};
 use crate::text::read_text;
 use crate::{DataError, Result, TensorDataset};
 
-/// A set with a part to learn from and a part to be judged by.
+/// A data set with a training part and a test part.
 #[derive(Clone, Debug)]
 pub struct TrainTest {
     /// To learn from.
     pub train: TensorDataset,
-    /// To be judged by.
+    /// The test part.
     pub test: TensorDataset,
 }
 

@@ -6,7 +6,7 @@ use tove_tensor::{Key, Tensor};
 use super::synthetic::finish;
 use crate::{DataError, Result, TensorDataset};
 
-/// `n` points in the plane, as many around each centre (one more or less), of deviation `std`; the class is the centre.
+/// `n` points in the plane, as many around each center (one more or less), of deviation `std`; the class is the center.
 ///
 /// ```
 /// use tove_data::{Key, sets};
@@ -16,10 +16,10 @@ use crate::{DataError, Result, TensorDataset};
 /// ```
 ///
 /// # Errors
-/// If there are no centres, one is not finite, or `std` is negative or not finite.
+/// If there are no centers, one is not finite, or `std` is negative or not finite.
 pub fn blobs(n: usize, centres: &[[f64; 2]], std: f64, key: Key) -> Result<TensorDataset> {
     if centres.is_empty() || centres.as_flattened().iter().any(|x| !x.is_finite()) {
-        return Err(DataError::parameter("blobs", "give at least one centre, all of finite numbers"));
+        return Err(DataError::parameter("blobs", "give at least one center, all finite"));
     }
     let points = (0..n).map(|i| (centres[i % centres.len()], (i % centres.len()) as i64)).collect();
     finish("blobs", points, std, key)

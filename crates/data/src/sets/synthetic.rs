@@ -54,7 +54,7 @@ pub fn xor() -> Result<TensorDataset> {
     TensorDataset::new(x, Tensor::from([0i64, 1, 1, 0]))
 }
 
-/// `n` points in normal clouds of deviation `std` around (±1, ±1); class 1 where the signs of the centre differ.
+/// `n` points in normal clouds of deviation `std` around (±1, ±1); class 1 where the signs of the center differ.
 ///
 /// # Errors
 /// If there are fewer than four points, or `std` is negative or not finite.
@@ -84,7 +84,7 @@ pub fn two_moons(n: usize, noise: f64, key: Key) -> Result<TensorDataset> {
     finish("two_moons", (0..n).map(point).collect(), noise, key)
 }
 
-/// A circle of radius 1 (class 0) and one of radius `factor` (class 1) about the same centre. As scikit-learn's
+/// A circle of radius 1 (class 0) and one of radius `factor` (class 1) about the same center. As scikit-learn's
 /// `make_circles`.
 ///
 /// # Errors
@@ -107,7 +107,7 @@ pub fn circles(n: usize, factor: f64, noise: f64, key: Key) -> Result<TensorData
     finish("circles", (0..n).map(point).collect(), noise, key)
 }
 
-/// `arms` spirals of `turns` turns from the centre to radius 1, one class each: radius r at angle 2π(turns · r + arm/arms).
+/// `arms` spirals of `turns` turns from the center to radius 1, one class each: radius r at angle 2π(turns · r + arm/arms).
 ///
 /// # Errors
 /// If there are no arms or fewer points than arms, or a number is not finite, or the noise is negative.

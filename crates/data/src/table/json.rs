@@ -200,5 +200,5 @@ impl<'de> Visitor<'de> for OneCell {
 }
 
 fn twice(name: &str) -> String {
-    format!("the name {} occurs twice", crate::error::shown(name))
+    format!("duplicate key {}", crate::error::shown(name))
 }

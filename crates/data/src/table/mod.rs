@@ -85,7 +85,7 @@ impl Table {
         let (names, columns): (Vec<String>, Vec<Column>) =
             columns.into_iter().map(|(name, column)| (name.into(), column)).unzip();
         if let Some(name) = repeated(&names).first() {
-            return Err(DataError::parameter("Table", format!("two columns are named {name:?}; rename one")));
+            return Err(DataError::parameter("Table", format!("duplicate column name {name:?}; rename one")));
         }
         let rows = columns.first().map_or(0, Column::len);
         if let Some(at) = columns.iter().position(|column| column.len() != rows) {

@@ -110,7 +110,7 @@ impl Schema {
     pub fn new(fields: Vec<Field>) -> Result<Self> {
         let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
         match repeated(&names).first() {
-            Some(name) => Err(DataError::Schema { column: (*name).to_owned(), problem: "is there twice".to_owned() }),
+            Some(name) => Err(DataError::Schema { column: (*name).to_owned(), problem: "is duplicated".to_owned() }),
             None => Ok(Self { fields }),
         }
     }

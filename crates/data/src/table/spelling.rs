@@ -5,7 +5,7 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>)
     // Hostile files may have names of any length; nobody misspells a page.
     let measured = candidates.filter(|candidate| candidate.len() <= 200);
     let best = measured.map(|candidate| (edits(&name.to_lowercase(), &candidate.to_lowercase()), candidate)).min()?;
-    // Two neighbours in the wrong order are two replacements.
+    // Two neighbors in the wrong order are two replacements.
     let length = name.chars().count();
     let allowed = (length / 3).max(if length < 4 { 1 } else { 2 });
     (best.0 <= allowed && name.len() <= 200).then(|| best.1.to_owned())

@@ -1,6 +1,6 @@
 //! Byte-pair encoding over the `tokenizers` crate.
 //!
-//! Tokens begin as the 256 bytes; training joins the most frequent neighbouring pair into a new token, again and again, until
+//! Tokens begin as the 256 bytes; training joins the most frequent neighboring pair into a new token, again and again, until
 //! the vocabulary has the wanted size. Every text can be encoded, and decoding gives back the very text.
 
 use std::path::Path;
@@ -55,7 +55,7 @@ impl Bpe {
     /// Reads a `tokenizer.json`.
     ///
     /// # Errors
-    /// If the file cannot be read or is no tokenizer.
+    /// If the file cannot be read or is not a tokenizer.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         Self::from_json(&read_text(path)?)
     }
@@ -71,7 +71,7 @@ impl Bpe {
     /// ```
     ///
     /// # Errors
-    /// If the text is no tokenizer.
+    /// If the text is not a tokenizer.
     pub fn from_json(text: &str) -> Result<Self> {
         let tokenizer = text.parse::<Tokenizer>().map_err(|error| failed("load", &error))?;
         Ok(Self { tokenizer })
@@ -119,7 +119,7 @@ impl Bpe {
     /// Tokens as a text; all axes one after the other.
     ///
     /// # Errors
-    /// If the tensor is not of type i64 or has a number that is no token.
+    /// If the tensor is not of type i64 or has a number that is not a token.
     pub fn decode(&self, tokens: &Tensor) -> Result<String> {
         if tokens.dtype() != DType::I64 {
             return Err(DataError::parameter("Bpe::decode", format!("tokens of type {}; give i64", tokens.dtype())));

@@ -54,7 +54,7 @@ impl CharVocabulary {
                 None => others.insert(character, token).unwrap_or(-1),
             };
             if former >= 0 {
-                let problem = format!("{character:?} occurs twice; every character is one token");
+                let problem = format!("duplicate character {character:?}; every character is one token");
                 return Err(DataError::parameter("CharVocabulary", problem));
             }
         }

@@ -149,7 +149,7 @@ fn bars() -> BarChart {
         ("weekday of request", 0.003, 0.02),
     ];
     let chart =
-        BarChart::new().sorted().title("Standardised coefficients").value_label("log odds per standard deviation");
+        BarChart::new().sorted().title("Standardized coefficients").value_label("log odds per standard deviation");
     let chart =
         effects.iter().fold(chart, |c, (name, v, e)| c.bar_with_interval(*name, *v, v - 1.96 * e, v + 1.96 * e));
     chart.caption("Whiskers: 95% confidence intervals.")
@@ -250,8 +250,8 @@ fn images() -> ImageGrid {
     truth.iter().fold(grid, |grid, truth| grid.prediction(&digit(&mut noise, 2.5), "0", *truth))
 }
 
-fn colour_images() -> ImageGrid {
-    let grid = ImageGrid::rgb(16, 16).columns(4).cell(96.0).title("Colours");
+fn color_images() -> ImageGrid {
+    let grid = ImageGrid::rgb(16, 16).columns(4).cell(96.0).title("Colors");
     (0..4).fold(grid, |grid, k| {
         let pixel = |i: usize, c: usize| match c {
             0 => (i % 16) as f64 / 15.0,
@@ -299,7 +299,7 @@ fn scores() -> ScoreChart {
         .group("logistic regression", &noise.normals(10, 0.87, 0.012))
         .group("random forest, 500 trees", &noise.normals(10, 0.905, 0.015))
         .group("gradient boosting", &noise.normals(10, 0.915, 0.01))
-        .group("nearest neighbours", &noise.normals(10, 0.84, 0.025))
+        .group("nearest neighbors", &noise.normals(10, 0.84, 0.025))
         .value_label("accuracy")
         .title("Ten folds")
 }
@@ -341,7 +341,7 @@ pub fn pictures() -> Vec<(&'static str, Box<dyn Picture>)> {
         ("contour-bowl", Box::new(contour())),
         ("contour-rosenbrock", Box::new(rosenbrock())),
         ("images-digits", Box::new(images())),
-        ("images-colour", Box::new(colour_images())),
+        ("images-color", Box::new(color_images())),
         ("heat-attention", Box::new(attention())),
         ("heat-correlations", Box::new(correlations())),
         ("temperature", Box::new(TemperatureChart::new(&[1.0, 2.0, 3.0], &[1.0, 10.0, 100.0]).title("softmax(x / τ)"))),

@@ -1,11 +1,11 @@
 //! Bars: coefficients, importances, counts.
 //!
-//! Bars lie down, so that long names read. Positive and negative bars differ in colour and side; whiskers show an
+//! Bars lie down, so that long names read. Positive and negative bars differ in color and side; whiskers show an
 //! interval around the value.
 
 use crate::draw::axes::{Axes, Axis};
 use crate::draw::frame::{Frame, frame_methods, left_out, reason};
-use crate::draw::number::short_number;
+use crate::draw::number::aligned_numbers;
 use crate::draw::scale::{Scale, drawable};
 use crate::draw::scene::{Anchor, Area, SMALL, Scene};
 use crate::draw::text::text_width;
@@ -173,16 +173,16 @@ impl Picture for BarChart {
         let least = 50.0 + 15.0 * bars.len() as f64;
         let (mut scene, area) = self.frame.canvas(WHAT, &kind, (620.0, height), least, &[], &notes)?;
         // room at both ends for the numbers beside the bars
-        let room = bars.iter().map(|b| text_width(&short_number(b.value), SMALL)).fold(0.0, f64::max) + 6.0;
+        let numbers = aligned_numbers(&bars.iter().map(|b| b.value).collect::<Vec<_>>());
+        let room = numbers.iter().map(|number| text_width(number, SMALL)).fold(0.0, f64::max) + 6.0;
         let names = bars.iter().map(|b| b.name.clone()).collect();
         let inner = Area { width: area.width - room, ..area };
         let axes = Axes::draw(&mut scene, inner, Axis::numbers(scale, &self.value_label), Axis::bands(names, ""));
         let thick = (axes.area.height / bars.len() as f64 * 0.68).min(26.0);
         let zero = axes.x(0.0);
-        for (i, bar) in bars.iter().enumerate() {
+        for (i, (bar, number)) in bars.iter().zip(&numbers).enumerate() {
             let (x, y) = axes.at(drawn(bar.value), i as f64);
             let place = Area { x: x.min(zero), y: y - thick / 2.0, width: (x - zero).abs(), height: thick };
-            let number = short_number(bar.value);
             let class = if bar.value < 0.0 { "mark f1" } else { "mark f0" };
             scene.rect(place, class).text("rx", "1.5").tip(&format!("{}: {number}", bar.name));
             if drawn(bar.value) != bar.value {
@@ -194,7 +194,7 @@ impl Picture for BarChart {
             }
             let right = whisker(&mut scene, &axes, &bar.within(drawn), y, thick);
             let at = (right.max(x).max(zero) + 5.0, y + 3.5);
-            scene.label(at, Anchor::Start, SMALL, "mute halo", &number);
+            scene.label(at, Anchor::Start, SMALL, "mute halo", number);
         }
         scene.segment((zero, axes.area.y), (zero, axes.area.bottom()), "axis").end();
         Ok(scene)

@@ -1,4 +1,4 @@
-//! Contour maps of a function of two variables, with paths of optimisers and fields of arrows.
+//! Contour maps of a function of two variables, with paths of optimizers and fields of arrows.
 //!
 //! The line f = c is found cell by cell (marching squares), with crossings of the grid's edges interpolated linearly.
 //! Levels are evenly spaced round numbers, so that lines lie close where the gradient is large; or, with
@@ -74,7 +74,7 @@ impl ContourMap {
         self
     }
 
-    /// Adds the path of an optimiser; its start is a ring, its end a large dot.
+    /// Adds the path of an optimizer; its start is a ring, its end a large dot.
     #[must_use]
     pub fn path(mut self, name: impl Into<String>, points: &[(f64, f64)]) -> Self {
         self.paths.push((name.into(), points.to_vec()));
@@ -88,7 +88,7 @@ impl ContourMap {
         self
     }
 
-    /// What the values are, written along the colour bar.
+    /// What the values are, written along the color bar.
     #[must_use]
     pub fn value_label(mut self, label: impl Into<String>) -> Self {
         self.value_label = label.into();
@@ -223,7 +223,7 @@ impl ContourMap {
     fn draw_paths(&self, scene: &mut Scene, axes: &Axes) {
         scene.open_window(axes.area);
         for (i, (_, points)) in self.paths.iter().enumerate() {
-            // the background is blue, so paths begin with the second colour
+            // the background is blue, so paths begin with the second color
             let look = Look(i + 1);
             let known = points.iter().filter(|p| drawable(p.0, false) && drawable(p.1, false));
             // far outside there is nothing to see, but numbers that renderers stumble over

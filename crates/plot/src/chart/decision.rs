@@ -88,7 +88,7 @@ impl DecisionMap {
         same_length(WHAT, ("weight vectors", weights.len()), ("offsets", offsets.len()))?;
         let numbers = weights.iter().flatten().chain(offsets).chain([&x.0, &x.1, &y.0, &y.1]);
         if weights.len() < 2 || numbers.into_iter().any(|v| !drawable(*v, false)) || x.0 >= x.1 || y.0 >= y.1 {
-            return Err(PlotError::parameter(WHAT, "two or more finite weight vectors and rising ranges are needed"));
+            return Err(PlotError::parameter(WHAT, "give two or more finite weight vectors and increasing ranges"));
         }
         let score = |k: usize, x: f64, y: f64| weights[k][0] * x + weights[k][1] * y + offsets[k];
         let mut map = Self::from_fn(x, y, 121, |x, y| {
@@ -239,7 +239,7 @@ impl Picture for DecisionMap {
         let fills: Vec<String> =
             (0..crate::draw::theme::SERIES).map(|i| format!("region {}", Look(i).fill())).collect();
         self.plane.paint(&mut scene, &axes, |i| {
-            // eight strengths are enough to see, and let neighbours be one rectangle
+            // eight strengths are enough to see, and let neighbors be one rectangle
             let sure = self.confidence.as_ref().map_or(1.0, |c| c[i]);
             let sure = if sure.is_finite() { (sure.clamp(0.0, 1.0) * 8.0).round() / 8.0 } else { 0.0 };
             Some((fills[self.classes[i] % fills.len()].as_str(), 0.08 + 0.3 * sure))

@@ -1,11 +1,11 @@
 //! Cells: heat maps with labels, attention maps, and the confusion matrix.
 //!
-//! A cell's strength is the opacity of one colour, (v − low) / (high − low). With `signed` the scale is symmetric around
-//! zero: one colour above, another below. The confusion matrix shades each row by its own share, so that a rare class is
+//! A cell's strength is the opacity of one color, (v − low) / (high − low). With `signed` the scale is symmetric around
+//! zero: one color above, another below. The confusion matrix shades each row by its own share, so that a rare class is
 //! seen as well as a common one.
 
 use crate::draw::axes::{Axes, Axis};
-use crate::draw::frame::{Frame, axis_methods, colour_bar, frame_methods, heat, left_out, reason};
+use crate::draw::frame::{Frame, axis_methods, color_bar, frame_methods, heat, left_out, reason};
 use crate::draw::number::{count, short_number, trimmed};
 use crate::draw::scale::{Scale, drawable, range};
 use crate::draw::scene::{Anchor, Area, LABEL, SMALL, Scene, TICK};
@@ -16,7 +16,7 @@ use crate::picture::Picture;
 
 const WHAT: &str = "heat map";
 
-/// A matrix as coloured cells with names of rows and columns: correlations, grids of scores, attention weights.
+/// A matrix as colored cells with names of rows and columns: correlations, grids of scores, attention weights.
 ///
 /// ```
 /// use tove_plot::{HeatMap, Picture};
@@ -59,14 +59,14 @@ impl HeatMap {
         }
     }
 
-    /// Two colours around zero, for correlations and differences.
+    /// Two colors around zero, for correlations and differences.
     #[must_use]
     pub fn signed(mut self) -> Self {
         self.signed = true;
         self
     }
 
-    /// The values of the weakest and the strongest colour, in place of the smallest and largest value.
+    /// The values of the weakest and the strongest color, in place of the smallest and largest value.
     #[must_use]
     pub fn bounds(mut self, low: f64, high: f64) -> Self {
         self.bounds = Some((low, high));
@@ -80,7 +80,7 @@ impl HeatMap {
         self
     }
 
-    /// What the values are, written along the colour bar.
+    /// What the values are, written along the color bar.
     #[must_use]
     pub fn value_label(mut self, label: impl Into<String>) -> Self {
         self.value_label = label.into();
@@ -95,7 +95,7 @@ impl HeatMap {
         let (mut low, mut high) = range(self.values.iter().copied().filter(|&v| drawable(v, false))).ok_or(none)?;
         if let Some(bounds) = self.bounds {
             if !(drawable(bounds.0, false) && drawable(bounds.1, false) && bounds.0 < bounds.1) {
-                let problem = format!("bounds from {} to {}; finite and rising ones are needed", bounds.0, bounds.1);
+                let problem = format!("bounds from {} to {}; they must be finite and increasing", bounds.0, bounds.1);
                 return Err(PlotError::parameter(WHAT, problem));
             }
             (low, high) = bounds;
@@ -152,7 +152,7 @@ impl Picture for HeatMap {
             }
         }
         let bar = Area { x: area.right() - 52.0, width: 52.0, ..axes.area };
-        colour_bar(&mut scene, bar, (low, high), self.signed, &self.value_label);
+        color_bar(&mut scene, bar, (low, high), self.signed, &self.value_label);
         Ok(scene)
     }
 }

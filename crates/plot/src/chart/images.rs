@@ -1,6 +1,6 @@
 //! Images in a grid, with what a model says about them.
 //!
-//! Pixels are embedded as PNG. A right answer has a tick, a wrong one a cross, another colour and a heavier frame.
+//! Pixels are embedded as PNG. A right answer has a tick, a wrong one a cross, another color and a heavier frame.
 
 use crate::draw::frame::{Entry, Frame, Sign, frame_methods, left_out};
 use crate::draw::png::{base64, png};
@@ -48,7 +48,7 @@ impl ImageGrid {
         Self::new(width, height, 1)
     }
 
-    /// Colour images: red, green and blue of each pixel together, row by row, between 0 and 1.
+    /// Color images: red, green and blue of each pixel together, row by row, between 0 and 1.
     pub fn rgb(width: usize, height: usize) -> Self {
         Self::new(width, height, 3)
     }
@@ -141,7 +141,7 @@ impl Picture for ImageGrid {
         let (cell, image) = (self.cell, self.cell * self.height as f64 / self.width as f64);
         let (step, line) = (cell + 12.0, image + 24.0);
         let size = ((columns as f64 * step + 28.0).max(260.0), 100.0);
-        let kind = format!("grid of {} images, {right} of {} answers right", self.images.len(), answers.len());
+        let kind = format!("grid of {} images, {right} of {} predictions correct", self.images.len(), answers.len());
         let frame = Frame { size: Some(size), ..self.frame.clone() };
         let (mut scene, area) = frame.canvas(WHAT, &kind, size, rows * line + 6.0, &legend, &notes)?;
         for (i, (pixels, words)) in self.images.iter().enumerate() {

@@ -153,7 +153,9 @@ impl LineChart {
             if let Some((low, high)) = limits
                 && !(drawable(low, log) && drawable(high, log) && low < high)
             {
-                let problem = format!("limits from {low} to {high}; finite, rising and, on a log axis, positive ones");
+                let problem = format!(
+                    "limits from {low} to {high}; they must be finite, increasing and, on a log axis, positive"
+                );
                 return Err(PlotError::parameter(WHAT, problem));
             }
         }

@@ -31,7 +31,7 @@ impl Plane {
         for (name, axis) in [("x", &self.x), ("y", &self.y)] {
             let rising = axis.windows(2).all(|pair| pair[0] < pair[1]) && axis.iter().all(|&v| drawable(v, false));
             if !rising {
-                return Err(PlotError::parameter(what, format!("the grid's {name} must be finite and rising")));
+                return Err(PlotError::parameter(what, format!("the grid's {name} must be finite and increasing")));
             }
         }
         Ok(())
@@ -56,7 +56,7 @@ impl Plane {
         draw(scene, Area { x: area.x + dx / 2.0, width: area.width - dx, height: area.height - dy, ..area })
     }
 
-    /// Paints cells around the grid points. `paint` gives class and opacity; equal neighbours become one rectangle, and
+    /// Paints cells around the grid points. `paint` gives class and opacity; equal neighbors become one rectangle, and
     /// all rectangles of one look one path.
     pub fn paint<'a>(&self, scene: &mut Scene, axes: &Axes, paint: impl Fn(usize) -> Option<(&'a str, f64)>) {
         let (columns, rows) = (cells(&self.x), cells(&self.y));
@@ -74,7 +74,7 @@ impl Plane {
                     looks.push((look, String::new()));
                     looks.len() - 1
                 });
-                // whole pixels, so that neighbours neither overlap nor leave a gap
+                // whole pixels, so that neighbors neither overlap nor leave a gap
                 let [left, right] = [x0, x1].map(|x| axes.x(x).round());
                 let [top, bottom] = [rows[j - 1].1, rows[start].0].map(|y| axes.y(y).round());
                 looks[k].1.push_str(&format!("M{left},{top}H{right}V{bottom}H{left}Z"));
@@ -97,7 +97,7 @@ impl Plane {
     }
 }
 
-/// The interval around each number up to the middles between neighbours, within the ends.
+/// The interval around each number up to the middles between neighbors, within the ends.
 fn cells(numbers: &[f64]) -> Vec<(f64, f64)> {
     let n = numbers.len();
     let middle = |i: usize| numbers[i] / 2.0 + numbers[i + 1] / 2.0;

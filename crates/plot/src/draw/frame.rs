@@ -47,7 +47,7 @@ macro_rules! frame_methods {
             self
         }
 
-        /// The colours; by default the reader's choice of light or dark.
+        /// The colors; by default the reader's choice of light or dark.
         #[must_use]
         pub fn theme(mut self, theme: $crate::Theme) -> Self {
             self.frame.theme = theme;
@@ -57,7 +57,7 @@ macro_rules! frame_methods {
 }
 pub(crate) use frame_methods;
 
-/// The builder methods of pictures with two labelled axes.
+/// The builder methods of pictures with two labeled axes.
 macro_rules! axis_methods {
     () => {
         /// What is drawn along the horizontal axis, with its unit.
@@ -229,8 +229,8 @@ pub(crate) fn reason(log: bool) -> &'static str {
     if log { "not finite or not positive" } else { "not finite" }
 }
 
-/// A colour bar on the right of an area: the key of heat from `low` (bottom) to `high` (top).
-pub(crate) fn colour_bar(scene: &mut Scene, area: Area, ends: (f64, f64), signed: bool, label: &str) {
+/// A color bar on the right of an area: the key of heat from `low` (bottom) to `high` (top).
+pub(crate) fn color_bar(scene: &mut Scene, area: Area, ends: (f64, f64), signed: bool, label: &str) {
     const STEPS: usize = 24;
     let height = area.height / STEPS as f64;
     for i in 0..STEPS {

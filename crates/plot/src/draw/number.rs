@@ -45,6 +45,19 @@ pub fn short_number(value: f64) -> String {
     significant(value, 4)
 }
 
+/// Numbers that stand side by side, with the same decimals where their sizes allow it: `0.8090` beside `0.8181`.
+pub(crate) fn aligned_numbers(values: &[f64]) -> Vec<String> {
+    let sizes = || values.iter().map(|value| value.abs()).filter(|size| size.is_finite() && *size > 0.0);
+    let (largest, smallest) = (sizes().fold(0.0, f64::max), sizes().fold(f64::INFINITY, f64::min));
+    let whole = sizes().all(|size| size.fract() == 0.0);
+    if whole || !(1e-3..1e7).contains(&largest) || largest > 1e4 * smallest {
+        return values.iter().map(|value| short_number(*value)).collect();
+    }
+    let decimals = (3.0 - largest.log10().floor()).clamp(0.0, 4.0) as usize;
+    let show = |value: &f64| if value.is_finite() { fixed(*value, decimals) } else { short_number(*value) };
+    values.iter().map(show).collect()
+}
+
 /// A number with about three significant digits, for narrow places.
 pub(crate) fn brief_number(value: f64) -> String {
     significant(value, 3)
@@ -102,5 +115,9 @@ mod tests {
         assert_eq!(short_number(f64::NEG_INFINITY), "−∞");
         assert_eq!(count(1234567), "1\u{2009}234\u{2009}567");
         assert_eq!(count(1234), "1234");
+        assert_eq!(aligned_numbers(&[0.809, -0.8181, 0.0]), ["0.8090", "−0.8181", "0.0000"]);
+        assert_eq!(aligned_numbers(&[12.5, 3.0, f64::NAN]), ["12.50", "3.00", "NaN"]);
+        assert_eq!(aligned_numbers(&[12.0, 3.0]), ["12", "3"]);
+        assert_eq!(aligned_numbers(&[2e9, 0.5]), ["2×10⁹", "0.5"]);
     }
 }

@@ -184,7 +184,7 @@ impl Scene {
         tag.out.push_str("</text>");
     }
 
-    /// The marker of a series, centred, as wide as 2 · `radius`.
+    /// The marker of a series, centered, as wide as 2 · `radius`.
     pub(crate) fn marker(&mut self, (x, y): (f64, f64), radius: f64, look: Look, class: &str) -> Tag<'_> {
         let class = format!("{} {class}", look.fill()).trim_end().to_owned();
         let r = radius;

@@ -1,25 +1,25 @@
-//! Colours: one table for light and dark, and the style sheet made from it.
+//! Colors: one table for light and dark, and the style sheet made from it.
 //!
-//! The first seven series' colours follow Okabe and Ito's palette for all kinds of colour vision, with its pale members darkened
+//! The first seven series' colors follow Okabe and Ito's palette for all kinds of color vision, with its pale members darkened
 //! on white and its dark members lightened on black until each stands out by at least 2.9 : 1; three more differ from them in
-//! lightness. No picture relies on colour alone: series also differ by dash and marker, whose numbers are such that the first 30
-//! lines and the first 70 markers all look different. Heat is the opacity of one colour over the background, so that it
-//! reads in both modes; the text on a cell turns to the background's colour where the cell is strong.
+//! lightness. No picture relies on color alone: series also differ by dash and marker, whose numbers are such that the first 30
+//! lines and the first 70 markers all look different. Heat is the opacity of one color over the background, so that it
+//! reads in both modes; the text on a cell turns to the background's color where the cell is strong.
 
-/// Which colours a picture takes.
+/// Which colors a picture takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
     /// Light or dark as the reader prefers (`prefers-color-scheme`), or as `data-theme` on the picture or the page around it says.
     #[default]
     Auto,
-    /// Always light, with plain colours: for converters that do not know CSS variables.
+    /// Always light, with plain colors: for converters that do not know CSS variables.
     Light,
-    /// Always dark, with plain colours.
+    /// Always dark, with plain colors.
     Dark,
 }
 
-/// Name, light colour, dark colour.
-const COLOURS: [(&str, &str, &str); 19] = [
+/// Name, light color, dark color.
+const COLORS: [(&str, &str, &str); 19] = [
     ("bg", "#ffffff", "#15181d"),
     ("ink", "#16181c", "#f0f2f4"),
     ("mute", "#5b626c", "#a3abb6"),
@@ -41,9 +41,9 @@ const COLOURS: [(&str, &str, &str); 19] = [
     ("bad", "#c43d00", "#ff8a4c"),
 ];
 
-/// How many series have a colour of their own.
+/// How many series have a color of their own.
 pub(crate) const SERIES: usize = 10;
-/// Opacity from which text on a heat cell takes the background's colour.
+/// Opacity from which text on a heat cell takes the background's color.
 pub(crate) const STRONG: f64 = 0.66;
 
 const RULES: &str = "\
@@ -64,7 +64,7 @@ max-width:100%;height:auto}\
 .tove-plot image{image-rendering:pixelated}";
 
 fn variables(dark: bool) -> String {
-    COLOURS.iter().map(|(name, l, d)| format!("--{name}:{};", if dark { d } else { l })).collect()
+    COLORS.iter().map(|(name, l, d)| format!("--{name}:{};", if dark { d } else { l })).collect()
 }
 
 /// The style sheet of pictures in a theme, without the `<style>` element.
@@ -83,13 +83,13 @@ pub(crate) fn style_sheet(theme: Theme) -> String {
              @media print{{.tove-plot.tove-plot.tove-plot{{{light}}}}}"
         );
     }
-    for (name, light, dark) in COLOURS {
+    for (name, light, dark) in COLORS {
         rules = rules.replace(&format!("var(--{name})"), if theme == Theme::Dark { dark } else { light });
     }
     format!(".tove-plot{{{rules}")
 }
 
-/// The look of the i-th series: colour, dash and marker.
+/// The look of the i-th series: color, dash and marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look(pub usize);
 
@@ -116,8 +116,8 @@ mod tests {
         [1, 3, 5].map(|i| f64::from(u8::from_str_radix(&hex[i..i + 2], 16).unwrap()) / 255.0)
     }
 
-    fn luminance(colour: [f64; 3]) -> f64 {
-        let linear = colour.map(|c| if c <= 0.03928 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
+    fn luminance(color: [f64; 3]) -> f64 {
+        let linear = color.map(|c| if c <= 0.03928 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
         0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     }
 
@@ -126,20 +126,20 @@ mod tests {
         a.max(b) / a.min(b)
     }
 
-    fn colour(name: &str, dark: bool) -> [f64; 3] {
-        let (_, light_hex, dark_hex) = COLOURS.iter().find(|c| c.0 == name).unwrap();
+    fn color(name: &str, dark: bool) -> [f64; 3] {
+        let (_, light_hex, dark_hex) = COLORS.iter().find(|c| c.0 == name).unwrap();
         channels(if dark { dark_hex } else { light_hex })
     }
 
     #[test]
     fn lines_and_text_stand_out_from_the_background() {
         for dark in [false, true] {
-            let background = colour("bg", dark);
-            for (name, ..) in COLOURS.iter().filter(|c| c.0.starts_with('c')) {
-                assert!(contrast(colour(name, dark), background) >= 2.9, "{name} dark {dark}");
+            let background = color("bg", dark);
+            for (name, ..) in COLORS.iter().filter(|c| c.0.starts_with('c')) {
+                assert!(contrast(color(name, dark), background) >= 2.9, "{name} dark {dark}");
             }
             for name in ["ink", "mute", "good", "bad"] {
-                assert!(contrast(colour(name, dark), background) >= 4.5, "{name} dark {dark}");
+                assert!(contrast(color(name, dark), background) >= 4.5, "{name} dark {dark}");
             }
         }
     }
@@ -150,9 +150,9 @@ mod tests {
             for heat in ["heat", "cold"] {
                 for i in 0..=100 {
                     let opacity = f64::from(i) / 100.0;
-                    let (over, under) = (colour(heat, dark), colour("bg", dark));
+                    let (over, under) = (color(heat, dark), color("bg", dark));
                     let cell = [0, 1, 2].map(|i| over[i] * opacity + under[i] * (1.0 - opacity));
-                    let text = colour(if opacity >= STRONG { "bg" } else { "ink" }, dark);
+                    let text = color(if opacity >= STRONG { "bg" } else { "ink" }, dark);
                     assert!(contrast(cell, text) >= 3.5, "{heat} {opacity} dark {dark}: {}", contrast(cell, text));
                 }
             }

@@ -75,7 +75,7 @@ impl Body {
         } else {
             self.html.push_str("<div class=\"figures\">\n");
         }
-        // pictures with colours of their own carry their style, which would otherwise leak to the others
+        // pictures with colors of their own carry their style, which would otherwise leak to the others
         if scene.theme == Theme::Auto {
             let _ = writeln!(self.html, "<figure>{}</figure>", scene.svg(false).trim_end());
         } else {

@@ -38,12 +38,12 @@ pub fn coverage(demo: &Demo) -> Result<Shown, Failure> {
         actual.push(within);
         misses.push(outside);
     }
-    let picture =
-        LineText::new().series("Hoeffding's ε", &bounds).series("where 95 % lie", &actual).log().render(72, 10)?;
+    let lines = LineText::new().x(&counts).log_x().log();
+    let picture = lines.series("Hoeffding's ε", &bounds).series("where 95 % lie", &actual).render(72, 10)?;
     let text = format!(
-        "A classifier that is wrong with probability {truth} is judged on {DRAWS} test sets of N samples. Hoeffding allows {delta} \
+        "A classifier that is wrong with probability {truth} is evaluated on {DRAWS} test sets of N samples. Hoeffding allows {delta} \
          of them to lie further than ε from the truth; fewer do, since ε holds for every distribution and not only for this one.\
-         \n\n{}\nBy N = 10, 30, 100, 300, 1000, 3000, logarithmic:\n{picture}",
+         \n\n{}\nDistance from the true error by N, both axes logarithmic:\n{picture}",
         table(&rows)
     );
     let chart = LineChart::new()
@@ -78,11 +78,11 @@ pub fn penalty(_: &Demo) -> Result<Shown, Failure> {
         rows.push(std::iter::once(name.clone()).chain(shown.iter().map(|&at| number(path[at]))).collect());
     }
     let text = format!(
-        "Ridge regression, min ‖y − Xw‖² + α‖w‖², on the diabetes data (442 patients, features scaled). A stronger penalty \
-         pulls all coefficients to zero; those of features that say the same as others change sign on the way.\n\n{}\n\
-         Length of w from α = 0.1 (left) to α = 100,000 (right):\n{}",
+        "Ridge regression, min ‖y − Xw‖² + α‖w‖², on the diabetes data (442 patients, features standardized). A stronger \
+         penalty shrinks all coefficients towards zero; those of collinear features change sign on the way.\n\n{}\n\
+         ‖w‖ by α, on a logarithmic axis:\n{}",
         table(&rows),
-        LineText::new().series("‖w‖", &lengths).render(72, 10)?
+        LineText::new().x(&alphas).log_x().series("‖w‖", &lengths).render(72, 10)?
     );
     let mut chart =
         LineChart::new().log_x().x_label("α").y_label("coefficient").title("Ridge regression by its penalty");

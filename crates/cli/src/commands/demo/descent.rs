@@ -39,10 +39,10 @@ pub fn show(demo: &Demo) -> Result<Shown, Failure> {
     } else {
         "y grows with every step, because |1 − 20η| is not below 1: the step is too long for the steep direction."
     };
-    let curve = LineText::new().series("f", &run.values).log().render(72, 10);
+    let steps: Vec<f64> = (0..run.values.len()).map(|step| step as f64).collect();
+    let curve = LineText::new().x(&steps).series("f", &run.values).log().render(72, 10);
     let text = format!(
-        "f(x, y) = x² + 10 y², x ← x − η ∇f(x) with η = {step}, from (−2.5, 0.9).\n\n{}\n{verdict}\n\nf over the steps, \
-         logarithmic:\n{}",
+        "f(x, y) = x² + 10 y², x ← x − η ∇f(x) with η = {step}, from (−2.5, 0.9).\n\n{}\n{verdict}\n\nf by step, logarithmic:\n{}",
         table(&rows),
         curve.unwrap_or_default()
     );

@@ -125,11 +125,12 @@ fn samples(_: &Demo) -> Result<Shown, Failure> {
     for i in (0..counts.len()).step_by(4) {
         rows.push(vec![format!("{}", counts[i]), format!("{:.6}", usual[i]), format!("{:.6}", strict[i])]);
     }
-    let picture = LineText::new().series("δ = 0.05", &usual).series("δ = 0.001", &strict).log().render(72, 12)?;
+    let lines = LineText::new().x(&counts).log_x().log();
+    let picture = lines.series("δ = 0.05", &usual).series("δ = 0.001", &strict).render(72, 12)?;
     let text = format!(
         "The share of errors on N test samples is within ε = √(ln(2/δ)/(2N)) of the true one, with probability 1 − δ, \
          whatever the distribution and the model. A tenth of ε takes a hundred times the samples.\n\n{}\n\
-         ε from N = 10 (left) to N = 1,000,000 (right), both axes logarithmic:\n{picture}",
+         ε by N, both axes logarithmic:\n{picture}",
         table(&rows)
     );
     let chart = LineChart::new()
@@ -171,7 +172,7 @@ fn xor(demo: &Demo) -> Result<Shown, Failure> {
     }
     let text = format!(
         "No line separates 01 and 10 from 00 and 11, so a linear classifier stays at the loss ln 2 = 0.693 of a guess. \
-         One hidden layer is enough.\n\n{}\nLoss over the steps:\n{}",
+         One hidden layer is enough.\n\n{}\nLoss by step:\n{}",
         table(&rows),
         text.render(72, 12)?
     );

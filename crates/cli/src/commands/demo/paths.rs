@@ -42,7 +42,8 @@ fn walk(rule: &mut dyn Optimizer) -> Result<(Path, Vec<f64>), Failure> {
 /// Three rules from one starting point.
 pub fn rules(_: &Demo) -> Result<Shown, Failure> {
     let mut rows = vec![["rule", "f after 10 steps", "after 50", "after 100"].map(str::to_owned).to_vec()];
-    let (mut text, mut facts) = (LineText::new(), Vec::new());
+    let steps: Vec<f64> = (0..=STEPS).map(|step| step as f64).collect();
+    let (mut text, mut facts) = (LineText::new().x(&steps), Vec::new());
     let land = Landscape::sample(&valley, Range::new(-1.6, 1.6, 65), Range::new(-0.6, 1.6, 65))?;
     let mut map = ContourMap::new(&land.x, &land.y, &land.values).log_levels(14).title("Rosenbrock's valley");
     let all: [(&str, Box<dyn Optimizer>); 3] = [
@@ -61,8 +62,7 @@ pub fn rules(_: &Demo) -> Result<Shown, Failure> {
     }
     let text = format!(
         "f(x, y) = (1 − x)² + 10 (y − x²)² has a bent valley with its lowest point at (1, 1). Plain descent goes down to the \
-         bottom of the valley at once and then creeps along it; momentum and Adam keep going.\n\n{}\nf over the steps, \
-         logarithmic:\n{}",
+         bottom of the valley at once and then creeps along it; momentum and Adam keep going.\n\n{}\nf by step, logarithmic:\n{}",
         table(&rows),
         text.log().render(72, 12)?
     );

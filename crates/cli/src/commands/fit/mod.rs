@@ -27,7 +27,7 @@ pub use comparison::{cut, method, tried_rows};
 pub use document::{curve, scores};
 pub use summary::{named_matrix, score_rows};
 pub use verdict::{beside_baseline, verdict};
-pub use warnings::{changes, doubts, quoted, streaming};
+pub use warnings::{changes, doubts, gathered, quoted, streaming};
 
 /// Rows at the beginning of a file by which the types of columns are inferred when it is read in chunks.
 const HEAD: usize = 20_000;
@@ -35,6 +35,7 @@ const HEAD: usize = 20_000;
 pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
     let inputs: Vec<&Path> = [Some(&fit.file), fit.test.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
     files::read_once(&inputs)?;
+    options::check_model(fit)?;
     let wanted = Wanted { only: None, unneeded: fit.drop.clone() };
     if fit.target.is_empty() {
         let (data, _) = tables::read_opened(tables::open(&fit.file)?, &fit.reading, &wanted)?;
@@ -71,8 +72,9 @@ pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
     let progress = progress::Progress::new(output);
     // The result tells what the fits warned of.
     let watch = &mut |event: &Event| progress.watch(event);
-    let outcome = tove::learn::quietly(|| plan.fit_and_test(&data, judge.as_ref(), &candidates, watch));
+    let (outcome, heard) = warnings::heard(|| plan.fit_and_test(&data, judge.as_ref(), &candidates, watch));
     progress.end();
+    heard.iter().for_each(|warning| output.remark(format!("warning: {warning}")));
     let outcome = outcome.map_err(|error| failed(fit, data.names(), error))?;
     finish(fit, Some((&data, &about)), &read, &outcome, output)
 }

@@ -6,6 +6,7 @@ use tove::data::available_memory;
 use tove::data::table::encode::{Choices, ManyCategories, TextFeatures};
 use tove::data::table::{Encoding, Format, Kind, Role, Schema, Table, TableFile, Target, TaskKind};
 use tove::learn::selection::Scorer;
+use tove::learn::{Capabilities, registry};
 use tove::tabular::{
     Candidate, ClassWeights, Division, Plan, spelling_of, streaming_candidate as usual_streaming, usual_candidates,
 };
@@ -132,6 +133,32 @@ pub fn check_encodings(fit: &Fit, schema: &Schema) -> Result<(), Failure> {
 
 fn is_auto(fit: &Fit) -> bool {
     fit.model.eq_ignore_ascii_case("auto")
+}
+
+/// Checks the name and the hyperparameters of the model, and that it predicts a target, before any file is read.
+pub fn check_model(fit: &Fit) -> Result<(), Failure> {
+    if is_auto(fit) {
+        return Ok(());
+    }
+    let mut candidate = Candidate::named(&fit.model).map_err(Failure::usage)?;
+    for (name, value) in &fit.settings {
+        candidate.estimator.parse(name, value).map_err(Failure::usage)?;
+    }
+    let capabilities = candidate.estimator.capabilities();
+    if capabilities.classifies() || capabilities.regresses() {
+        return Ok(());
+    }
+    let names = |wanted: fn(&Capabilities) -> bool| {
+        let all = registry::all();
+        let fits = all.iter().filter(|entry| !entry.composite && wanted(&entry.capabilities));
+        fits.map(|entry| entry.name).collect::<Vec<_>>().join(", ")
+    };
+    Err(Failure::usage(format!(
+        "--model {}: it does not predict a target; choose a classifier ({}) or a regressor ({})",
+        candidate.name,
+        names(Capabilities::classifies),
+        names(Capabilities::regresses)
+    )))
 }
 
 /// What the target asks for.
@@ -285,8 +312,8 @@ pub fn streams(fit: &Fit, file: &TableFile, output: &Output) -> Result<bool, Fai
         format!("{} has {size} MB and {free} MB of memory are free: reading in chunks", fit.file.display())
     } else {
         format!(
-            "{} has {size} MB and {free} MB of memory are free, which may not be enough; models with partial fit need less \
-             (`tove models`)",
+            "{} has {size} MB and {free} MB of memory are free, which may not be enough; models with partial fit can read \
+             it in chunks (`tove models`)",
             fit.file.display()
         )
     });

@@ -37,7 +37,7 @@ impl<'a> Progress<'a> {
             }
             Event::Interrupted => self.bar.suspend(|| {
                 self.output.remark(
-                    "interrupted: what was done so far is judged and saved; Ctrl-C again ends the program at once",
+                    "interrupted: the best model so far is evaluated and saved; press Ctrl-C again to exit immediately",
                 );
             }),
             Event::Refitting { candidate, rows } => {

@@ -9,7 +9,7 @@ use tove::tensor::DType;
 
 use super::comparison::{cut, method, tried_rows, warnings_of_folds};
 use super::verdict::{beside_baseline, same_metric, verdict};
-use super::warnings::{changes, doubts, streaming};
+use super::warnings::{changes, doubts, gathered, streaming};
 use crate::arguments::Fit;
 use crate::metrics::{decimals, legend, with_interval};
 use crate::output::{entries, note, paragraph, table, width};
@@ -97,7 +97,7 @@ pub fn text(read: &ReadReport, outcome: &Outcome, model: &Path, page: &Path, run
     for change in changes(read, outcome) {
         text.push_str(&note(&format!("Note: {change}.")));
     }
-    for warning in &outcome.model.model().summary().warnings {
+    for warning in gathered(&outcome.model.model().summary().warnings) {
         text.push_str(&note(&format!("Warning: {warning}")));
     }
     if outcome.interrupted {

@@ -27,6 +27,7 @@ fn held_out(outcome: &Outcome) -> String {
         Some((Standing::Clear, base)) => {
             text.push_str(&format!("; {constant} has {base}, so the difference is clear."));
         }
+        Some((Standing::Better, base)) => text.push_str(&format!(", ahead of {constant} ({base}).")),
         Some((Standing::Unclear, base)) => {
             text.push_str(&format!("; {constant} has {base}, so the difference is within the margin of error."));
         }
@@ -61,7 +62,7 @@ fn beside(outcome: &Outcome) -> Option<(Standing, String)> {
 /// Advice where the model is hardly better than a constant.
 pub fn beside_baseline(outcome: &Outcome) -> Option<String> {
     let (standing, base) = beside(outcome)?;
-    if standing == Standing::Clear {
+    if matches!(standing, Standing::Clear | Standing::Better) {
         return None;
     }
     let first = outcome.test.first()?;
@@ -73,7 +74,13 @@ pub fn beside_baseline(outcome: &Outcome) -> Option<String> {
         _ => format!("The model is no better than a constant prediction: {name} {value} against {base}."),
     };
     let area = outcome.test.iter().find(|named| named.scorer == tove::learn::selection::Scorer::RocAuc);
-    if let Some(area) = area.filter(|area| area.scorer != first.scorer && Standing::of(area, 0.5) == Standing::Clear) {
+    let ranks = |area: &&NamedScore| match Standing::of(area, 0.5) {
+        Standing::Clear => true,
+        // A perfect ranking has no margin of error.
+        Standing::Better => area.score.value > 0.9,
+        _ => false,
+    };
+    if let Some(area) = area.filter(|area| area.scorer != first.scorer).filter(ranks) {
         text.push_str(&format!(
             " But it ranks the rows well ({} {}): where one class is rare, use --metric roc_auc, or --class-weight balanced.",
             area.name,

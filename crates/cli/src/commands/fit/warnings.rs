@@ -1,7 +1,11 @@
 //! What a user should know of the data and of what was done to them.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use tove::data::table::ReadReport;
 use tove::tabular::{ColumnCounts, DataWarning, Outcome, Spelling};
+
+use crate::failure::tell_warnings;
 
 /// Reasons to doubt the scores, a sentence each, with the option that helps.
 pub fn doubts(outcome: &Outcome) -> Vec<String> {
@@ -62,6 +66,43 @@ pub fn changes(read: &ReadReport, outcome: &Outcome) -> Vec<String> {
         changes.push(format!("test rows with a category that is not in the training rows: {}", list(&outcome.unseen)));
     }
     changes
+}
+
+/// Warnings that are kept until the fit has ended, at most.
+const KEPT: usize = 1000;
+
+/// Fits, and gathers what would be written to standard error meanwhile: nested fits on other threads warn there, often alike.
+/// Warnings of the fit itself are in the summary of the model.
+pub fn heard<R>(work: impl FnOnce() -> R) -> (R, Vec<String>) {
+    let list = Arc::new(Mutex::new(Vec::new()));
+    let ear = Arc::clone(&list);
+    tove::learn::on_warning(move |text| {
+        let mut list = ear.lock().unwrap_or_else(PoisonError::into_inner);
+        if list.len() < KEPT {
+            list.push(text.to_owned());
+        }
+    });
+    let result = tove::learn::quietly(work);
+    tell_warnings();
+    let list = std::mem::take(&mut *list.lock().unwrap_or_else(PoisonError::into_inner));
+    (result, gathered(&list))
+}
+
+/// Warnings that differ in numbers at most, once each.
+pub fn gathered(warnings: &[String]) -> Vec<String> {
+    let key = |text: &str| text.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
+    let mut counted: Vec<(&String, usize)> = Vec::new();
+    for warning in warnings {
+        match counted.iter_mut().find(|(known, _)| key(known) == key(warning)) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((warning, 1)),
+        }
+    }
+    let sentence = |(warning, count): (&String, usize)| match count {
+        1 => warning.clone(),
+        count => format!("in {count} nested fits, for example: {warning}"),
+    };
+    counted.into_iter().map(sentence).collect()
 }
 
 /// How the file was read, if in chunks.

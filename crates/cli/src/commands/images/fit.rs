@@ -13,18 +13,18 @@ use super::folder::{Notes, Wish};
 use super::model::ImageModel;
 use super::net::{Net, Plan};
 use super::page;
-use super::source::{Pictures, pixels, shifted, watched};
+use super::source::{Pictures, pixels, shifted, with_validation};
 use crate::arguments::{ImagesFit, NetKind};
 use crate::commands::training::{Files, Told, best, count, ending, positive, score, share};
 use crate::failure::Failure;
-use crate::output::{Output, table};
+use crate::output::{Output, paragraph, table};
 
-/// A judged net, for the report.
-pub struct Judged<'a> {
+/// An evaluated net, for the report.
+pub struct Evaluated<'a> {
     pub title: String,
     pub seed: u64,
     pub model: &'a ImageModel,
-    /// What training told, if there was any.
+    /// The report of the training, if there was any.
     pub report: Option<&'a Report>,
     pub test: &'a TensorDataset,
     pub probabilities: Tensor,
@@ -34,22 +34,22 @@ pub struct Judged<'a> {
     pub test_score: Score,
     pub seconds: f64,
     pub train_images: usize,
-    /// Number of training images that the training was watched by.
-    pub watched: usize,
+    /// Number of validation images.
+    pub validation_images: usize,
     pub notes: &'a Notes,
 }
 
 /// The images of a run.
 struct Sets {
     train: TensorDataset,
-    watch: Option<TensorDataset>,
+    validation: Option<TensorDataset>,
     test: TensorDataset,
     notes: Notes,
 }
 
 impl Sets {
-    fn watched(&self) -> usize {
-        self.watch.as_ref().map_or(0, TensorDataset::len)
+    fn validation_images(&self) -> usize {
+        self.validation.as_ref().map_or(0, TensorDataset::len)
     }
 }
 
@@ -59,17 +59,16 @@ pub fn run(fit: &ImagesFit, output: &Output) -> Result<(), Failure> {
     let (train, test) = pictures.split(fit.test_size, fit.seed)?;
     let key = Key::new(fit.seed).fold(2);
     let (train, test) = (shifted(&train, fit.shift, key.fold(0))?, shifted(&test, fit.shift, key.fold(1))?);
-    let (train, watch) = watched(train, fit.validation, fit.seed)?;
+    let (train, validation) = with_validation(train, fit.validation, fit.seed)?;
     let plan = plan(fit, &train, pictures.classes.len())?;
     let net = plan.build(&mut Rng::new(fit.seed)).map_err(Failure::usage)?;
-    let sets = Sets { train, watch, test, notes: pictures.notes };
+    let sets = Sets { train, validation, test, notes: pictures.notes };
     sets.notes.sentences().into_iter().for_each(|sentence| output.remark(sentence));
     output.remark(format!(
-        "{}: {} images to learn from, {} to watch the training by and {} to judge by, {} pixels, {} classes; {} with {} \
-         parameters",
+        "{}: {} train, {} validation and {} test images of {} pixels, {} classes; {} with {} parameters",
         fit.path.display(),
         sets.train.len(),
-        sets.watched(),
+        sets.validation_images(),
         sets.test.len(),
         pixels(&plan.input),
         plan.classes,
@@ -140,22 +139,22 @@ fn train_net(fit: &ImagesFit, net: &mut Net, sets: &Sets, files: &Files, output:
         .log(&files.losses)
         .progress(progress)
         .interruptible()?;
-    let watch = sets.watch.as_ref().map(|set| set as &dyn Dataset);
-    if watch.is_some() {
+    let validation = sets.validation.as_ref().map(|set| set as &dyn Dataset);
+    if validation.is_some() {
         trainer = trainer.keep_best();
     }
     let task = Classification::new();
     if !fit.augment {
-        return Ok(trainer.fit(net, &task, train, watch)?);
+        return Ok(trainer.fit(net, &task, train, validation)?);
     }
     let side = train.x().dims()[2].min(train.x().dims()[3]);
     let by = (side / 14).max(1);
     let moved = train.clone().augmented(Augment::new().shift(by, by).rotate(10.0));
-    Ok(trainer.fit(net, &task, &moved, watch)?)
+    Ok(trainer.fit(net, &task, &moved, validation)?)
 }
 
-/// The share of right answers, with the probabilities they come from.
-pub fn judge(net: &Net, set: &TensorDataset) -> Result<(Score, Tensor), Failure> {
+/// The accuracy on a set, with the predicted probabilities.
+pub fn evaluate(net: &Net, set: &TensorDataset) -> Result<(Score, Tensor), Failure> {
     let probabilities = net.probabilities(set.x())?;
     Ok((accuracy(set.y(), &probabilities.argmax(-1), None)?, probabilities))
 }
@@ -171,8 +170,8 @@ fn work(
 ) -> Result<Told, Failure> {
     let start = Instant::now();
     let report = train_net(fit, &mut net, sets, files, output)?;
-    let (train_score, _) = judge(&net, &sets.train)?;
-    let (test_score, probabilities) = judge(&net, &sets.test)?;
+    let (train_score, _) = evaluate(&net, &sets.train)?;
+    let (test_score, probabilities) = evaluate(&net, &sets.test)?;
     let confusion = ConfusionMatrix::new(sets.test.y(), &probabilities.argmax(-1), None)?;
     let facts = json!({
         "data": fit.path.display().to_string(), "seed": fit.seed, "epochs": fit.epochs, "batch": fit.batch,
@@ -180,7 +179,7 @@ fn work(
         "scores": {"train": {"accuracy": score(&train_score)}, "test": {"accuracy": score(&test_score)}},
     });
     let model = ImageModel { net, plan, classes, border: fit.shift, facts };
-    let judged = Judged {
+    let evaluated = Evaluated {
         title: format!("Images of {}", fit.path.display()),
         seed: fit.seed,
         model: &model,
@@ -192,43 +191,74 @@ fn work(
         test_score,
         seconds: start.elapsed().as_secs_f64(),
         train_images: sets.train.len(),
-        watched: sets.watched(),
+        validation_images: sets.validation_images(),
         notes: &sets.notes,
     };
     model.save(&files.model, files.options)?;
-    let saved = page::of(&judged).and_then(|page| Ok(page.save(&files.page, files.options)?));
-    Ok((text(&judged, &train_score, files), document(fit, &judged, &report, &train_score, files), saved))
+    let saved = page::of(&evaluated).and_then(|page| Ok(page.save(&files.page, files.options)?));
+    Ok((
+        text(&evaluated, &train_score, files, output.is_verbose()),
+        document(fit, &evaluated, &report, &train_score, files),
+        saved,
+    ))
 }
 
-/// A score with its interval.
+/// A score with its interval by Hoeffding's inequality.
 pub fn with_interval(score: &Score) -> String {
     let (low, high) = score.interval().unwrap_or((score.low, score.high));
     format!("{:.4} [{low:.4}, {high:.4}]", score.value)
 }
 
-fn text(judged: &Judged<'_>, train_score: &Score, files: &Files) -> String {
+/// An accuracy with ± 1.96 standard errors.
+pub fn with_margin(score: &Score) -> String {
+    let error = (score.value * (1.0 - score.value) / score.n.max(1) as f64).sqrt();
+    if error > 0.0 { format!("{:.4} ± {:.4}", score.value, 1.96 * error) } else { format!("{:.4}", score.value) }
+}
+
+/// What `--verbose` says of the intervals.
+pub const INTERVALS: &str =
+    "Intervals in brackets hold with probability 95 % for any distribution (Hoeffding's inequality).";
+
+/// What the net reaches on the test images, beside a constant prediction.
+pub fn verdict(evaluated: &Evaluated<'_>) -> String {
+    let (name, score) = (evaluated.model.plan.name().to_uppercase(), &evaluated.test_score);
+    let (rows, classes) = (evaluated.confusion.counts().to_vec(), evaluated.confusion.labels().len().max(1));
+    let largest = rows.chunks(classes).map(|row| row.iter().sum::<f64>()).fold(0.0, f64::max);
+    format!(
+        "The {name} classifies {} test images with accuracy {}; always predicting the most frequent class has {:.4}.",
+        score.n,
+        with_margin(score),
+        largest / score.n.max(1) as f64
+    )
+}
+
+fn text(evaluated: &Evaluated<'_>, train_score: &Score, files: &Files, verbose: bool) -> String {
+    let test = &evaluated.test_score;
+    let shown = if verbose { with_interval(test) } else { with_margin(test) };
     let rows = [
-        vec!["score".to_owned(), "training images".to_owned(), "test images".to_owned()],
-        vec!["accuracy".to_owned(), format!("{:.4}", train_score.value), with_interval(&judged.test_score)],
-        vec!["images".to_owned(), judged.train_images.to_string(), judged.test.len().to_string()],
+        ["", "test", "train"].map(str::to_owned).to_vec(),
+        vec!["accuracy".to_owned(), shown, format!("{:.4}", train_score.value)],
+        vec!["images".to_owned(), test.n.to_string(), evaluated.train_images.to_string()],
     ];
-    let mut text = table(&rows);
-    text.push_str("\nThe interval holds with probability 95 %, whatever the distribution (Hoeffding).\n");
-    text.extend(judged.report.and_then(ending).map(|note| format!("{note}\n")));
-    text.push_str(&files.line(judged.seconds));
+    let mut text = format!("{}\n{}", paragraph(&verdict(evaluated)), table(&rows));
+    if verbose {
+        text.push_str(&format!("\n{}", paragraph(INTERVALS)));
+    }
+    text.extend(evaluated.report.and_then(ending).map(|note| format!("\n{note}\n")));
+    text.push_str(&files.list(evaluated.seconds));
     text
 }
 
-fn document(fit: &ImagesFit, judged: &Judged<'_>, report: &Report, train_score: &Score, files: &Files) -> Value {
-    let model = judged.model;
+fn document(fit: &ImagesFit, evaluated: &Evaluated<'_>, report: &Report, train_score: &Score, files: &Files) -> Value {
+    let model = evaluated.model;
     let mut document = json!({
         "file": fit.path.display().to_string(), "target": "class", "task": "classification of images",
         "classes": model.classes, "model": model.plan.name(), "net": model.plan.header(),
         "parameters": model.plan.parameters(), "seed": fit.seed, "steps": report.steps, "ending": report.ending,
-        "best": best(report), "pictures": judged.notes.document(),
-        "train": {"accuracy": score(train_score)}, "test": {"accuracy": score(&judged.test_score)},
-        "train_rows": judged.train_images, "validation_rows": judged.watched, "test_rows": judged.test.len(),
-        "seconds": judged.seconds,
+        "best": best(report), "verdict": verdict(evaluated), "pictures": evaluated.notes.document(),
+        "train": {"accuracy": score(train_score)}, "test": {"accuracy": score(&evaluated.test_score)},
+        "train_rows": evaluated.train_images, "validation_rows": evaluated.validation_images, "test_rows": evaluated.test.len(),
+        "seconds": evaluated.seconds,
     });
     files.note(&mut document);
     document

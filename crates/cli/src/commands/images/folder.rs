@@ -1,9 +1,9 @@
 //! Pictures in folders, one folder per class.
 //!
 //! Pictures may have different sizes. All are brought to one: the given one, or the most common (the smaller one among
-//! equals), and if that is longer than 128 pixels, to 64 pixels along its longer side. A picture of another size is scaled
-//! until it covers this one, and its middle is cut out (`tove::data::images::cover`). Grey pictures become colour by
-//! repetition where any is in colour; transparency is dropped. A picture that cannot be read is left out, counted and
+//! equals), and if that is longer than 128 pixels, to 64 pixels along its longer side. An image of another size is scaled
+//! until it covers this one, and its middle is cut out (`tove::data::images::cover`). Gray images become RGB by
+//! repetition where any is in color; transparency is dropped. An image that cannot be read is left out, counted and
 //! named.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const REDUCED: usize = 64;
 /// Names in a remark.
 const NAMED: usize = 3;
 
-/// What is wanted of pictures.
+/// What is wanted of images.
 #[derive(Clone, Copy)]
 pub struct Wish<'a> {
     /// Only these classes; all if there are none.
@@ -36,10 +36,10 @@ pub struct Wish<'a> {
     pub channels: Option<usize>,
 }
 
-/// What was done to pictures on the way.
+/// What was done to images on the way.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
-    /// Number of pictures that were scaled, and the size they have now.
+    /// Number of images that were scaled, and the size they have now.
     pub scaled: usize,
     pub size: [usize; 2],
     /// Pictures that could not be read, each with the reason.
@@ -50,11 +50,11 @@ impl Notes {
     /// Sentences for people.
     pub fn sentences(&self) -> Vec<String> {
         let mut sentences = Vec::new();
-        let plural = |count: usize| if count == 1 { "picture" } else { "pictures" };
+        let plural = |count: usize| if count == 1 { "image" } else { "images" };
         if self.scaled > 0 {
             let [height, width] = self.size;
             sentences.push(format!(
-                "{} {} of another size scaled to {height} × {width} pixels, the middle cut out.",
+                "{} {} of another size resized to {height} × {width} pixels and center-cropped.",
                 self.scaled,
                 plural(self.scaled)
             ));
@@ -63,7 +63,7 @@ impl Notes {
             let count = self.broken.len();
             let more = if count > NAMED { format!("; and {} more", count - NAMED) } else { String::new() };
             let named = self.broken[..count.min(NAMED)].join("; ");
-            sentences.push(format!("{count} {} could not be read and left out: {named}{more}.", plural(count)));
+            sentences.push(format!("{count} {} could not be read and were skipped: {named}{more}.", plural(count)));
         }
         sentences
     }
@@ -96,7 +96,7 @@ fn is_picture(path: &Path) -> bool {
     path.is_file() && ending.is_some_and(|ending| ["png", "jpg", "jpeg"].contains(&ending.as_str()))
 }
 
-/// All picture files of a folder and of the folders in it, by name.
+/// All image files of a folder and of the folders in it, by name.
 pub fn pictures_below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     for path in entries(folder)? {
@@ -109,19 +109,19 @@ pub fn pictures_below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-/// A picture file of a class.
+/// An image file of a class.
 struct Found {
     path: PathBuf,
     class: usize,
     size: [usize; 2],
 }
 
-/// Reads all pictures below a folder.
+/// Reads all images below a folder.
 pub fn from_folders(folder: &Path, wish: Wish<'_>) -> Result<Pictures, Failure> {
     let folders: Vec<PathBuf> = entries(folder)?.into_iter().filter(|path| path.is_dir()).collect();
     if folders.is_empty() {
         return Err(Failure::work(format!(
-            "{}: neither folders of pictures (one per class) nor train-images-idx3-ubyte are in it",
+            "{}: no folders of images (one per class) and no train-images-idx3-ubyte found in it",
             folder.display()
         )));
     }
@@ -130,7 +130,7 @@ pub fn from_folders(folder: &Path, wish: Wish<'_>) -> Result<Pictures, Failure> 
     if !(0..classes.len()).any(taken) {
         let wanted = wish.classes.join(",");
         let there = classes.join(", ");
-        return Err(Failure::usage(format!("--classes {wanted}: none of them is there; there are {there}")));
+        return Err(Failure::usage(format!("--classes {wanted}: no such class; the classes are {there}")));
     }
     let (mut found, mut notes) = (Vec::new(), Notes::default());
     for (class, path) in folders.iter().enumerate().filter(|&(class, _)| taken(class)) {
@@ -154,11 +154,11 @@ pub fn from_folders(folder: &Path, wish: Wish<'_>) -> Result<Pictures, Failure> 
         if !labels.contains(&(class as i64)) {
             let first = notes.broken.iter().find(|text| text.contains(&*path.to_string_lossy()));
             let first = first.map_or("", String::as_str);
-            return Err(Failure::work(format!("{}: no picture in it can be read ({first})", path.display())));
+            return Err(Failure::work(format!("{}: no image in it can be read ({first})", path.display())));
         }
     }
-    let any_colour = images.iter().any(|image| image.dims()[0] == 3);
-    let channels = wish.channels.unwrap_or(if any_colour { 3 } else { 1 });
+    let any_color = images.iter().any(|image| image.dims()[0] == 3);
+    let channels = wish.channels.unwrap_or(if any_color { 3 } else { 1 });
     let planes: Vec<Tensor> = images.iter().map(|image| in_channels(image, channels)).collect();
     let x = Tensor::stack(&planes.iter().collect::<Vec<_>>(), 0);
     Ok(Pictures { classes, all: TensorDataset::new(x, Tensor::from(labels))?, test: None, notes })
@@ -179,7 +179,7 @@ fn usual_size(found: &[Found]) -> [usize; 2] {
     [height, width].map(|side| ((side * REDUCED) as f64 / longer as f64).round().max(1.0) as usize)
 }
 
-/// The pictures in their size, and their classes; what cannot be read is noted.
+/// The images in their size, and their classes; what cannot be read is noted.
 fn decode(found: &[Found], notes: &mut Notes) -> (Vec<Tensor>, Vec<i64>) {
     let [height, width] = notes.size;
     let (mut images, mut labels) = (Vec::new(), Vec::new());
@@ -196,7 +196,7 @@ fn decode(found: &[Found], notes: &mut Notes) -> (Vec<Tensor>, Vec<i64>) {
     (images, labels)
 }
 
-/// One picture file as the net wants it, (channels, height, width) in [0, 1].
+/// One image file as the net wants it, (channels, height, width) in [0, 1].
 pub fn single(path: &Path, wanted: [usize; 3]) -> Result<Tensor, Failure> {
     let [channels, height, width] = wanted;
     let image = read_image(path)?;
@@ -206,7 +206,7 @@ pub fn single(path: &Path, wanted: [usize; 3]) -> Result<Tensor, Failure> {
     Ok(in_channels(&scaled, channels))
 }
 
-/// A picture of bytes as f32 in [0, 1] with one channel or three: grey becomes colour by repetition, colour becomes grey
+/// An image of bytes as f32 in [0, 1] with one channel or three: gray becomes RGB by repetition, RGB becomes gray
 /// by the eye's weights of red, green and blue (ITU-R BT.601).
 fn in_channels(image: &Tensor, channels: usize) -> Tensor {
     let x = image.to_dtype(DType::F32) / 255.0;

@@ -14,19 +14,19 @@ use crate::failure::Failure;
 
 const KIND: &str = "ImageModel";
 
-/// A net with what is needed to use it on other pictures.
+/// A net with what is needed to use it on other images.
 pub struct ImageModel {
     pub net: Net,
     pub plan: Plan,
     pub classes: Vec<String>,
-    /// Width of the border put round pictures.
+    /// Width of the border put round images.
     pub border: usize,
     /// Seed, settings and scores.
     pub facts: Value,
 }
 
 impl ImageModel {
-    /// Channels, height and width of pictures without their border.
+    /// Channels, height and width of images without their border.
     pub fn picture(&self) -> [usize; 3] {
         let [channels, height, width] = self.plan.input;
         [channels, height - 2 * self.border, width - 2 * self.border]

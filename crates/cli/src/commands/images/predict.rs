@@ -1,6 +1,6 @@
 //! `tove images predict`: classes of pictures, from files and folders.
 //!
-//! A file that is no picture does not keep the others from being answered: it is named at the end with the reason. The call fails if
+//! A file that is not an image does not stop the others: it is listed at the end with the reason. The call fails if
 //! no file could be read, or with `--strict` if any could not.
 
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::output::{Output, table};
 /// Pictures that are answered together.
 const BATCH: usize = 256;
 
-/// A picture's probabilities, or why it has none.
+/// An image's probabilities, or why it has none.
 type Answer = (PathBuf, Result<Vec<f64>, String>);
 
 pub fn run(predict: &ImagesPredict, output: &Output) -> Result<(), Failure> {
@@ -34,7 +34,7 @@ pub fn run(predict: &ImagesPredict, output: &Output) -> Result<(), Failure> {
     if refused.len() == answers.len() {
         let more =
             if refused.len() > 1 { format!("; none of {} files could be read", refused.len()) } else { String::new() };
-        let first = refused.first().map_or("there is no picture to read", |problem| problem.as_str());
+        let first = refused.first().map_or("there are no images to read", |problem| problem.as_str());
         return Err(Failure::work(format!("{first}{more}")));
     }
     output.result(|| text(&model, &answers), || document(&model, &answers))?;

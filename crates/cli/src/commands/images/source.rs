@@ -10,7 +10,7 @@ use super::folder::{Notes, Wish, from_folders};
 use crate::failure::Failure;
 
 /// Fewer images are not worth watching: one of 20 is 5 % of their accuracy.
-const LEAST_WATCHED: f64 = 20.0;
+const LEAST_VALIDATION: f64 = 20.0;
 
 /// Images (n, channels, height, width) in [0, 1] with their classes.
 pub struct Pictures {
@@ -35,7 +35,7 @@ impl Pictures {
             }
         } else if !path.is_dir() {
             return Err(Failure::work(format!(
-                "{}: no such folder; give one with a folder of pictures per class, or the word digits",
+                "{}: no such folder; give one with a folder of images per class, or the word digits",
                 path.display()
             )));
         } else if let Some(pictures) = from_idx(path)? {
@@ -63,7 +63,7 @@ impl Pictures {
                 Failure::usage(format!("--classes: there is no class {name}; there are {}", self.classes.join(", ")))
             })?;
             if numbers.contains(&(found as i64)) {
-                return Err(Failure::usage(format!("--classes: {name} is named twice")));
+                return Err(Failure::usage(format!("--classes: {name} is repeated")));
             }
             numbers.push(found as i64);
         }
@@ -82,7 +82,7 @@ impl Pictures {
         Ok(Pictures { classes, all: of(&self.all)?, test: self.test.as_ref().map(of).transpose()?, notes })
     }
 
-    /// Images to learn from and images to judge by, every class in the same share.
+    /// Images to learn from and images to evaluate by, every class in the same share.
     pub fn split(&self, share: f64, seed: u64) -> Result<(TensorDataset, TensorDataset), Failure> {
         if let Some(test) = &self.test {
             return Ok((self.all.clone(), test.clone()));
@@ -90,9 +90,7 @@ impl Pictures {
         let (train, test) = divide(&self.all, 1.0 - share, Key::new(seed).fold(1))?;
         if train.is_empty() || test.is_empty() {
             let count = self.all.len();
-            return Err(Failure::work(format!(
-                "{count} images are too few to set some aside; give more of each class"
-            )));
+            return Err(Failure::work(format!("{count} images are too few to hold some out; give more of each class")));
         }
         Ok((train, test))
     }
@@ -108,13 +106,17 @@ fn divide(set: &TensorDataset, share: f64, key: Key) -> Result<(TensorDataset, T
     Ok((whole(&first)?, whole(&second)?))
 }
 
-/// Images to learn from and images to watch the training by; none of the latter if they would be too few.
-pub fn watched(set: TensorDataset, share: f64, seed: u64) -> Result<(TensorDataset, Option<TensorDataset>), Failure> {
-    if share * (set.len() as f64) < LEAST_WATCHED {
+/// Training and validation images; none of the latter if they would be too few.
+pub fn with_validation(
+    set: TensorDataset,
+    share: f64,
+    seed: u64,
+) -> Result<(TensorDataset, Option<TensorDataset>), Failure> {
+    if share * (set.len() as f64) < LEAST_VALIDATION {
         return Ok((set, None));
     }
-    let (learn, watch) = divide(&set, 1.0 - share, Key::new(seed).fold(3))?;
-    Ok((learn, Some(watch)))
+    let (train, validation) = divide(&set, 1.0 - share, Key::new(seed).fold(3))?;
+    Ok((train, Some(validation)))
 }
 
 /// Images with a border of `by` pixels, each shifted by up to as many in both directions.

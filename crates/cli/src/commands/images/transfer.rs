@@ -1,4 +1,4 @@
-//! `tove images transfer`: the layers of a trained net serve for other classes, of which few images have labels.
+//! `tove images transfer`: the layers of a trained net are reused for other classes, of which few images are labeled.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use tove::optim::Adam;
 use tove::tensor::random::permutation;
 use tove::tensor::{DType, Key, Tensor};
 
-use super::fit::{Judged, judge, with_interval};
+use super::fit::{Evaluated, INTERVALS, evaluate, with_interval, with_margin};
 use super::folder::Wish;
 use super::model::ImageModel;
 use super::page;
@@ -19,7 +19,7 @@ use super::source::{Pictures, shifted};
 use crate::arguments::{ImagesTransfer, NetKind};
 use crate::commands::training::{Files, Told, count, score};
 use crate::failure::Failure;
-use crate::output::{Output, table};
+use crate::output::{Output, paragraph, table};
 
 pub fn run(transfer: &ImagesTransfer, output: &Output) -> Result<(), Failure> {
     count("labels", transfer.labels, 1 << 20)?;
@@ -33,11 +33,11 @@ pub fn run(transfer: &ImagesTransfer, output: &Output) -> Result<(), Failure> {
         return Err(Failure::work(format!("{path} has images in {has} channels, and the net takes {channels}")));
     }
     pictures.notes.sentences().into_iter().for_each(|sentence| output.remark(sentence));
-    // Images are treated as those were that the net learned from.
+    // Images are preprocessed as those that the net was trained on.
     let key = Key::new(transfer.seed).fold(2);
     let (few, rest) = (shifted(&few, model.border, key.fold(0))?, shifted(&rest, model.border, key.fold(1))?);
     let files = Files::begin(&transfer.keeping, &[&transfer.model])?;
-    match work(transfer, model, pictures, &few, &rest, &files) {
+    match work(transfer, model, pictures, (&few, &rest), &files, output) {
         Ok((text, document, saved)) => {
             files.run.finish(document.clone(), saved)?;
             output.result(|| text, || document)
@@ -53,9 +53,9 @@ fn work(
     transfer: &ImagesTransfer,
     mut model: ImageModel,
     pictures: Pictures,
-    few: &TensorDataset,
-    rest: &TensorDataset,
+    (few, rest): (&TensorDataset, &TensorDataset),
     files: &Files,
+    output: &Output,
 ) -> Result<Told, Failure> {
     let start = Instant::now();
     let features = |set: &TensorDataset| model.net.general_features(set.x());
@@ -64,8 +64,8 @@ fn work(
     let before = model.net.state();
     let (replaced, report) = retrain(transfer, &mut model, head, few, files)?;
     let frozen = unchanged(&before, &model.net.state(), &replaced)?;
-    let (train_score, _) = judge(&model.net, few)?;
-    let (tuned, probabilities) = judge(&model.net, rest)?;
+    let (train_score, _) = evaluate(&model.net, few)?;
+    let (tuned, probabilities) = evaluate(&model.net, rest)?;
     model.classes = pictures.classes;
     model.facts = json!({
         "data": transfer.path.display().to_string(), "seed": transfer.seed, "labels": transfer.labels,
@@ -74,9 +74,9 @@ fn work(
     let rows = vec![
         ("raw pixels, logistic regression", None, from_pixels),
         ("frozen layers, logistic regression", None, from_features),
-        ("frozen layers, classifier trained further", Some(train_score), tuned),
+        ("frozen layers, classifier fine-tuned", Some(train_score), tuned),
     ];
-    let judged = Judged {
+    let evaluated = Evaluated {
         title: format!("Images of {} with the layers of {}", transfer.path.display(), transfer.model.display()),
         seed: transfer.seed,
         model: &model,
@@ -88,12 +88,13 @@ fn work(
         test_score: tuned,
         seconds: start.elapsed().as_secs_f64(),
         train_images: few.len(),
-        watched: 0,
+        validation_images: 0,
         notes: &pictures.notes,
     };
     model.save(&files.model, files.options)?;
-    let saved = page::of(&judged).and_then(|page| Ok(page.save(&files.page, files.options)?));
-    Ok((text(&judged, transfer, frozen, files), document(&judged, transfer, frozen, files), saved))
+    let saved = page::of(&evaluated).and_then(|page| Ok(page.save(&files.page, files.options)?));
+    let verbose = output.is_verbose();
+    Ok((text(&evaluated, transfer, frozen, files, verbose), document(&evaluated, transfer, frozen, files), saved))
 }
 
 /// A few images of each class, and all others.
@@ -117,7 +118,7 @@ fn chosen(pictures: &Pictures, transfer: &ImagesTransfer) -> Result<(TensorDatas
         return Err(Failure::work(format!("--labels {}: class {name} has {there} images only", transfer.labels)));
     }
     if rest.is_empty() {
-        return Err(Failure::work("no image is left to judge by; give fewer --labels"));
+        return Err(Failure::work("no test images are left; give fewer --labels"));
     }
     let pick = |rows: Vec<i64>| -> Result<TensorDataset, Failure> {
         let rows = Tensor::from(rows);
@@ -185,26 +186,40 @@ fn unchanged(before: &[(String, Tensor)], after: &[(String, Tensor)], replaced: 
     Ok(count)
 }
 
-fn text(judged: &Judged<'_>, transfer: &ImagesTransfer, frozen: usize, files: &Files) -> String {
-    let mut rows = vec![["what the classifier sees".to_owned(), "accuracy".to_owned()].to_vec()];
-    rows.extend(judged.rows.iter().map(|(name, _, score)| vec![(*name).to_owned(), with_interval(score)]));
-    let (labels, others) = (transfer.labels, judged.test_score.n);
-    let mut text = format!("{labels} labelled images per class, judged on {others} others:\n\n");
-    text.push_str(&table(&rows));
-    text.push_str(&format!("\n{frozen} tensors of the frozen layers are unchanged, bit for bit.\n"));
-    text.push_str(&files.line(judged.seconds));
+/// What the reused layers are worth.
+fn verdict(evaluated: &Evaluated<'_>, transfer: &ImagesTransfer) -> String {
+    format!(
+        "With {} labeled images per class, the classifier on the frozen layers has accuracy {} on {} test images; logistic \
+         regression on the raw pixels has {:.4}.",
+        transfer.labels,
+        with_margin(&evaluated.test_score),
+        evaluated.test_score.n,
+        evaluated.rows.first().map_or(f64::NAN, |row| row.2.value)
+    )
+}
+
+fn text(evaluated: &Evaluated<'_>, transfer: &ImagesTransfer, frozen: usize, files: &Files, verbose: bool) -> String {
+    let mut rows = vec![["features and classifier".to_owned(), "test accuracy".to_owned()].to_vec()];
+    let shown = |score: &Score| if verbose { with_interval(score) } else { with_margin(score) };
+    rows.extend(evaluated.rows.iter().map(|(name, _, score)| vec![(*name).to_owned(), shown(score)]));
+    let mut text = format!("{}\n{}", paragraph(&verdict(evaluated, transfer)), table(&rows));
+    if verbose {
+        let kept = format!("{INTERVALS} The {frozen} tensors of the frozen layers are bitwise unchanged.");
+        text.push_str(&format!("\n{}", paragraph(&kept)));
+    }
+    text.push_str(&files.list(evaluated.seconds));
     text
 }
 
-fn document(judged: &Judged<'_>, transfer: &ImagesTransfer, frozen: usize, files: &Files) -> Value {
-    let [pixels, features, tuned] = [0, 1, 2].map(|place| score(&judged.rows[place].2));
-    let model = judged.model;
+fn document(evaluated: &Evaluated<'_>, transfer: &ImagesTransfer, frozen: usize, files: &Files) -> Value {
+    let [pixels, features, tuned] = [0, 1, 2].map(|place| score(&evaluated.rows[place].2));
+    let model = evaluated.model;
     let mut document = json!({
         "file": transfer.path.display().to_string(), "target": "class", "task": "classification of images",
         "model": model.plan.name(), "from": transfer.model.display().to_string(), "labels": transfer.labels,
-        "classes": model.classes, "frozen_tensors": frozen, "seed": transfer.seed, "raw_pixels": pixels,
-        "features": features, "trained_on": tuned, "test": {"accuracy": tuned}, "pictures": judged.notes.document(),
-        "train_rows": judged.train_images, "test_rows": judged.test.len(), "seconds": judged.seconds,
+        "classes": model.classes, "frozen_tensors": frozen, "seed": transfer.seed, "verdict": verdict(evaluated, transfer), "raw_pixels": pixels,
+        "features": features, "trained_on": tuned, "test": {"accuracy": tuned}, "pictures": evaluated.notes.document(),
+        "train_rows": evaluated.train_images, "test_rows": evaluated.test.len(), "seconds": evaluated.seconds,
     });
     files.note(&mut document);
     document

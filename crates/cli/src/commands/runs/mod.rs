@@ -53,10 +53,13 @@ fn save(page: &Page, output: &Output, report: impl FnOnce() -> Result<Report, Fa
     Ok(())
 }
 
-/// The deciding test score of a run with its interval, and its label.
-fn first_score(run: &Value) -> (String, String) {
+/// The label of the deciding metric of a run and its held-out score, with its interval if `verbose`, otherwise with ±.
+fn first_score(run: &Value, verbose: bool) -> (String, String) {
     let Some(&key) = facts::score_keys(&[run]).first() else { return Default::default() };
-    let Some(found) = facts::score(run, "test", key) else { return Default::default() };
+    let Some(mut found) = facts::score(run, "test", key) else { return Default::default() };
+    if !verbose {
+        found.interval = None;
+    }
     (metrics::label(key).to_owned(), found.text(metrics::decimals(key, [found.value])))
 }
 
@@ -100,7 +103,7 @@ fn list(all: &[Value], verbose: bool) -> String {
     }
     let mut rows = vec![head];
     for run in all {
-        let (name, value) = first_score(run);
+        let (name, value) = first_score(run, verbose);
         let file = if verbose { text_of(run, "file") } else { file_name(run) };
         let mut row = vec![run["run"].to_string(), time(run), file, text_of(run, "target"), text_of(run, "model")];
         row.extend([name, value]);

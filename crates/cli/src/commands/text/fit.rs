@@ -14,21 +14,21 @@ use super::page;
 use crate::arguments::{TextFit, TokenKind};
 use crate::commands::training::{Files, Told, best, count, ending, positive, share};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, paragraph};
 
-/// A text cut in two, as tokens.
+/// The parts of a text, as tokens.
 struct Parts {
     tokens: Tokens,
     train: TextWindows,
-    /// What the training is watched by, if there is enough of it.
-    watch: Option<TextWindows>,
+    /// The validation part, if it is long enough.
+    validation: Option<TextWindows>,
     test: TextWindows,
-    /// The first tokens of the part that judges, for the report.
+    /// The first tokens of the test part, for the report.
     beginning: Tensor,
     train_count: usize,
-    watch_count: usize,
+    validation_count: usize,
     test_count: usize,
-    /// Characters per token in the part that judges.
+    /// Characters per token in the test part.
     characters: f64,
 }
 
@@ -38,11 +38,10 @@ pub fn run(fit: &TextFit, output: &Output) -> Result<(), Failure> {
     let config = GptConfig { vocabulary: parts.tokens.len(), ..config };
     let net = Gpt::new(&config, &mut Rng::new(fit.seed)).map_err(Failure::usage)?;
     output.remark(format!(
-        "{}: {} tokens to learn from, {} to watch the training by and {} to judge by, {} different ones; a GPT with {} \
-         parameters",
+        "{}: {} train, {} validation and {} test tokens, a vocabulary of {}; a GPT with {} parameters",
         fit.file.display(),
         parts.train_count,
-        parts.watch_count,
+        parts.validation_count,
         parts.test_count,
         config.vocabulary,
         net.count_parameters()
@@ -76,12 +75,12 @@ fn check(fit: &TextFit) -> Result<GptConfig, Failure> {
     Ok(GptConfig { layers, heads, width, hidden: 4 * width, context, ..GptConfig::default() })
 }
 
-/// Reads the text; its end judges, and what comes before that watches. Tokens are learned from the beginning only, characters
-/// are those of the whole text.
+/// Reads the text; its end is the test part, what comes before that the validation part. Tokens are learned from the training part
+/// only, characters are those of the whole text.
 fn parts(fit: &TextFit) -> Result<Parts, Failure> {
     let text = read_text(&fit.file)?;
     if text.is_empty() {
-        return Err(Failure::work(format!("{}: the text is empty; give one to learn from", fit.file.display())));
+        return Err(Failure::work(format!("{}: the text is empty", fit.file.display())));
     }
     let characters = text.chars().count();
     let kept = ((characters as f64) * (1.0 - fit.test_size)).round() as usize;
@@ -110,17 +109,17 @@ fn parts(fit: &TextFit) -> Result<Parts, Failure> {
         }
     }
     // A middle too short for a window is left out.
-    let watch = if middle.is_empty() { None } else { Some(tokens.encode(middle)?) };
-    let watch = watch.filter(|watch| watch.numel() > fit.context);
-    // Windows lie at random places, others in every epoch, so its length decides nothing but the memory its order takes.
+    let validation = if middle.is_empty() { None } else { Some(tokens.encode(middle)?) };
+    let validation = validation.filter(|part| part.numel() > fit.context);
+    // Windows are at random positions, new ones in every epoch, so the number matters for the memory of their order only.
     let windows = fit.steps.min(1000) as usize * fit.batch;
     Ok(Parts {
         train: TextWindows::random(&train, fit.context, windows)?,
-        watch: watch.as_ref().map(|watch| TextWindows::consecutive(watch, fit.context)).transpose()?,
+        validation: validation.as_ref().map(|part| TextWindows::consecutive(part, fit.context)).transpose()?,
         test: TextWindows::consecutive(&test, fit.context)?,
         beginning: test.narrow(0, 0, fit.context.min(page::ATTENDED)).contiguous(),
         train_count: train.numel(),
-        watch_count: watch.as_ref().map_or(0, Tensor::numel),
+        validation_count: validation.as_ref().map_or(0, Tensor::numel),
         test_count: test.numel(),
         characters: (characters - kept) as f64 / test.numel() as f64,
         tokens,
@@ -145,15 +144,15 @@ fn train_net(fit: &TextFit, net: &mut Gpt, parts: &Parts, files: &Files, output:
         .log(&files.losses)
         .progress(progress)
         .interruptible()?;
-    let watch = parts.watch.as_ref().map(|watch| watch as &dyn Dataset);
-    if watch.is_some() {
+    let validation = parts.validation.as_ref().map(|part| part as &dyn Dataset);
+    if validation.is_some() {
         trainer = trainer.keep_best();
     }
-    Ok(trainer.fit(net, &Classification::new(), &parts.train, watch)?)
+    Ok(trainer.fit(net, &Classification::new(), &parts.train, validation)?)
 }
 
 /// Steps between two evaluations: ten in all, more in long runs.
-pub fn evaluate_every(fit: &TextFit) -> u64 {
+fn evaluate_every(fit: &TextFit) -> u64 {
     (fit.steps / 10).clamp(1, 500)
 }
 
@@ -166,7 +165,7 @@ fn work(fit: &TextFit, mut net: Gpt, parts: Parts, files: &Files, output: &Outpu
     let nats = loss / parts.characters;
     let seconds = start.elapsed().as_secs_f64();
     let tokens = if fit.tokens == TokenKind::Bpe { "bpe" } else { "characters" };
-    // Tokens of a window hang together; windows are taken for independent.
+    // Tokens of a window are dependent; windows are treated as independent.
     let (windows, spread) = (parts.test.len(), tove::metrics::hoeffding(parts.test.len() as f64, 1.0, 0.05));
     let interval = [(right - spread).max(0.0), (right + spread).min(1.0)];
     let test = json!({
@@ -179,23 +178,39 @@ fn work(fit: &TextFit, mut net: Gpt, parts: Parts, files: &Files, output: &Outpu
     let model = TextModel { net, tokens: parts.tokens, facts };
     let uniform = (model.tokens.len() as f64).ln();
     let verdict = format!(
-        "Test loss {loss:.4} nats per token ({nats:.4} per character) on {} tokens at the end of the text; a uniform \
-         guess has {uniform:.4}.",
-        parts.test_count
+        "The GPT has a test loss of {loss:.4} nats per token (perplexity {:.2}, {nats:.4} nats per character) on the last {} \
+         tokens of the text; a uniform guess among {} tokens has {uniform:.4}.",
+        loss.exp(),
+        parts.test_count,
+        model.tokens.len()
     );
     model.save(&files.model, files.options)?;
-    let judged =
-        page::Judged { fit, model: &model, report: &report, verdict: &verdict, beginning: &parts.beginning, seconds };
-    let saved = page::of(&judged).and_then(|page| Ok(page.save(&files.page, files.options)?));
+    let evaluated = page::Evaluated {
+        fit,
+        model: &model,
+        report: &report,
+        verdict: &verdict,
+        beginning: &parts.beginning,
+        seconds,
+    };
+    let saved = page::of(&evaluated).and_then(|page| Ok(page.save(&files.page, files.options)?));
     let mut document = json!({
         "file": fit.file.display().to_string(), "target": "next token", "task": "language model", "model": "gpt",
         "tokens": tokens, "vocabulary": model.tokens.len(), "parameters": model.net.count_parameters(),
         "seed": fit.seed, "steps": report.steps, "ending": report.ending, "best": best(&report), "test": test,
-        "train_rows": parts.train_count, "validation_rows": parts.watch_count, "test_rows": parts.test_count, "seconds": seconds,
+        "verdict": verdict,
+        "train_rows": parts.train_count, "validation_rows": parts.validation_count, "test_rows": parts.test_count, "seconds": seconds,
     });
     files.note(&mut document);
-    let mut text = format!("{verdict}\n");
-    text.extend(ending(&report).map(|note| format!("{note}\n")));
-    text.push_str(&files.line(seconds));
+    let mut text = paragraph(&verdict);
+    if output.is_verbose() {
+        let [low, high] = interval;
+        text.push_str(&format!("\n{}", paragraph(&format!(
+            "The accuracy of the next token is {right:.4}, with probability 95 % between {low:.4} and {high:.4} (Hoeffding's \
+             inequality for {windows} windows)."
+        ))));
+    }
+    text.extend(ending(&report).map(|note| format!("\n{note}\n")));
+    text.push_str(&files.list(seconds));
     Ok((text, document, saved))
 }

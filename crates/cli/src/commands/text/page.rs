@@ -4,7 +4,6 @@ use tove::nn::{ModuleExt, Report, Sampling};
 use tove::plot::{HeatMap, Report as Page};
 use tove::tensor::{Key, Tensor};
 
-use super::fit::evaluate_every;
 use super::model::{TextModel, Tokens};
 use crate::arguments::TextFit;
 use crate::commands::training::{curve, ending};
@@ -21,49 +20,47 @@ const WRITTEN: usize = 200;
 /// What the samples are drawn with.
 const TEMPERATURES: [f64; 3] = [0.5, 0.8, 1.0];
 
-/// A judged language model.
-pub struct Judged<'a> {
+/// An evaluated language model.
+pub struct Evaluated<'a> {
     pub fit: &'a TextFit,
     pub model: &'a TextModel,
     pub report: &'a Report,
     pub verdict: &'a str,
-    /// The beginning of the text that judged.
+    /// The beginning of the test text.
     pub beginning: &'a Tensor,
     pub seconds: f64,
 }
 
-/// The report: losses, what the net writes, where it looks.
-pub fn of(judged: &Judged<'_>) -> Result<Page, Failure> {
-    let Judged { fit, model, report, .. } = judged;
+/// The report: losses, generated text, attention.
+pub fn of(evaluated: &Evaluated<'_>) -> Result<Page, Failure> {
+    let Evaluated { fit, model, report, .. } = evaluated;
     let mut page = Page::new(format!("Language model of {}", fit.file.display()))
         .subtitle(format!("GPT by tove {}", env!("CARGO_PKG_VERSION")))
         .card("Parameters", model.net.count_parameters().to_string())
         .card("Tokens", model.tokens.len().to_string())
         .section("Training")
-        .text(judged.verdict);
+        .text(evaluated.verdict);
     if let Some(chart) = curve(report) {
-        let every = evaluate_every(fit);
-        let chart = if report.history.is_empty() { chart } else { chart.x_label(format!("steps / {every}")) };
         page = page.picture_or_reason(&chart);
     }
     if let Some((loss, step)) = report.best {
         page = page.text(format!(
-            "Validation is the end of the text that was learned from, on which the net did not learn. The weights with the \
-             lowest loss on it were taken: those of step {step} of {}, with {loss:.4}. The text that judges had no say.",
+            "The weights with the lowest validation loss were kept: {loss:.4}, at step {step} of {}. The validation part is the end \
+             of the training text.",
             report.steps
         ));
     }
     if let Some(note) = ending(report) {
         page = page.text(note);
     }
-    page = samples(page.section("What it writes"), model, fit.seed)?;
-    page = attention(page.section("Where it looks"), model, judged.beginning)?;
+    page = samples(page.section("Generated text"), model, fit.seed)?;
+    page = attention(page.section("Attention"), model, evaluated.beginning)?;
     let settings = format!("{:#}", model.facts);
-    page = page.section("How it was made").text(format!("Seed {}. {:.1} seconds.", fit.seed, judged.seconds));
+    page = page.section("How it was made").text(format!("Seed {}. {:.1} seconds.", fit.seed, evaluated.seconds));
     Ok(page.details("Settings", |body| Ok(body.preformatted(&settings)))?)
 }
 
-/// Samples at several temperatures, begun by a line break if the net knows one.
+/// Samples at several temperatures, prompted by a line break if the vocabulary has one.
 fn samples(mut page: Page, model: &TextModel, seed: u64) -> Result<Page, Failure> {
     let prompt = match &model.tokens {
         Tokens::Characters(vocabulary) if vocabulary.token('\n').is_none() => {
@@ -80,7 +77,7 @@ fn samples(mut page: Page, model: &TextModel, seed: u64) -> Result<Page, Failure
     Ok(page)
 }
 
-/// The text with lines broken at a blank where they are too long for a page.
+/// The text with lines broken at a space where they are too long for a page.
 fn wrapped(text: &str) -> String {
     let mut lines = Vec::new();
     for line in text.trim_start_matches('\n').lines() {
@@ -115,18 +112,18 @@ fn visible(tokens: &Tokens, token: i64) -> String {
         .collect()
 }
 
-/// The attention of the last block among the first tokens that judged, mean of the heads.
+/// The attention of the last block among the first test tokens, mean of the heads.
 fn attention(page: Page, model: &TextModel, tokens: &Tensor) -> Result<Page, Failure> {
     let Some(last) = model.net.attention_maps(&tokens.unsqueeze(0))?.pop() else { return Ok(page) };
     let map = last.mean_axes(&[1], false).to_f64_vec();
     let names: Vec<String> = tokens.to_vec::<i64>().into_iter().map(|token| visible(&model.tokens, token)).collect();
-    // The first tokens have few to look at, hence large shares; the scale is that of the others.
+    // The first tokens have few to attend to, hence large weights; the scale is that of the others.
     let late = map.iter().skip(names.len() * EARLY.min(names.len() - 1)).copied();
     let most = late.fold(0.0, f64::max).clamp(0.01, 1.0);
     let chart = HeatMap::new(&names, &names, &map).bounds(0.0, most).value_label("attention").title("Attention");
     let page = page.picture_or_reason(&chart);
     Ok(page.text(format!(
-        "The beginning of the text that judges. Each row is a token and adds up to 1: how much it looks at each token up to \
-         itself in the last block, mean of the heads. From {most:.2} on, the colour is the strongest."
+        "The beginning of the test text. Each row is a token and sums to 1: how much it attends to each token up to itself in \
+         the last block, mean of the heads. The color scale ends at {most:.2}."
     )))
 }

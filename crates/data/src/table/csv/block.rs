@@ -82,7 +82,7 @@ pub(super) struct Mixed {
     pub first: Vec<Misfit>,
 }
 
-/// How many values that are no numbers are named.
+/// How many values that are not numbers are listed.
 pub(super) const NAMED: usize = 3;
 /// How many values of a block decide whether it is looked at for numbers.
 const LOOKED_AT: usize = 64;

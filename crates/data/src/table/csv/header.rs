@@ -53,7 +53,7 @@ pub(super) fn open(options: &CsvOptions, file: &str, text: &str, last: bool) -> 
         .map(|&span| place(head, span, &rules.dialect, &mut scratch).str().trim().to_owned())
         .collect();
     if found.is_empty() {
-        return refuse("has a first record without an end; look at its quotes".to_owned());
+        return refuse("has a first record that never ends; check its quotes".to_owned());
     }
     let unnamed = if options.header { found.iter().filter(|name| name.is_empty()).count() } else { 0 };
     let named = |(number, name): (usize, String)| match options.header && !name.is_empty() {

@@ -179,7 +179,7 @@ impl Input {
         let taken = self.taken.load(Ordering::Relaxed);
         if self.packed && self.given > HARMLESS && self.given / MOST_RATIO > taken {
             let problem = format!(
-                "{taken} packed bytes unpack to more than {} MB; if that is meant, unpack the file first (gunzip)",
+                "{taken} compressed bytes decompress to more than {} MB; if that is intended, decompress the file first (gunzip)",
                 self.given >> 20
             );
             return Err(DataError::TableFile { file: self.name.clone(), problem });
@@ -190,7 +190,7 @@ impl Input {
     #[cold]
     fn failed(&self, error: &io::Error) -> DataError {
         let advice =
-            if self.packed { "the gzip stream is damaged; fetch it again" } else { "look at the file and the disk" };
+            if self.packed { "the gzip stream is damaged; fetch it again" } else { "check the file and the disk" };
         DataError::TableFile { file: self.name.clone(), problem: format!("cannot be read ({error}); {advice}") }
     }
 }

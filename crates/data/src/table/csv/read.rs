@@ -105,7 +105,7 @@ pub(super) fn note(
 
 #[cold]
 pub(super) fn open_quote(file: &str, line: u64) -> DataError {
-    let problem = "the quote that opens here is never closed; close it, or double it if it is meant as it stands";
+    let problem = "this quote is never closed; close it, or double it to escape it";
     DataError::Row { file: file.to_owned(), line, problem: problem.to_owned() }
 }
 
@@ -136,7 +136,7 @@ struct Block {
     columns: Vec<ParsedColumn>,
 }
 
-/// Why there is no table, when that is no error of the file's contents.
+/// Why there is no table, for a reason other than the contents of the file.
 enum Trouble {
     /// Bytes could not be read or are not UTF-8.
     Unread,

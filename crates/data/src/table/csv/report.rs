@@ -20,7 +20,7 @@ pub struct ReadReport {
     pub dropped_rows: usize,
     /// Lines of the first few of them.
     pub dropped_lines: Vec<u64>,
-    /// Empty lines, which are no rows.
+    /// Empty lines, which are not rows.
     pub blank_lines: usize,
     /// Fields with something behind their closing quote; the quotes were removed.
     pub odd_quotes: usize,
@@ -130,7 +130,7 @@ impl ReadReport {
                 note(found.others, text);
             }
         }
-        note(self.odd_quotes, format!("{} fields with text behind a closing quote", self.odd_quotes));
+        note(self.odd_quotes, format!("{} fields with text after a closing quote", self.odd_quotes));
         note(self.unnamed_columns, format!("{} columns without a name", self.unnamed_columns));
         note(usize::from(self.encoding == "latin-1"), "read as latin-1: the bytes are not UTF-8".to_owned());
         notes

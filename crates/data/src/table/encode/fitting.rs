@@ -120,10 +120,10 @@ impl EncoderFit {
             };
             let facts = match field.kind {
                 Kind::Float | Kind::Integer | Kind::Boolean if chosen.impute == Impute::Median => {
-                    return refuse("is to be filled by its median, which needs all rows at once");
+                    return refuse("needs median imputation, which needs all rows in memory");
                 }
                 Kind::Categorical if matches!(chosen.many, ManyCategories::Target { .. }) => {
-                    return refuse("may be encoded by its mean target, which needs all rows at once");
+                    return refuse("needs target encoding, which needs all rows in memory");
                 }
                 Kind::Float | Kind::Integer | Kind::Boolean => Facts::Number(Moments::default()),
                 Kind::Categorical => Facts::Categories(HashMap::new()),
@@ -183,7 +183,7 @@ impl Seen {
                 let known: Vec<f64> = (0..column.len()).filter_map(|row| column.number(row)).collect();
                 if let Some(infinite) = known.iter().find(|value| value.is_infinite()) {
                     return refuse(format!(
-                        "has the value {infinite}, which no mean survives; make it missing or drop it"
+                        "has the value {infinite}; values must be finite: make it missing or drop the column"
                     ));
                 }
                 moments.see(&known);

@@ -1,4 +1,4 @@
-//! Tables to matrices of numbers, by what was learnt from the training rows.
+//! Tables to matrices of numbers, by what was learned from the training rows.
 //!
 //! | column | features |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | date | year, month, weekday, seconds since 1970, and the hour of instants |
 //! | text | hashed word counts, or tf-idf |
 //!
-//! Nothing is learnt from rows that are encoded later: a category that the training rows did not have gives zeros, and is
+//! Nothing is learned from rows that are encoded later: a category that the training rows did not have gives zeros, and is
 //! counted. Text and wide categorical columns are mostly zeros: [`TableEncoder::encode_sparse`] keeps only the rest.
 
 mod fitting;
@@ -100,7 +100,7 @@ impl TableEncoder {
     pub fn fit_chosen(rows: &Table, schema: &Schema, options: &Choices) -> Result<Self> {
         let encoder = Self::fit_parts(rows, schema, options)?;
         if let Some(part) = encoder.parts.iter().find(|part| matches!(part.form, Form::TargetMean { .. })) {
-            let problem = "is to be encoded by its mean target; fit with the target (fit_encode)".to_owned();
+            let problem = "needs target encoding; fit with the target (fit_encode)".to_owned();
             return Err(DataError::Schema { column: part.column.clone(), problem });
         }
         Ok(encoder)

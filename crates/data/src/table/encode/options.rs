@@ -103,7 +103,7 @@ impl Default for Encoding {
 /// use tove_data::table::encode::{Choices, Encoding, ManyCategories};
 /// let ordinal = Encoding { max_one_hot: 0, many: ManyCategories::Ordinal, ..Encoding::default() };
 /// let choices = Choices::from(Encoding::default()).with("size", ordinal);
-/// assert_eq!((choices.of("size").max_one_hot, choices.of("colour").max_one_hot), (0, 100));
+/// assert_eq!((choices.of("size").max_one_hot, choices.of("color").max_one_hot), (0, 100));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choices {

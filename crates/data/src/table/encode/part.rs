@@ -124,7 +124,7 @@ impl Part {
                 let known: Vec<f64> = (0..column.len()).filter_map(|row| column.number(row)).collect();
                 if let Some(infinite) = known.iter().find(|value| value.is_infinite()) {
                     let problem =
-                        format!("has the value {infinite}, which no mean survives; make it missing or drop it");
+                        format!("has the value {infinite}; values must be finite: make it missing or drop the column");
                     return Err(DataError::Schema { column: name.to_owned(), problem });
                 }
                 let indicator = options.indicators && column.missing() > 0 && !known.is_empty();

@@ -139,7 +139,7 @@ impl ParquetChunks {
 
 #[cold]
 fn gave_up(file: &str) -> DataError {
-    damaged(file, "the decoder gave up")
+    damaged(file, "the decoder failed")
 }
 
 impl Iterator for ParquetChunks {

@@ -30,7 +30,7 @@ pub(super) fn bytes(file: &str, content: Vec<u8>, wanted: &Wanted) -> Result<(Ta
     }
     // The decoder checks much but not everything; a damaged file must not take the program with it.
     let result = catch_unwind(AssertUnwindSafe(|| read(file, content, wanted)));
-    result.unwrap_or_else(|_| Err(damaged(file, "the decoder gave up")))
+    result.unwrap_or_else(|_| Err(damaged(file, "the decoder failed")))
 }
 
 /// A column of the table: a leaf of the file's tree of columns.
@@ -60,7 +60,7 @@ pub(super) fn leaves(schema: &SchemaDescriptor, wanted: &Wanted) -> Vec<Leaf> {
 
 #[cold]
 pub(super) fn damaged(file: &str, problem: &str) -> DataError {
-    let problem = format!("is not a sound Parquet file ({problem}); fetch or write it again");
+    let problem = format!("is not a valid Parquet file ({problem}); fetch or write it again");
     DataError::TableFile { file: file.to_owned(), problem }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn damaged(file: &str, problem: &str) -> DataError {
 pub(super) fn refused(file: &str, error: &ParquetError) -> DataError {
     match error {
         ParquetError::NYI(what) => {
-            let problem = format!("uses something that is not supported ({what}); write it with another compression");
+            let problem = format!("uses an unsupported feature ({what}); write it with another compression");
             DataError::TableFile { file: file.to_owned(), problem }
         }
         other => damaged(file, &other.to_string()),

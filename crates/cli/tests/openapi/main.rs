@@ -1,0 +1,176 @@
+//! `GET /openapi.json` against the official JSON Schema of OpenAPI 3.1, and what the server takes and gives against the document.
+//!
+//! `tests/reference/openapi-3.1-schema-2022-10-07.json` is the file that the OpenAPI Initiative publishes (Apache-2.0) as
+//! <https://spec.openapis.org/oas/3.1/schema/2022-10-07>.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod schema;
+
+use common::Place;
+use common::server::{Server, credit, credit_rows};
+use schema::Validator;
+use serde_json::{Value, json};
+
+fn official() -> Value {
+    serde_json::from_str(include_str!("../reference/openapi-3.1-schema-2022-10-07.json")).unwrap()
+}
+
+fn problems_of(document: &Value) -> Vec<String> {
+    let official = official();
+    Validator { root: &official }.check(&official, document, "").problems
+}
+
+/// A document of the server that passed the official schema.
+fn sound(server: &Server) -> Value {
+    let document = server.ask("GET", "/openapi.json", "", b"").json();
+    let problems = problems_of(&document);
+    assert!(problems.is_empty(), "{problems:#?}");
+    document
+}
+
+/// The problems of a value by a schema of the document, under a JSON pointer.
+fn problems_at(document: &Value, pointer: &str, value: &Value) -> Vec<String> {
+    let schema = document.pointer(pointer).unwrap_or_else(|| panic!("no {pointer}"));
+    Validator { root: document }.check(schema, value, "").problems
+}
+
+const BODY: &str = "/paths/~1predict/post/requestBody/content/application~1json/schema";
+
+fn answered(path: &str, method: &str, status: u16) -> String {
+    format!("/paths/~1{path}/{method}/responses/{status}/content/application~1json/schema")
+}
+
+/// That a body fits the document and is answered as the document says.
+#[track_caller]
+fn agrees(server: &Server, document: &Value, body: &Value) {
+    assert_eq!(problems_at(document, BODY, body), Vec::<String>::new(), "{body}");
+    let reply = server.post("application/json", body.to_string());
+    assert_eq!(reply.status, 200, "{reply:?}");
+    assert_eq!(
+        problems_at(document, &answered("predict", "post", 200), &reply.json()),
+        Vec::<String>::new(),
+        "{reply:?}"
+    );
+}
+
+#[test]
+fn the_document_of_a_regression_is_openapi_and_true() {
+    let place = Place::new("openapi-regression");
+    let mut text = "id,size,count,good,color,day,note,y\n".to_owned();
+    for i in 0..60 {
+        let (good, color) = (i % 3 == 0, ["red", "blue", "green"][i % 3]);
+        text.push_str(&format!(
+            "r{i},{i}.25,{},{good},{color},2026-01-{:02},a note {i} of {} words,{i}.5\n",
+            i * 7 % 11,
+            1 + i % 28,
+            i * i
+        ));
+    }
+    place.write("t.csv", &text);
+    place
+        .run(&[
+            "fit",
+            "t.csv",
+            "-t",
+            "y",
+            "-m",
+            "Ridge",
+            "--cv",
+            "0",
+            "--id",
+            "id",
+            "--type",
+            "note=text",
+            "-o",
+            "t.tove",
+            "-q",
+        ])
+        .ok();
+    let server = Server::start(&place, "t.tove", &[]);
+    let document = sound(&server);
+    let row = json!({"id": "r1", "size": 1.5, "count": 2, "good": true, "color": "red", "day": "2026-01-05", "note": "a note"});
+    agrees(&server, &document, &json!({"rows": [row.clone(), row.clone()]}));
+    agrees(&server, &document, &json!([row.clone()]));
+    agrees(&server, &document, &row);
+    let mut other = row.clone();
+    (other["size"], other["color"], other["day"]) = (Value::Null, json!("violet"), Value::Null);
+    agrees(&server, &document, &json!({"rows": [other]}));
+    // The document's own examples are accepted, in all three forms.
+    let examples = &document["paths"]["/predict"]["post"]["requestBody"]["content"]["application/json"]["examples"];
+    assert_eq!(examples.as_object().unwrap().len(), 3);
+    examples.as_object().unwrap().values().for_each(|example| agrees(&server, &document, &example["value"]));
+    // What the server refuses, the document refuses; and errors are as it says.
+    let mut lacking = row.clone();
+    lacking.as_object_mut().unwrap().remove("color");
+    let mut wrong = row;
+    wrong["size"] = json!("big");
+    for body in [json!(3), json!([]), json!({"rows": []}), json!({"rows": [3]}), lacking, wrong] {
+        assert!(!problems_at(&document, BODY, &body).is_empty(), "{body}");
+        let reply = server.post("application/json", body.to_string());
+        assert_eq!(reply.status, 400, "{body}");
+        assert!(problems_at(&document, &answered("predict", "post", 400), &reply.json()).is_empty(), "{reply:?}");
+    }
+    for path in ["schema", "health"] {
+        let reply = server.ask("GET", &format!("/{path}"), "", b"").json();
+        assert_eq!(problems_at(&document, &answered(path, "get", 200), &reply), Vec::<String>::new());
+    }
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["Row"]["required"], json!(["size", "count", "good", "color", "day", "note"]));
+    assert_eq!(schemas["Row"]["properties"]["color"]["examples"], json!(["blue", "green", "red"]));
+    assert_eq!(schemas["Prediction"]["required"], json!(["predicted y"]));
+}
+
+#[test]
+fn the_document_of_a_classification_names_classes_and_probabilities() {
+    let place = Place::new("openapi-classes");
+    credit(&place, "LogisticRegression");
+    let server = Server::start(&place, "credit.tove", &[]);
+    let document = sound(&server);
+    agrees(&server, &document, &json!({"rows": credit_rows()[..50]}));
+    let prediction = &document["components"]["schemas"]["Prediction"];
+    let required: Vec<&str> =
+        prediction["required"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    assert!(required.len() == 3 && required[1].starts_with("P("), "{required:?}");
+    assert_eq!(prediction["properties"][required[0]]["enum"].as_array().unwrap().len(), 2);
+    assert_eq!(prediction["properties"][required[1]]["maximum"], 1);
+}
+
+/// The validator finds what is wrong.
+#[test]
+fn documents_that_are_not_openapi_are_found() {
+    let good = json!({
+        "openapi": "3.1.0", "info": {"title": "t", "version": "1"},
+        "paths": {"/a": {"get": {"responses": {"200": {"description": "d"}}}}},
+    });
+    assert_eq!(problems_of(&good), Vec::<String>::new());
+    let with = |pointer: &str, value: Value| {
+        let mut other = good.clone();
+        *other.pointer_mut(pointer).unwrap() = value;
+        other
+    };
+    for wrong in [
+        json!(3),
+        json!({"openapi": "3.1.0", "info": {"title": "t", "version": "1"}}),
+        with("/openapi", json!("3.0.0")),
+        with("/openapi", json!("3.1.x")),
+        with("/info", json!({"title": "t"})),
+        with("/info", json!({"title": "t", "version": 1})),
+        with("/info", json!({"title": "t", "version": "1", "nonsense": 1})),
+        with("/paths", json!({"a": {}})),
+        with("/paths/~1a", json!({"fetch": {}})),
+        with("/paths/~1a/get", json!({"responses": {"200": {}}})),
+        with("/paths/~1a/get", json!({"responses": {"2": {"description": "d"}}})),
+        with("/paths/~1a/get", json!({"responses": {"200": {"description": "d", "content": {"a/b": {"schema": 3}}}}})),
+        with("/paths/~1a/get", json!({"requestBody": {}})),
+        with("/paths/~1a/get", json!({"requestBody": {"content": {}, "required": "yes"}})),
+        with("/paths/~1a/get", json!({"operationId": 3})),
+        with("/paths/~1a/get", json!({"parameters": [{"name": "n", "in": "body", "schema": {}}]})),
+    ] {
+        assert!(!problems_of(&wrong).is_empty(), "{wrong}");
+    }
+    let mut components = good;
+    components["components"] = json!({"schemas": {"a b": {}}});
+    assert!(!problems_of(&components).is_empty());
+}
