@@ -1,13 +1,13 @@
 //! `cargo xtask check`: everything continuous integration runs, cheapest first.
 //!
-//! Every stage runs, whatever became of the ones before, so that one run shows all there is to mend. The last line
+//! Every stage runs, whatever became of the ones before, so that one run shows all there is to fix. The last line
 //! counts tests and other stages together.
 
 use std::time::{Duration, Instant};
 
 use crate::command::{cargo, root, succeeds, succeeds_quietly};
 use crate::test_run::{self, Run};
-use crate::{memory, size, skips, syllabus};
+use crate::{memory, size, skips, syllabus, wording};
 
 struct Stage {
     name: &'static str,
@@ -21,6 +21,7 @@ pub fn run() -> Result<bool, String> {
     let mut tests = Run { tests: Vec::new(), good: false };
     stage(&mut stages, "format", format_check);
     stage(&mut stages, "sizes", size::run);
+    stage(&mut stages, "wording", wording::run);
     stage(&mut stages, "clippy", clippy);
     stage(&mut stages, "tests", || {
         browser();

@@ -1,4 +1,4 @@
-//! Running other programs: live output, and each line handed to whoever wants to read it.
+//! Running other programs: live output, and a callback for each line.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;

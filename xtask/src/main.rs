@@ -17,6 +17,7 @@ mod skips;
 mod syllabus;
 mod test_output;
 mod test_run;
+mod wording;
 
 const USAGE: &str = "usage: cargo xtask check
        cargo xtask syllabus [LETTER...] [--tests] [--update]

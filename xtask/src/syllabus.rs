@@ -87,7 +87,7 @@ pub fn check(tests: &[Test]) -> Result<bool, String> {
         println!("error: {id} was covered and is no longer: {}", title(&items, *id));
     }
     if !lost.is_empty() {
-        println!("mend the tests; if the loss is meant, run: cargo xtask syllabus --update");
+        println!("fix the tests; if the loss is intended, run: cargo xtask syllabus --update");
     }
     println!("covered {} / {}", now.len(), items.len());
     Ok(lost.is_empty())
@@ -188,7 +188,7 @@ fn title(items: &Items, id: Id) -> &str {
 }
 
 fn load_covered() -> Result<BTreeSet<Id>, String> {
-    let parse = |word: &str| Id::parse(word).ok_or_else(|| format!("{COVERED}: {word:?} is no id"));
+    let parse = |word: &str| Id::parse(word).ok_or_else(|| format!("{COVERED}: {word:?} is not an id"));
     read(COVERED)?.split_whitespace().map(parse).collect()
 }
 

@@ -22,7 +22,7 @@ impl Run {
 pub fn run() -> Result<Run, String> {
     results::forget();
     let mut reader = Reader::default();
-    // Shown output is how a test says SKIPPED; colours would hide the headings from the reader.
+    // Shown output is how a test says SKIPPED; colors would hide the headings from the reader.
     let mut command = cargo("test --release --workspace --all-features --no-fail-fast -- --show-output --color=never");
     command.env("CARGO_TERM_COLOR", "never");
     let good = stream(command, |line| reader.line(line))?;

@@ -231,7 +231,7 @@ pub struct Explain {
     /// Rows of the table to use, sampled at random; 0 for all
     #[arg(long, default_value_t = 10_000, value_name = "N")]
     pub sample: usize,
-    /// The metric of permutation importance: accuracy, f1, roc_auc, r2, mae, rmse, …; by default accuracy or R²
+    /// Metric of permutation importance: an id such as roc_auc, log_loss or mean_absolute_error; accuracy or r2 by default
     #[arg(long, value_name = "ID")]
     pub metric: Option<String>,
     /// How often each column is shuffled
@@ -276,19 +276,19 @@ pub struct Serve {
     /// address accepts loopback names only
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
-    /// Largest request body in megabytes
+    /// Maximum request body in megabytes
     #[arg(long, default_value_t = 10, value_name = "MB")]
     pub max_body: usize,
-    /// Most rows in a request
+    /// Maximum number of rows per request
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     pub max_rows: usize,
     /// Time limit in seconds for a request, for its headers to arrive, and for an idle connection
     #[arg(long, default_value_t = 30.0, value_name = "SECONDS")]
     pub timeout: f64,
-    /// Most connections at a time; above it the one idle longest is closed
+    /// Maximum number of connections; beyond it the one idle longest is closed
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub max_connections: usize,
-    /// Most rows of concurrent requests predicted in one batch; 1 turns batching off. Predictions do not depend on it
+    /// Maximum number of rows per batch of concurrent requests; 1 turns batching off. Predictions do not depend on it
     #[arg(long, default_value_t = 256, value_name = "N")]
     pub batch_rows: usize,
     /// Milliseconds a request waits to be batched with others; 0 does not wait

@@ -1,4 +1,4 @@
-//! Where results go: what a file may be called, what must not be written over, and in which format rows are written.
+//! Output files: their names, which must not be overwritten, and the formats of rows.
 
 use std::fs::Metadata;
 use std::io::Write;

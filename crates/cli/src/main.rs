@@ -1,7 +1,7 @@
 //! The `tove` program: from a table, a text or a folder of images to a fitted, explained, saved and served model.
 //!
 //! Results go to standard output, everything else (progress, warnings, errors) to standard error. Exit codes: 0 when done,
-//! 1 when the work failed, 2 when the call was wrong, 130 when Ctrl-C ended a fit before its time.
+//! 1 when the work failed, 2 when the call was wrong, 130 when Ctrl-C interrupted a fit.
 
 mod arguments;
 mod chunks;

@@ -1,4 +1,4 @@
-//! Tables out of files.
+//! Reading tables from files.
 
 use std::path::Path;
 

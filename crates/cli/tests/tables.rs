@@ -142,7 +142,7 @@ fn g10_an_interval_stands_beside_every_bounded_test_error() {
     let inspected = place.run(&["inspect", "m.tove", "--json"]).ok().json();
     document_intervals("inspect", &inspected["header"]["facts"]["test"], 250.0);
     // Of training rows nothing is promised; their interval, where one is shown, is that of their number.
-    let listed = place.run(&["runs"]).ok().out;
+    let listed = place.run(&["runs", "--verbose"]).ok().out;
     let credit_runs: Vec<&str> = listed.lines().filter(|line| line.contains("credit_risk")).collect();
     assert_eq!(credit_runs.len(), 2, "{listed}");
     credit_runs.iter().for_each(|line| holds_intervals("runs", line, 250.0));

@@ -1,4 +1,4 @@
-//! What can go wrong with data: the caller's mistake, a file's fault, a set that is not there.
+//! Errors: invalid arguments, invalid files, missing data sets.
 
 use std::path::PathBuf;
 

@@ -9,7 +9,7 @@
 //! | [`dataset`] | the trait; tensors in memory, subsets, splits, maps |
 //! | [`images`] | IDX and CIFAR-10 files, read whole or record by record |
 //! | [`text`] | characters and BPE tokens; windows of a long text |
-//! | [`augment`] | random changes of images |
+//! | [`augment`] | random augmentation of images |
 //! | [`sets`] | generators, the digits (bundled), well-known sets from a folder |
 //!
 //! ```

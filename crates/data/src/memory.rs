@@ -1,4 +1,4 @@
-//! How much memory there is.
+//! Available memory.
 
 /// Bytes of memory that the system could still give out, where it says so (Linux).
 ///

@@ -1,7 +1,7 @@
-//! Bytes of a file in order, unpacked when it is gzip, with a count of where we are: the ground that readers stand on.
+//! Sequential bytes of a file, decompressed if it is gzip, with their position: the basis of all readers.
 //!
-//! No length out of a file is believed. A piece is allocated at once only when the file is known to have that many bytes;
-//! from a packed file it grows with what really comes.
+//! Lengths in a file are not trusted. A buffer is allocated at once only if the file is known to have that many bytes; for a
+//! compressed file it grows as bytes arrive.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};

@@ -1,6 +1,6 @@
 //! How far predicted classes agree with the true ones beyond what chance alone would give.
 //!
-//! With c the share of right answers, tₖ the share of class k in the truth and pₖ its share in the prediction:
+//! With c the accuracy, tₖ the share of class k in the truth and pₖ its share in the prediction:
 //!
 //! | score | formula |
 //! |---|---|

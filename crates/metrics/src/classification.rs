@@ -1,4 +1,4 @@
-//! How often, and for which classes, a classifier is right.
+//! Metrics of classifiers: accuracy, precision, recall, F1.
 //!
 //! For a class: precision = TP/(TP + FP), recall = TP/(TP + FN), F1 = 2TP/(2TP + FP + FN), their harmonic mean. Where a
 //! denominator is 0 the score is what `zero_division` says: 0 as scikit-learn has it, 1, or NaN, which averages leave out.

@@ -1,4 +1,4 @@
-//! Which class is taken for which.
+//! The confusion matrix.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

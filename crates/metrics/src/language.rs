@@ -1,7 +1,7 @@
-//! How surprised a model is by the next token.
+//! Metrics of language models.
 //!
-//! With L the mean of −ln p(token) in nats: perplexity = e^L, the number of equally likely tokens that would surprise as
-//! much; bits per character = (L · tokens)/(ln 2 · characters), which compares models with different tokens.
+//! With L the mean of −ln p(token) in nats: perplexity = e^L, the number of equally likely tokens with the same
+//! loss; bits per character = (L · tokens)/(ln 2 · characters), which compares models with different tokens.
 
 use tove_tensor::Tensor;
 

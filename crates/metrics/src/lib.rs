@@ -1,7 +1,7 @@
 //! Scores of predictions, with what is known about their accuracy.
 //!
 //! Names, conventions and values follow scikit-learn (truth first, then prediction, then sample weights), except that
-//! what scikit-learn answers with a warning and a made-up number is an error here: no samples, a single class where two
+//! cases in which scikit-learn warns and returns a fallback value are errors here: no samples, a single class where two
 //! are needed, probabilities that do not sum to 1.
 //!
 //! | module | scores |

@@ -1,4 +1,4 @@
-//! How good predicted probabilities are: both scores are lowest, on average, for the true ones.
+//! Proper scoring rules of predicted probabilities: both are minimized in expectation by the true ones.
 //!
 //! Probabilities are (n, C), rows summing to 1, or (n), the probability of class 1 of two.
 

@@ -1,4 +1,4 @@
-//! How well scores put positives before negatives, whatever the threshold.
+//! Metrics of rankings: ROC and precision-recall curves over all thresholds.
 //!
 //! Samples are sorted by score once, O(n log n); samples of equal score enter together, which makes ties count one half
 //! in the area under the ROC curve. Truth is 0 or 1 (or bool).

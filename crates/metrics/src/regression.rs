@@ -1,4 +1,4 @@
-//! How far predicted numbers are from the true ones.
+//! Metrics of regression.
 //!
 //! Truth and prediction have the same shape, (n) or (n, outputs); errors are averaged over samples and outputs. (n)
 //! against (n, 1) is an error, not a broadcast.

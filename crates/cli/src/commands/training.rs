@@ -1,4 +1,4 @@
-//! What training on images and on texts have in common: checks before, the run's folder, the loss curve.
+//! Shared parts of training on images and text: argument checks, the folder of the run, the loss curve.
 
 use std::path::{Path, PathBuf};
 

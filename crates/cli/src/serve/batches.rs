@@ -1,10 +1,9 @@
-//! Requests that wait are answered together.
+//! Concurrent requests are predicted in batches.
 //!
-//! A request that has company calls for a batch, which is taken when all that had arrived by then has been read: under load
-//! that is a request of every client. Whether there is company shows in the last batch; who had none answers at once, and
-//! one request in [`PROBE`] looks again. A model that is slow runs on threads of its own, as many as there are cores; what
-//! arrives while all are busy makes the next batches. The answer to a row does not depend on the batch (see
-//! `tove::tabular`), so joining shows in the time only.
+//! If the last batch had several requests, the next request starts a batch, which is predicted when all requests that have arrived
+//! by then are parsed: under load, one of every client. Otherwise a request is predicted immediately, and one in [`PROBE`] starts a
+//! batch to detect concurrent clients. Slow models run on worker threads, one per core; requests that arrive while all are busy form
+//! the next batches. Predictions do not depend on the batch (see `tove::tabular`).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +22,7 @@ const MOMENT: Duration = Duration::from_millis(1);
 /// Without company, one request in so many looks for it.
 const PROBE: usize = 16;
 
-/// A request that waits for its answers. Its rows were found good.
+/// A request that waits for its predictions.
 struct Waiting {
     rows: Rows,
     reply: oneshot::Sender<Result<Answers, Refusal>>,

@@ -1,8 +1,8 @@
-//! Connections: how many there may be, and for how long one may be idle.
+//! Connections: their maximum number, and timeouts of idle ones.
 //!
-//! A head that does not arrive in time, and a connection on which nothing is asked for as long, are closed. Where all places
-//! are taken, the connection that has been idle longest (or has been sending its head longest) makes room for a new one;
-//! where none is idle, the new one waits. So whoever opens connections and says nothing keeps nobody else out.
+//! A connection is closed if its request head does not arrive in time, or if it is idle as long. At the maximum number of
+//! connections, a new one replaces the one that has been idle (or sending its head) longest; if none is idle, it waits. So idle
+//! connections cannot block other clients.
 
 use std::convert::Infallible;
 use std::io::ErrorKind;

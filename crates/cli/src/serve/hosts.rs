@@ -1,8 +1,7 @@
-//! Names under which the server may be asked.
+//! Allowed host names.
 //!
-//! A page of another site can let its own name lead to 127.0.0.1 and then read what a server there answers (DNS rebinding). The
-//! browser still sends that name, so a server on a loopback address answers only to names of this machine, unless others are
-//! allowed.
+//! A website can resolve its own name to 127.0.0.1 and then read the responses of a local server (DNS rebinding). The browser still
+//! sends that name as `Host`, so a server on a loopback address accepts only loopback names, unless others are allowed.
 
 use std::net::IpAddr;
 
@@ -33,7 +32,7 @@ impl Hosts {
             return Ok(());
         }
         let shown: String = host.chars().take(80).collect();
-        Err(Refusal::new(421, format!("this server does not answer to the name {shown}; allow it with --allow-host")))
+        Err(Refusal::new(421, format!("host name {shown} is not allowed; allow it with --allow-host")))
     }
 
     fn allows(&self, host: &str) -> bool {

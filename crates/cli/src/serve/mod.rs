@@ -1,19 +1,20 @@
 //! `tove serve`: a saved model behind HTTP, on loopback unless another address is given.
 //!
-//! | request | answer |
+//! | request | response |
 //! |---|---|
 //! | `GET /` | a page with a form made from the schema |
 //! | `POST /predict` | predictions for rows as JSON or CSV |
-//! | `GET /schema` | the columns that are needed |
-//! | `GET /health` | whether the model answers |
+//! | `GET /schema` | the columns of a row |
+//! | `GET /health` | the model that is served |
 //! | `GET /metrics` | counters in the text format of Prometheus |
-//! | `GET /openapi.json` | a description of all this |
+//! | `GET /openapi.json` | the OpenAPI 3.1 description |
 //!
-//! Everything that goes wrong is answered by `{"error": "a sentence"}`: 400 where the rows are at fault, 404, 405, 408 where
-//! the body does not arrive, 413, 415, 421 for a name that is not this machine's, and 503 where predicting takes too long or too
-//! many large bodies arrive at once. Connections on which no whole head arrives in time are closed without a word.
+//! Errors are `{"error": "message"}`: 400 for invalid rows, 404, 405, 408 if the body does not arrive in time, 413, 415, 421 for a
+//! host name that is not allowed, and 503 if the prediction takes too long or too many large bodies arrive at once. Connections
+//! whose request head does not arrive in time are closed without a response.
 
 mod batches;
+mod columns;
 mod connections;
 mod counters;
 mod dates;

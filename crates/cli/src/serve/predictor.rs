@@ -1,5 +1,5 @@
-//! From the body of a request to its answer: read, checked and encoded by itself, asked of the model in a batch with others,
-//! written by itself. Large bodies go to threads of their own, so that they hold up nobody who asks for little.
+//! From the body of a request to its response: each is parsed, encoded and serialized by itself, and predicted in a batch with
+//! others. Large bodies are processed on worker threads, so that they do not delay small ones.
 
 use std::sync::Arc;
 

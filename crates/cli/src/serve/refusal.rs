@@ -1,4 +1,4 @@
-//! Requests that get no predictions: a status and a sentence.
+//! Errors of requests: an HTTP status and a message.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

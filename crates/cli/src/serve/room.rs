@@ -1,4 +1,4 @@
-//! Room for the bodies of requests: what all of them together may take, however many connections there are.
+//! The memory of request bodies: a limit for all connections together.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Images changed at random in ways that keep their class, so that a net learns to look past the change.
+//! Random augmentation of images that keeps their class, so that a model becomes invariant to it.
 //!
 //! An [`Augment`] is a list of steps, applied to every image of a batch (N, C, H, W) in their order:
 //!

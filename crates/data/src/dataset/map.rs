@@ -1,4 +1,4 @@
-//! A data set seen through a function.
+//! A data set with a function applied to its batches.
 
 use tove_tensor::Key;
 

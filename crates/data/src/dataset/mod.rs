@@ -1,4 +1,4 @@
-//! What can be trained on: a length, and any samples of it as one batch.
+//! Data sets: a length, and batches of samples by index.
 
 mod map;
 mod subset;

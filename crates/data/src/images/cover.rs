@@ -1,7 +1,7 @@
-//! Pictures of one size from pictures of many.
+//! Resizing and center-cropping images to one size.
 //!
-//! A picture is scaled, with its proportions kept, until it just covers the wanted size, and its middle is cut out. Pixels
-//! are weighted by a triangle as wide as one pixel of the coarser of the two grids: linear interpolation where the picture
+//! An image is scaled, keeping its aspect ratio, until it covers the target size, and center-cropped. Pixels are weighted by a
+//! triangle as wide as one pixel of the coarser of the two grids: linear interpolation where the image
 //! grows, a weighted mean of everything a new pixel covers where it shrinks (what PyTorch calls bilinear with antialias).
 
 use tove_tensor::{DType, Error, Tensor};

@@ -8,8 +8,8 @@
 //! | 4 r | sizes, big-endian u32 |
 //! | rest | elements in row-major order, big-endian |
 //!
-//! Files packed with gzip are unpacked while they are read; the first bytes tell, not the name. The sizes are compared with
-//! the bytes that are there before anything is allocated for them.
+//! Gzip files are decompressed while they are read, detected by their first bytes. The sizes are compared with the bytes
+//! available before memory is allocated for them.
 //!
 //! ```
 //! use tove_data::images::{read_idx, write_idx};

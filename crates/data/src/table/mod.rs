@@ -1,8 +1,8 @@
-//! Tables: named columns of numbers, truth values, categories, strings and dates, from files to tensors.
+//! Tables: named columns of numbers, booleans, categories, strings and dates, from files to tensors.
 //!
-//! The way of a file through this module: [`TableFile`] sees what it is, [`CsvOptions`] (or [`read_parquet`](parquet::read_parquet)) makes a [`Table`]
-//! with a [`ReadReport`] of everything that was coerced or dropped; a [`Schema`] says what each column is and is for;
-//! a [`TableEncoder`], fitted on training rows only, makes numbers of it; a [`Target`] is what is to be predicted.
+//! The way of a file through this module: [`TableFile`] detects its format, [`CsvOptions`] (or [`read_parquet`](parquet::read_parquet)) makes a [`Table`]
+//! with a [`ReadReport`] of everything that was coerced or dropped; a [`Schema`] has the type and the role of each column;
+//! a [`TableEncoder`], fitted on training rows only, encodes it as numbers; a [`Target`] is the encoded target column.
 //!
 //! ```
 //! use tove_data::table::{CsvOptions, Encoding, Role, Schema, TableEncoder, Target};

@@ -1,4 +1,4 @@
-//! Which name was meant.
+//! Suggestions for misspelled names.
 
 /// The name that is nearest to a misspelt one, if it is near at all.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {

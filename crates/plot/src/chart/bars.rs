@@ -1,6 +1,6 @@
 //! Bars: coefficients, importances, counts.
 //!
-//! Bars lie down, so that long names read. Positive and negative bars differ in color and side; whiskers show an
+//! Bars are horizontal, so that long names are readable. Positive and negative bars differ in color and side; whiskers show an
 //! interval around the value.
 
 use crate::draw::axes::{Axes, Axis};

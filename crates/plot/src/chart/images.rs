@@ -1,6 +1,6 @@
-//! Images in a grid, with what a model says about them.
+//! Images in a grid, with their predictions.
 //!
-//! Pixels are embedded as PNG. A right answer has a tick, a wrong one a cross, another color and a heavier frame.
+//! Pixels are embedded as PNG. A correct prediction has a tick, a wrong one a cross, another color and a heavier frame.
 
 use crate::draw::frame::{Entry, Frame, Sign, frame_methods, left_out};
 use crate::draw::png::{base64, png};

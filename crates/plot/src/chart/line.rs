@@ -1,4 +1,4 @@
-//! Lines: loss curves, learning curves, anything that goes on.
+//! Line charts: loss curves, learning curves.
 //!
 //! A series is a list of points joined in the order given; a point that cannot be drawn (not finite, or not positive on
 //! a logarithmic axis) breaks the line and is counted in a note. A band is shaded between two lists, for example

@@ -1,4 +1,4 @@
-//! What attention looks at: softmax(Q Kᵀ / √d) of a sentence.
+//! Attention weights: softmax(Q Kᵀ / √d) of a sentence.
 
 use serde_json::json;
 use tove::plot::HeatMap;

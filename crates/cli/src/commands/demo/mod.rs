@@ -37,15 +37,15 @@ const ALL: [Entry; 12] = [
     ("batches", "how samples are shuffled and cut into batches, epoch by epoch", batches),
     ("softmax", "what a temperature does to the softmax", softmax::show),
     ("descent", "the path of gradient descent down a valley", descent::show),
-    ("hoeffding", "how far a test error may be from the true one, by the number of samples", samples),
+    ("hoeffding", "the distance of a test error from the true error, by the number of samples", samples),
     ("xor", "what one hidden layer adds to a linear classifier", xor),
-    ("rules", "gradient descent, momentum and Adam in a bent valley", paths::rules),
+    ("rules", "gradient descent, momentum and Adam on Rosenbrock's function", paths::rules),
     ("overfitting", "polynomials of growing degree on noisy points", polynomials::overfitting),
-    ("bias-variance", "what all fits get wrong alike, and how much they differ", polynomials::bias_and_variance),
-    ("coverage", "how often Hoeffding's interval really fails", chance::coverage),
+    ("bias-variance", "the bias and the variance of polynomials of growing degree", polynomials::bias_and_variance),
+    ("coverage", "how often Hoeffding's interval fails in practice", chance::coverage),
     ("ridge", "what a growing penalty does to coefficients", chance::penalty),
     ("circles", "a linear classifier and a kernel on two circles", regions::circles),
-    ("attention", "what the words of a sentence look at", attention::weights),
+    ("attention", "the attention weights of a sentence", attention::weights),
 ];
 
 pub fn run(demo: &Demo, output: &Output) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! Step rules on one valley: gradient descent, momentum, Adam.
+//! Optimizers on one function: gradient descent, momentum, Adam.
 
 use serde_json::json;
 use tove::optim::landscape::Range;

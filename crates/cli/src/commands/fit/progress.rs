@@ -1,4 +1,4 @@
-//! What a fit shows while it works.
+//! The progress of a fit.
 
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use tove::tabular::Event;

@@ -1,4 +1,4 @@
-//! What a user should know of the data and of what was done to them.
+//! Warnings about the data, and what was done to them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,10 +1,10 @@
-//! Pictures in folders, one folder per class.
+//! Images in folders, one folder per class.
 //!
-//! Pictures may have different sizes. All are brought to one: the given one, or the most common (the smaller one among
+//! Images may have different sizes. All are resized to one: the given one, or the most common (the smaller one among
 //! equals), and if that is longer than 128 pixels, to 64 pixels along its longer side. An image of another size is scaled
-//! until it covers this one, and its middle is cut out (`tove::data::images::cover`). Gray images become RGB by
-//! repetition where any is in color; transparency is dropped. An image that cannot be read is left out, counted and
-//! named.
+//! until it covers this one, and center-cropped (`tove::data::images::cover`). Gray images become RGB by
+//! repetition where any is in color; transparency is dropped. An image that cannot be read is skipped and
+//! reported.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! `tove images`: nets that tell images apart.
+//! `tove images`: neural networks that classify images.
 
 mod fit;
 mod folder;

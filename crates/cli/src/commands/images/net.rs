@@ -1,4 +1,4 @@
-//! The three nets for images behind one face, and the plan by which each can be built again.
+//! The three image networks behind one type, and the plan from which each can be rebuilt.
 
 use serde_json::{Value, json};
 use tove::nn::{

@@ -1,4 +1,4 @@
-//! `tove images predict`: classes of pictures, from files and folders.
+//! `tove images predict`: classes of images, from files and folders.
 //!
 //! A file that is not an image does not stop the others: it is listed at the end with the reason. The call fails if
 //! no file could be read, or with `--strict` if any could not.

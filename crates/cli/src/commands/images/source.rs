@@ -1,4 +1,4 @@
-//! Where images come from: the built-in digits, a folder of folders, IDX files, single pictures.
+//! Where images come from: the built-in digits, a folder of folders, IDX files, single images.
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,10 @@
-//! The bytes behind a file's header, in memory or on disk, cut into blocks at record boundaries.
+//! The bytes after the header of a file, in memory or on disk, cut into blocks at record boundaries.
 //!
 //! A file on disk is read block by block into a buffer that its thread uses again, so that its bytes are parsed while they are in
 //! the cache, and memory holds the columns alone.
 //!
 //! Whether a block begins inside quotes is the parity of the quotes before it. Each block counts its own and says so before it waits
-//! for those before it, which have been begun earlier; nobody waits for somebody who waits.
+//! for those before it, which were started earlier, so there is no deadlock.
 
 use std::cell::Cell;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! What the beginning of a file tells: delimiter, newline, names of the columns.
+//! Delimiter, newline and column names, from the beginning of a file.
 
 use super::CsvOptions;
 use super::block::{Plan, Rules};

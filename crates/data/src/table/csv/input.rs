@@ -1,7 +1,7 @@
 //! Bytes of a file and their characters.
 //!
-//! A file is opened once. What it is can be seen from its first bytes, which stay in a buffer until they are read: a pipe cannot
-//! be opened a second time, and gives every byte once.
+//! A file is opened once. Its format is detected from its first bytes, which stay in a buffer: a pipe cannot be opened or read
+//! a second time.
 
 use std::borrow::Cow;
 use std::fs::File;

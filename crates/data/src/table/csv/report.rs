@@ -1,4 +1,4 @@
-//! What reading a file did to it.
+//! The report of reading a file: what was dropped, coerced and inferred.
 
 use super::spelled::NumberFormat;
 use crate::table::Kind;

@@ -1,4 +1,4 @@
-//! What stopped a column of numbers from being one.
+//! Why a column of numbers was not read as numeric.
 
 use super::block::{Misfit, Mixed, NAMED, Parsed, ParsedColumn};
 use super::merge::Joint;

@@ -1,4 +1,4 @@
-//! A file of any size, some rows at a time.
+//! Reading a file of any size in chunks.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

@@ -1,6 +1,6 @@
-//! An encoder fitted to rows that come in pieces, in memory that does not grow with their number.
+//! Fitting an encoder to rows in chunks, in constant memory.
 //!
-//! Of numbers and dates, count, mean and sum of squared deviations are kept; those of a piece join what is known by
+//! Of numbers and dates, count, mean and sum of squared deviations are kept; those of a chunk are merged by
 //! M = M_a + M_b + δ² n_a n_b / (n_a + n_b). Of categories and words, how often each occurs.
 
 use std::collections::HashMap;

@@ -1,13 +1,13 @@
-//! Tables to matrices of numbers, by what was learned from the training rows.
+//! Encoding tables as matrices of numbers, fitted on the training rows.
 //!
 //! | column | features |
 //! |---|---|
-//! | float, integer, boolean | the number, missing ones filled, scaled if asked; 1 where it was missing |
-//! | categorical | one per category (one-hot), one for missing; or hashed, or the mean target, or its place |
+//! | float, integer, boolean | the number, imputed and standardized if asked; an indicator of missing values |
+//! | categorical | one per category (one-hot), one for missing; or feature-hashed, target-encoded or ordinal |
 //! | date | year, month, weekday, seconds since 1970, and the hour of instants |
 //! | text | hashed word counts, or tf-idf |
 //!
-//! Nothing is learned from rows that are encoded later: a category that the training rows did not have gives zeros, and is
+//! Rows that are encoded later change nothing: a category that is not in the training rows is encoded as zeros and
 //! counted. Text and wide categorical columns are mostly zeros: [`TableEncoder::encode_sparse`] keeps only the rest.
 
 mod fitting;

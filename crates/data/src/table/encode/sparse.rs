@@ -1,4 +1,4 @@
-//! Rows of which most numbers are zero.
+//! Sparse rows.
 
 use tove_tensor::{DType, Tensor};
 

@@ -1,4 +1,4 @@
-//! Words of a text, and hashes that stay the same for ever.
+//! Words of a text, and hashes that never change.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! A Parquet file of any size, some rows at a time.
+//! Reading a Parquet file of any size in chunks.
 
 use std::cell::RefCell;
 use std::fs::File;

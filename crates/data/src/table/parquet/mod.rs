@@ -1,6 +1,6 @@
 //! Parquet files to tables and back (feature `parquet`).
 //!
-//! Flat columns of numbers, truth values, strings, dates and timestamps, decimals included; packed by Snappy, Zstandard, LZ4,
+//! Flat columns of numbers, booleans, strings, dates, timestamps and decimals; compressed by Snappy, Zstandard, LZ4,
 //! Brotli or gzip. Columns are read in parallel;
 //! [`ParquetChunks`] reads some rows at a time. A string column is categorical by the same
 //! rule as in CSV files.
