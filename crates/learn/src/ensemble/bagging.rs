@@ -38,7 +38,7 @@ pub struct BaggingSettings {
     #[hyper(default = false)]
     pub oob_score: bool,
     /// Seed of the draws.
-    #[hyper(default = 0)]
+    #[hyper(default = 0, alias = "random_state")]
     pub seed: u64,
 }
 

@@ -161,6 +161,7 @@ fn one_dimensional(samples: &[(f64, f64)], start: impl Iterator<Item = f64>) -> 
     let total: f64 = samples.iter().map(|sample| sample.1).sum();
     let mean = samples.iter().map(|sample| sample.0 * (sample.1 / total)).sum::<f64>();
     let variance = samples.iter().map(|sample| (sample.0 - mean).powi(2) * (sample.1 / total)).sum::<f64>();
+    let mut empty = vec![false; centers.len()];
     for _ in 0..300 {
         let (mut sums, mut counts) = (vec![0.0; centers.len()], vec![0.0; centers.len()]);
         let mut nearest = 0;
@@ -172,6 +173,7 @@ fn one_dimensional(samples: &[(f64, f64)], start: impl Iterator<Item = f64>) -> 
             sums[nearest] += weight * value;
             counts[nearest] += weight;
         }
+        empty = counts.iter().map(|count| *count == 0.0).collect();
         let mut moved = 0.0;
         for ((center, sum), count) in centers.iter_mut().zip(sums).zip(counts).filter(|(_, count)| *count > 0.0) {
             moved += (sum / count - *center).powi(2);
@@ -181,8 +183,11 @@ fn one_dimensional(samples: &[(f64, f64)], start: impl Iterator<Item = f64>) -> 
             break;
         }
     }
-    centers.sort_unstable_by(f64::total_cmp);
-    centers
+    // A center without samples makes no bin.
+    let mut full: Vec<f64> =
+        centers.into_iter().zip(empty).filter(|(_, empty)| !empty).map(|(center, _)| center).collect();
+    full.sort_unstable_by(f64::total_cmp);
+    full
 }
 
 impl FittedKBinsDiscretizer {

@@ -18,6 +18,22 @@ pub struct Frequencies {
     pub max_categories: Option<usize>,
 }
 
+impl Frequencies {
+    /// Whether all categories are kept apart.
+    pub(super) fn keep_all(&self) -> bool {
+        self.min_frequency.is_none() && self.max_categories.is_none()
+    }
+
+    /// That outputs can be turned into categories again.
+    pub(super) fn require_all(&self, who: &'static str) -> Result<()> {
+        if self.keep_all() {
+            return Ok(());
+        }
+        let fix = "fit without `min_frequency` and `max_categories`";
+        Err(LearnError::unsupported(who, "cannot be inverted, since infrequent categories share an output", fix))
+    }
+}
+
 /// The categories of one feature.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Categories {
@@ -31,15 +47,18 @@ pub(super) struct Categories {
 }
 
 impl Categories {
-    fn new(values: Vec<f64>, infrequent: Vec<bool>) -> Categories {
-        let frequent = infrequent.iter().filter(|rare| !**rare).count();
+    /// With `apart`, a missing value has no output of its own, and its code is none of the others'.
+    fn new(values: Vec<f64>, infrequent: Vec<bool>, apart: bool) -> Categories {
+        let counted = values.len() - usize::from(apart && values.last().is_some_and(|last| last.is_nan()));
+        let frequent = infrequent[..counted].iter().filter(|rare| !**rare).count();
+        let width = frequent + usize::from(frequent < counted);
         let mut next = 0;
         let code = |rare: &bool| {
             next += usize::from(!rare);
             if *rare { frequent } else { next - 1 }
         };
-        let codes = infrequent.iter().map(code).collect();
-        let width = frequent + usize::from(frequent < values.len());
+        let mut codes: Vec<usize> = infrequent[..counted].iter().map(code).collect();
+        codes.resize(values.len(), width);
         Categories { values, infrequent, codes, width }
     }
 
@@ -101,7 +120,7 @@ pub(super) fn learn(x: &Rows, frequencies: &Frequencies, apart: bool) -> Result<
             values.push(f64::NAN);
             infrequent.push(false);
         }
-        all.push(Categories::new(values, infrequent));
+        all.push(Categories::new(values, infrequent, apart));
     })?;
     Ok(all)
 }
@@ -139,7 +158,7 @@ pub(super) fn write(record: &mut Record, all: &[Categories]) {
 }
 
 /// Reads what [`write`] wrote.
-pub(super) fn read(record: &Record, width: usize) -> Result<Vec<Categories>> {
+pub(super) fn read(record: &Record, width: usize, apart: bool) -> Result<Vec<Categories>> {
     let (mut all, mut grouped) = (Vec::new(), 0);
     for column in 0..width {
         let name = format!("categories.{column}"); // an absent one ends the loop, however large the count
@@ -159,7 +178,7 @@ pub(super) fn read(record: &Record, width: usize) -> Result<Vec<Categories>> {
         if infrequent.len() != values.len() {
             return Err(record.wrong(&name, "a mark per category"));
         }
-        all.push(Categories::new(values, infrequent));
+        all.push(Categories::new(values, infrequent, apart));
     }
     let said = if record.get("grouped").is_ok() { record.count("grouped")? } else { 0 };
     if said == grouped {

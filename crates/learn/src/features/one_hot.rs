@@ -140,6 +140,10 @@ impl Algorithm for OneHotEncoder {
     const CAPABILITIES: Capabilities =
         Capabilities { sparse: true, missing: true, fills: true, inverse_transform: true, ..Capabilities::TRANSFORMER };
 
+    fn capabilities_of(settings: &OneHotEncoder) -> Capabilities {
+        Capabilities { inverse_transform: settings.frequencies.keep_all(), ..Self::CAPABILITIES }
+    }
+
     fn train(&self, samples: &Samples) -> Result<FittedOneHotEncoder> {
         let categories = categories::learn(samples.x(), &self.frequencies, false)?;
         Ok(FittedOneHotEncoder::new(About::of(self, samples), self.clone(), categories))
@@ -184,6 +188,7 @@ impl Model for FittedOneHotEncoder {
 
     /// The categories again; a row of zeros is the category that is left out, or an error when there is none.
     fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
+        self.settings.frequencies.require_all(OneHotEncoder::NAME)?;
         let dense = x.to_dense()?;
         let refuse = |problem: String, fix: &str| Err(LearnError::data(OneHotEncoder::NAME, problem, fix));
         with_real!(dense.dtype(), T => {
@@ -200,13 +205,7 @@ impl Model for FittedOneHotEncoder {
                         return refuse(problem, "give rows with a 1 per feature");
                     }
                     let output = if most == <T as Real>::ZERO { 0 } else { best + skipped };
-                    match own.category(output) {
-                        Some(value) => out.push(T::of(value)),
-                        None => {
-                            let problem = format!("row {row} names an infrequent category of column {column}, which may be any of several");
-                            return refuse(problem, "fit without `min_frequency` and `max_categories`");
-                        }
-                    }
+                    out.push(T::of(own.category(output).unwrap_or(f64::NAN)));
                 }
             }
             Ok(Rows::Dense(Tensor::try_from_vec(out, [x.len(), self.width()])?))
@@ -226,7 +225,7 @@ impl Restore for FittedOneHotEncoder {
     fn restore(record: &Record) -> Result<FittedOneHotEncoder> {
         let settings: OneHotEncoder = record.settings(OneHotEncoder::NAME, 1)?;
         let about = read_about(&settings, record)?;
-        let categories = categories::read(record, about.width)?;
+        let categories = categories::read(record, about.width, false)?;
         Ok(FittedOneHotEncoder::new(about, settings, categories))
     }
 }

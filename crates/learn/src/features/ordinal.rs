@@ -77,7 +77,8 @@ impl Algorithm for OrdinalEncoder {
         Capabilities { missing: true, inverse_transform: true, ..Capabilities::TRANSFORMER };
 
     fn capabilities_of(settings: &OrdinalEncoder) -> Capabilities {
-        Capabilities { fills: settings.encoded_missing_value.is_some(), ..Self::CAPABILITIES }
+        let inverse_transform = settings.frequencies.keep_all();
+        Capabilities { fills: settings.encoded_missing_value.is_some(), inverse_transform, ..Self::CAPABILITIES }
     }
 
     fn train(&self, samples: &Samples) -> Result<FittedOrdinalEncoder> {
@@ -136,6 +137,7 @@ impl Model for FittedOrdinalEncoder {
 
     /// The categories again; unknown and missing values come back as NaN.
     fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
+        self.settings.frequencies.require_all(OrdinalEncoder::NAME)?;
         x.dense(self.about.name)?;
         let category = |column: usize, value: f64| -> Option<f64> {
             let special = [self.settings.encoded_missing_value, self.settings.unknown_value];
@@ -152,7 +154,7 @@ impl Model for FittedOrdinalEncoder {
             }
         })?;
         if let Some((row, column, value)) = wrong {
-            let problem = format!("{value} in row {row}, column {column}, is not the number of a single category");
+            let problem = format!("{value} in row {row}, column {column}, is not the number of a category");
             return Err(LearnError::data(self.about.name, problem, "give rows as `transform` returns them"));
         }
         map(x, |column, value| category(column, value).unwrap_or(f64::NAN))
@@ -172,7 +174,7 @@ impl Restore for FittedOrdinalEncoder {
         let settings: OrdinalEncoder = record.settings(OrdinalEncoder::NAME, 1)?;
         let about = read_about(&settings, record)?;
         record.precision()?;
-        let categories = categories::read(record, about.width)?;
+        let categories = categories::read(record, about.width, true)?;
         Ok(FittedOrdinalEncoder { about, settings, categories })
     }
 }

@@ -191,6 +191,17 @@ impl Model for FittedPolynomialFeatures {
         })
     }
 
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        // A matrix of outputs times features is much larger than what it is made from; where it cannot be had, there is none.
+        let numbers = self.outputs().saturating_mul(self.about.width);
+        if numbers > MOST {
+            return Vec::new();
+        }
+        let powers: Vec<i64> = self.powers().into_iter().flatten().map(|power| power as i64).collect();
+        let shaped = Tensor::try_from_vec(powers, [self.outputs(), self.about.width]);
+        shaped.map_or_else(|_| Vec::new(), |powers| vec![("powers", powers)])
+    }
+
     fn record(&self) -> Record {
         let mut record = Record::new(self.name(), 1);
         record.put("settings", self.settings.to_json());

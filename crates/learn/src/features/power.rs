@@ -92,16 +92,45 @@ impl PowerMethod {
     /// Minus the log-likelihood of an exponent; infinite where numbers overflow.
     fn loss(self, lambda: f64, values: &[f64]) -> f64 {
         let n = values.len() as f64;
-        let changed: Vec<f64> = values.iter().map(|&x| self.forward(lambda, x)).collect();
-        let size = changed.iter().fold(0.0f64, |most, x| most.max(x.abs()));
-        let mean = changed.iter().map(|x| x / size).sum::<f64>() / n;
-        let variance = changed.iter().map(|x| (x / size - mean).powi(2)).sum::<f64>() / n;
         let logs: f64 = match self {
             PowerMethod::BoxCox => values.iter().map(|x| x.ln()).sum(),
             PowerMethod::YeoJohnson => values.iter().map(|x| x.signum() * x.abs().ln_1p()).sum(),
         };
-        let loss = 0.5 * n * (variance.ln() + 2.0 * size.ln()) - (lambda - 1.0) * logs;
+        let loss = 0.5 * n * self.log_variance(lambda, values) - (lambda - 1.0) * logs;
         if loss.is_finite() { loss } else { f64::INFINITY }
+    }
+
+    /// ln σ² of the transformed numbers. Of numbers of one sign they are a power and a constant; the constant can be so much larger
+    /// than their differences that it would take all digits, so it is left out.
+    fn log_variance(self, lambda: f64, values: &[f64]) -> f64 {
+        let (positive, exponent) = match self {
+            PowerMethod::BoxCox => (true, lambda),
+            PowerMethod::YeoJohnson => {
+                let positive = values[0] >= 0.0;
+                if values.iter().any(|x| (*x >= 0.0) != positive) {
+                    let changed: Vec<f64> = values.iter().map(|&x| self.forward(lambda, x)).collect();
+                    return log_variance(&changed);
+                }
+                (positive, if positive { lambda } else { 2.0 - lambda })
+            }
+        };
+        let log = |x: f64| match self {
+            PowerMethod::BoxCox => x.ln(),
+            PowerMethod::YeoJohnson => {
+                if positive {
+                    x.ln_1p()
+                } else {
+                    (-x).ln_1p()
+                }
+            }
+        };
+        let logs: Vec<f64> = values.iter().map(|&x| log(x)).collect();
+        if exponent.abs() < f64::EPSILON {
+            return log_variance(&logs);
+        }
+        let largest = logs.iter().fold(f64::NEG_INFINITY, |most, l| most.max(exponent * l));
+        let powers: Vec<f64> = logs.iter().map(|l| (exponent * l - largest).exp_m1()).collect();
+        log_variance(&powers) + 2.0 * largest - 2.0 * exponent.abs().ln()
     }
 
     /// The likeliest exponent of numbers that are not all equal.
@@ -125,6 +154,14 @@ impl PowerMethod {
         }
         at_middle.is_finite().then(|| section(loss, low, middle, high, at_middle))
     }
+}
+
+/// ln σ², with n in the denominator.
+fn log_variance(values: &[f64]) -> f64 {
+    let (n, size) = (values.len() as f64, values.iter().fold(0.0f64, |most, x| most.max(x.abs())));
+    let mean = values.iter().map(|x| x / size).sum::<f64>() / n;
+    let variance = values.iter().map(|x| (x / size - mean).powi(2)).sum::<f64>() / n;
+    variance.ln() + 2.0 * size.ln()
 }
 
 /// The smallest value of a convex function between two points, by golden sections and a parabola at the end.

@@ -17,7 +17,8 @@ use std::ops::Deref;
 use tove_metrics::Score;
 use tove_tensor::{Key, Tensor};
 
-use super::folds::{check_groups, length, order};
+use super::folds::{length, order};
+use super::groups::check_groups;
 use super::scoring::Scoring;
 use crate::{Labels, LearnError, Model, Result, Rows, Samples};
 
