@@ -8,7 +8,7 @@ use serde_json::Value;
 use tove_learn::features::*;
 use tove_learn::{
     Csr, Estimator, Fit, Learner, MaxAbsScaler, MinMaxScaler, Model, OneHotEncoder, PartialFit, Pipeline,
-    PolynomialFeatures, Ridge, Rows, Samples, SelectKBest, StandardScaler, Transform, contract, restore,
+    PolynomialFeatures, Record, Ridge, Rows, Samples, SelectKBest, StandardScaler, Transform, contract, restore,
 };
 use tove_optim::settings::Hyperparameters;
 use tove_tensor::{DType, Tensor};
@@ -105,7 +105,7 @@ fn bins_as_in_sklearn() {
     let linear = KBinsDiscretizer::default().quantile_method(QuantileMethod::Linear);
     assert!(linear.fit_samples(&weighted).err().unwrap().to_string().contains("takes no sample weights"));
     // A constant feature has one bin.
-    let flat = KBinsDiscretizer::default().fit(&Tensor::from([[1.0, 2.0], [1.0, 3.0]]), None).unwrap();
+    let flat = KBinsDiscretizer::default().fit(Tensor::from([[1.0, 2.0], [1.0, 3.0]]), None).unwrap();
     assert_eq!(flat.bin_edges()[0], [1.0, 1.0]);
 }
 
@@ -180,7 +180,7 @@ fn splines_as_in_sklearn() {
     assert_eq!(serde_json::json!(names), f["spline"]["names"]);
     let error = spline.clone().extrapolation(Extrapolation::Error).fit(&x, None).unwrap().transform(&new).unwrap_err();
     assert!(error.to_string().contains("outside of the range"), "{error}");
-    let error = spline.fit(&Tensor::from([[1.0], [1.0]]), None).err().unwrap().to_string();
+    let error = spline.fit(Tensor::from([[1.0], [1.0]]), None).err().unwrap().to_string();
     assert!(error.contains("feature 0 is constant"), "{error}");
     // Degree 0 marks intervals; the splines of a feature sum to 1.
     let flat = both(&SplineTransformer::default().degree(0), &x, &x).to_f64_vec();
@@ -263,7 +263,7 @@ fn feature_scores_as_in_sklearn() {
     let error = chi2.fit(&x, &classes).err().unwrap().to_string();
     assert!(error.contains("chi2 needs features of at least 0"), "{error}");
     let mutual = SelectKBest::default().score_func(FeatureScore::MutualInfoClassif);
-    assert!(mutual.fit(&Csr::from_dense(&x).unwrap(), &classes).err().unwrap().to_string().contains("dense"));
+    assert!(mutual.fit(Csr::from_dense(&x).unwrap(), &classes).err().unwrap().to_string().contains("dense"));
     for func in [FeatureScore::MutualInfoClassif, FeatureScore::MutualInfoRegression, FeatureScore::FRegression] {
         let report = contract::check(&SelectKBest::default().score_func(func).k(Some(2)));
         assert!(report.passed(), "{report}");
@@ -331,11 +331,11 @@ fn scalers_learn_from_pieces_as_in_sklearn() {
     assert_close(standard.mean(), whole.mean(), 1e-14);
     // Another width is refused; weights are copies.
     let mut learner = StandardScaler::default().learner(&[]).unwrap();
-    let heavy = Samples::unlabeled(&Tensor::from([[1.0], [4.0]])).unwrap().weighted(&Tensor::from([2.0, 1.0])).unwrap();
+    let heavy = Samples::unlabeled(Tensor::from([[1.0], [4.0]])).unwrap().weighted(&Tensor::from([2.0, 1.0])).unwrap();
     learner.learn(&heavy).unwrap();
-    learner.learn(&Samples::unlabeled(&Tensor::from([[6.0]])).unwrap()).unwrap();
+    learner.learn(&Samples::unlabeled(Tensor::from([[6.0]])).unwrap()).unwrap();
     assert_eq!((learner.model().unwrap().mean(), learner.model().unwrap().var()), (&[3.0][..], &[4.5][..]));
-    let wide = Samples::unlabeled(&Tensor::from([[1.0, 2.0]])).unwrap();
+    let wide = Samples::unlabeled(Tensor::from([[1.0, 2.0]])).unwrap();
     assert!(learner.learn(&wide).unwrap_err().to_string().contains("fitted on 1 features"));
 }
 
@@ -350,7 +350,20 @@ fn names_of_sklearn_are_understood() {
     // Files of former versions have the two ends.
     copy.load_json(&serde_json::json!({"low": -3.0, "high": 4.0, "clip": true})).unwrap();
     assert_eq!((copy.feature_range, copy.clip), ((-3.0, 4.0).into(), true));
+    let x = Tensor::from([[1.0], [2.0], [5.0]]);
+    let fitted = MinMaxScaler::default().low(-3.0).high(4.0).fit(&x, None).unwrap();
+    let mut old = fitted.record().into_container();
+    old.header["settings"] = serde_json::json!({"low": -3.0, "high": 4.0, "clip": false});
+    old.header.as_object_mut().unwrap().remove("single");
+    let read = restore(&Record::from_container(old)).unwrap();
+    assert_eq!(read.transform(&x).unwrap().to_f64_vec(), fitted.transform(&x).unwrap().to_f64_vec());
+    // Encoders had fewer hyperparameters.
+    let fitted = OneHotEncoder::default().fit(&x, None).unwrap();
+    let mut old = fitted.record().into_container();
+    old.header["settings"] = serde_json::json!({"drop": "none", "handle_unknown": "error", "sparse_output": true});
+    let read = restore(&Record::from_container(old)).unwrap();
+    assert_eq!(read.transform(&x).unwrap().to_f64_vec(), fitted.transform(&x).unwrap().to_f64_vec());
     scaler.set("feature_range", [2.0, 1.0].into()).unwrap();
-    assert!(scaler.fit(&Tensor::from([[1.0], [2.0]]), None).is_err());
+    assert!(scaler.fit(Tensor::from([[1.0], [2.0]]), None).is_err());
     assert!(scaler.set("feature_range", [2.0].into()).is_err() && scaler.set("feature_range", 2.0.into()).is_err());
 }

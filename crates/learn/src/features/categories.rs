@@ -44,6 +44,8 @@ pub(super) struct Categories {
     pub codes: Vec<usize>,
     /// Number of outputs.
     pub width: usize,
+    /// Whether infrequent ones share the last output.
+    grouped: bool,
 }
 
 impl Categories {
@@ -59,7 +61,7 @@ impl Categories {
         };
         let mut codes: Vec<usize> = infrequent[..counted].iter().map(code).collect();
         codes.resize(values.len(), width);
-        Categories { values, infrequent, codes, width }
+        Categories { grouped: frequent < counted, values, infrequent, codes, width }
     }
 
     /// Whether NaN is a category.
@@ -69,7 +71,7 @@ impl Categories {
 
     /// The output that infrequent categories share, if there are any.
     pub(super) fn group(&self) -> Option<usize> {
-        self.infrequent.contains(&true).then(|| self.width - 1)
+        self.grouped.then(|| self.width - 1)
     }
 
     /// The place of a value among the categories.
@@ -83,6 +85,9 @@ impl Categories {
 
     /// The category of an output; none for the group of infrequent ones.
     pub(super) fn category(&self, output: usize) -> Option<f64> {
+        if !self.grouped {
+            return self.values.get(output).copied();
+        }
         let place = (0..self.values.len()).find(|&place| self.codes[place] == output && !self.infrequent[place]);
         place.map(|place| self.values[place])
     }

@@ -77,7 +77,7 @@ fn curve(train: &Train, scorer: Scoring, points: Vec<Point>) -> Result<Vec<Curve
     Ok(curve)
 }
 
-/// Scores of fits to so many samples of each fold's training part (drawn once, so that smaller sets lie in larger ones).
+/// Scores of fits to these numbers of samples of each fold's training part (drawn once, so that smaller sets lie in larger ones).
 pub fn learning_curve(
     estimator: &dyn Estimator,
     train: &Train,

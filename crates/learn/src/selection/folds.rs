@@ -156,7 +156,7 @@ impl Splitter for StratifiedKFold {
             let problem = format!("{k} folds, but no class has more than {largest} samples");
             return Err(LearnError::data(WHO, problem, "ask for fewer folds"));
         }
-        // Class after class in a row, dealt to the folds in turn: so many of each class every fold gets.
+        // Class after class in a row, dealt to the folds in turn: that gives the number of samples of each class in each fold.
         let mut sorted = codes.clone();
         sorted.sort_unstable();
         let mut numbers = vec![0; n];
@@ -196,7 +196,7 @@ macro_rules! repeated {
         }
 
         impl $type {
-            /// So many folds, so many times over, in orders drawn from the seed.
+            /// `folds` folds, repeated `repeats` times with other orders drawn from the seed.
             pub fn new(folds: usize, repeats: usize, seed: u64) -> $type {
                 $type { folds, repeats, seed }
             }

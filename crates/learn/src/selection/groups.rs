@@ -207,7 +207,7 @@ pub struct GroupShuffleSplit {
 }
 
 impl GroupShuffleSplit {
-    /// This many divisions with a test part of so many groups, or of this share of them, drawn from the seed.
+    /// `splits` random divisions with a test part of this number of groups, or of this share of them.
     pub fn new(splits: usize, test: impl Into<Size>, seed: u64, groups: &[i64]) -> GroupShuffleSplit {
         GroupShuffleSplit { splits, test: test.into(), seed, groups: Some(groups.to_vec()) }
     }
