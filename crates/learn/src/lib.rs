@@ -21,9 +21,9 @@
 //! | [`sgd`] | linear models by stochastic gradient descent, the perceptron |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
 //! | [`diagnostics`] | drift, dependence, duplicates, over- and underfitting, risk, bias and variance |
-//! | [`ensemble`] | bagging, voting, averages of models |
+//! | [`ensemble`] | bagging, voting, stacking, calibrated classifiers |
 //! | [`probability`] | distributions, likelihoods, posteriors |
-//! | [`features`] | scaling, gaps, codes, polynomials, selection of features |
+//! | [`features`] | scaling, imputation, encoding, discretization, power and quantile transforms, splines, feature selection |
 //! | [`pipeline`] | steps joined into one estimator, transformers side by side |
 //! | [`linear`] | linear regression, plain and penalised, robust and Bayesian |
 //! | [`kernel`] | kernels, kernel ridge regression |
@@ -82,7 +82,9 @@ pub use decomposition::{Components, FittedPca, Pca};
 pub use error::{LearnError, Result};
 pub use estimator::{Algorithm, Estimator, Fit};
 pub use features::{
-    Imputer, MaxAbsScaler, MinMaxScaler, OneHotEncoder, PolynomialFeatures, RobustScaler, SelectKBest, StandardScaler,
+    Binarizer, Imputer, KBinsDiscretizer, MaxAbsScaler, MinMaxScaler, Normalizer, OneHotEncoder, OrdinalEncoder,
+    PolynomialFeatures, PowerTransformer, QuantileTransformer, RobustScaler, SelectKBest, SplineTransformer,
+    StandardScaler, VarianceThreshold,
 };
 pub use kernel::{FittedKernelRidge, Gamma, KernelFunction, KernelKind, KernelRidge};
 pub use labels::Labels;

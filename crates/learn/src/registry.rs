@@ -5,7 +5,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use tove_optim::settings::{Schema, edits};
+use tove_optim::settings::{Hyperparameters, Kind, Schema, edits};
 
 use crate::{Algorithm, Capabilities, Estimator, LearnError, Model, Record, Restore, Result};
 
@@ -88,6 +88,14 @@ pub const OWN: &[Entry] = &[
     entry::<crate::features::OneHotEncoder>(),
     entry::<crate::features::SelectKBest>(),
     entry::<crate::features::PolynomialFeatures>(),
+    entry::<crate::features::OrdinalEncoder>(),
+    entry::<crate::features::Normalizer>(),
+    entry::<crate::features::Binarizer>(),
+    entry::<crate::features::VarianceThreshold>(),
+    entry::<crate::features::KBinsDiscretizer>(),
+    entry::<crate::features::QuantileTransformer>(),
+    entry::<crate::features::PowerTransformer>(),
+    entry::<crate::features::SplineTransformer>(),
     // -- estimators made of others --
     composite::<crate::Pipeline>(),
     composite::<crate::ColumnTransformer>(),
@@ -97,6 +105,9 @@ pub const OWN: &[Entry] = &[
     composite::<crate::ensemble::BaggingClassifier>(),
     composite::<crate::ensemble::VotingRegressor>(),
     composite::<crate::ensemble::VotingClassifier>(),
+    composite::<crate::ensemble::StackingRegressor>(),
+    composite::<crate::ensemble::StackingClassifier>(),
+    composite::<crate::ensemble::CalibratedClassifier>(),
     composite::<crate::selection::GridSearch>(),
     composite::<crate::selection::RandomSearch>(),
 ];
@@ -104,13 +115,26 @@ pub const OWN: &[Entry] = &[
 /// Estimators that other crates have added.
 static ADDED: RwLock<Vec<Entry>> = RwLock::new(Vec::new());
 
-/// Adds an estimator of another crate, so that it is found by name and its files can be read. Adding it twice changes
-/// nothing.
+/// Adds an estimator of another crate, so that it is found by name and its files can be read. One with estimators among its
+/// hyperparameters is an entry of a [`composite`]. Adding it twice changes nothing.
 pub fn register<A: Algorithm>() {
+    let composite = is_composite(&A::default());
     let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
     if !added.iter().any(|known| known.name == A::NAME) {
-        added.push(entry::<A>());
+        added.push(Entry { composite, ..entry::<A>() });
     }
+}
+
+/// Whether there are estimators among the hyperparameters.
+pub(crate) fn is_composite(estimator: &dyn Hyperparameters) -> bool {
+    fn holds_estimators(kind: &Kind) -> bool {
+        match kind {
+            Kind::Object(what) => *what == "estimator",
+            Kind::Optional(inner) | Kind::List(inner) | Kind::Map(inner) => holds_estimators(inner),
+            _ => false,
+        }
+    }
+    estimator.schema().hyperparameters.iter().any(|own| holds_estimators(&own.kind))
 }
 
 /// The estimators of this crate and those that were added.

@@ -1,13 +1,16 @@
 //! Every registered estimator fulfils the contract.
 #![allow(clippy::unwrap_used)]
 
-use tove_learn::ensemble::{BaggingClassifier, BaggingRegressor, VotingClassifier, VotingRegressor};
+use tove_learn::ensemble::{
+    BaggingClassifier, BaggingRegressor, CalibratedClassifier, CalibrationMethod, StackMethod, StackingClassifier,
+    StackingRegressor, VotingClassifier, VotingRegressor,
+};
 use tove_learn::selection::{Distribution, Grid, GridSearch, RandomSearch, Space};
 use tove_learn::{
-    AnyLearner, Capabilities, ColumnTransformer, DummyClassifier, DummyRegressor, Estimator, FeatureUnion, Imputer,
-    KernelRidge, LinearSvc, LogisticRegression, MaxAbsScaler, MinMaxScaler, Model, OneVsRest, Perceptron, Pipeline,
-    PolynomialFeatures, Remainder, Result, Ridge, Samples, SelectKBest, SgdRegressor, StandardScaler, contract,
-    registry,
+    AnyLearner, Capabilities, ColumnTransformer, DummyClassifier, DummyRegressor, Estimator, FeatureUnion, GaussianNb,
+    Imputer, KernelRidge, LinearSvc, LogisticRegression, MaxAbsScaler, MinMaxScaler, Model, OneVsRest, Perceptron,
+    Pipeline, PolynomialFeatures, Remainder, Result, Ridge, Samples, SelectKBest, SgdRegressor, StandardScaler,
+    contract, registry,
 };
 use tove_optim::settings::{Hyperparameter, Hyperparameters, Input, Schema, SettingError, Value};
 
@@ -137,6 +140,35 @@ fn ensembles_fulfil_the_contract() {
         &hard,
         &mean,
         &mean.clone().with("c", KernelRidge::default()),
+    ]);
+}
+
+#[test]
+fn stacks_fulfil_the_contract() {
+    let filled = Pipeline::of(Imputer::default()).then(Ridge::default());
+    let classes = StackingClassifier::default()
+        .with("nb", GaussianNb::default())
+        .with("logistic", LogisticRegression::default())
+        .with("svc", LinearSvc::default());
+    check([
+        &StackingRegressor::default().with("a", Ridge::default()).with("b", DummyRegressor::default())
+            as &dyn Estimator,
+        &StackingRegressor::default().with("a", Ridge::default()).passthrough(true),
+        &StackingRegressor::default().with("a", filled.clone()),
+        &StackingRegressor::default().with("a", filled.clone()).passthrough(true).final_estimator(Box::new(filled)),
+        &classes,
+        &classes.clone().stack_method(StackMethod::Predict).passthrough(true),
+        &classes.clone().final_estimator(Box::new(LinearSvc::default())),
+    ]);
+}
+
+#[test]
+fn calibrated_classifiers_fulfil_the_contract() {
+    check([
+        &CalibratedClassifier::default() as &dyn Estimator,
+        &CalibratedClassifier::new(GaussianNb::default()).method(CalibrationMethod::Isotonic),
+        &CalibratedClassifier::new(LogisticRegression::default()).ensemble(false),
+        &CalibratedClassifier::new(Perceptron::default()).method(CalibrationMethod::Isotonic).ensemble(false),
     ]);
 }
 

@@ -2,6 +2,7 @@
 
 use tove_tensor::Tensor;
 
+use super::attributes;
 use super::checks::require;
 use super::problems::plain;
 use super::{Check, Outcome};
@@ -11,7 +12,8 @@ pub(super) const ALL: &[(&str, Check)] = &[
     ("capabilities are what the model gives", gives),
     ("targets are asked for where they are needed", targets),
     ("data in pieces", pieces),
-    ("attributes are named once", attributes),
+    ("attributes are named once", attribute_names),
+    ("attributes have scikit-learn's names and shapes", attribute_shapes),
     ("hyperparameters can be written and read", values),
 ];
 
@@ -88,13 +90,12 @@ fn pieces(estimator: &dyn Estimator) -> Result<Outcome> {
     require(answer.to_f64_vec().iter().all(|value| value.is_finite()), || "the answers are not finite".to_owned())
 }
 
-fn attributes(estimator: &dyn Estimator) -> Result<Outcome> {
-    let model = estimator.fit_samples(&samples(estimator)?)?;
-    let mut names: Vec<&str> = model.attributes().into_iter().map(|(name, _)| name).collect();
-    let count = names.len();
-    names.sort_unstable();
-    names.dedup();
-    require(names.len() == count, || format!("an attribute comes twice among {names:?}"))
+fn attribute_names(estimator: &dyn Estimator) -> Result<Outcome> {
+    attributes::named_once(estimator, &samples(estimator)?)
+}
+
+fn attribute_shapes(estimator: &dyn Estimator) -> Result<Outcome> {
+    attributes::named_and_shaped(estimator, &samples(estimator)?)
 }
 
 /// A copy with default hyperparameters that loads the JSON of this one is this one.

@@ -12,6 +12,7 @@
 //! assert!(report.passed(), "{report}");
 //! ```
 
+mod attributes;
 mod checks;
 mod declared;
 mod hostile;

@@ -30,7 +30,7 @@ pub enum Components {
     /// As many as there can be: the smaller of samples and features.
     #[default]
     All,
-    /// So many.
+    /// This number of components.
     Count(usize),
     /// As many as explain this share of the variance, between 0 and 1.
     Share(f64),

@@ -38,7 +38,7 @@ pub struct BaggingSettings {
     #[hyper(default = false)]
     pub oob_score: bool,
     /// Seed of the draws.
-    #[hyper(default = 0)]
+    #[hyper(default = 0, alias = "random_state")]
     pub seed: u64,
 }
 
@@ -154,7 +154,7 @@ const fn capabilities(inner: Capabilities) -> Capabilities {
     }
 }
 
-/// A share of so many, at least one.
+/// A share of a number, at least one.
 fn count(share: f64, all: usize) -> usize {
     ((share * all as f64) as usize).max(1)
 }

@@ -114,6 +114,12 @@ impl Model for FittedEnsemble {
         average_probabilities(&self.answers(x, spread)?, self.weights.as_deref())
     }
 
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        let mut all = self.about.attributes();
+        all.extend(self.oob.map(|score| ("oob_score", Tensor::scalar(score))));
+        all
+    }
+
     fn record(&self) -> Record {
         let mut record = self.about.record();
         self.about.write_shape(&mut record);

@@ -3,7 +3,8 @@
 //! The mean squared error of the average of k models with errors eᵢ is (1/k) E e² + ((k − 1)/k) E eᵢeⱼ: a k-th of one model's
 //! for independent errors, all of it for equal ones, and in between for errors of positive correlation. So models are made to
 //! differ: by bootstrap samples ([`BaggingRegressor`], [`BaggingClassifier`]), or by being of different kinds
-//! ([`VotingRegressor`], [`VotingClassifier`]). [`average()`], [`average_probabilities`] and [`vote`] join models of any kind.
+//! ([`VotingRegressor`], [`VotingClassifier`]), which a final estimator may combine ([`StackingRegressor`], [`StackingClassifier`]).
+//! [`CalibratedClassifier`] gives any classifier probabilities that agree with frequencies. [`average()`], [`average_probabilities`] and [`vote`] join models of any kind.
 //!
 //! ```
 //! use tove_learn::ensemble::BaggingRegressor;
@@ -19,10 +20,18 @@
 
 mod average;
 mod bagging;
+mod calibrated;
+mod calibrator;
 mod fitted;
+mod out_of_fold;
+mod stacked;
+mod stacking;
 mod voting;
 
 pub use average::{average, average_probabilities, ensemble_error, vote};
 pub use bagging::{BaggingClassifier, BaggingRegressor, BaggingSettings};
+pub use calibrated::{CalibratedClassifier, CalibrationMethod, FittedCalibratedClassifier};
 pub use fitted::FittedEnsemble;
+pub use stacked::FittedStacking;
+pub use stacking::{StackMethod, StackingClassifier, StackingRegressor};
 pub use voting::{Voting, VotingClassifier, VotingRegressor};

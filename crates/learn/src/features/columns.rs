@@ -269,3 +269,32 @@ pub(super) fn read_about(settings: &dyn Estimator, record: &Record) -> Result<Ab
     let dtype = if record.get("single").is_ok() { record.precision()? } else { DType::F64 };
     Ok(About::new(settings, record.count("width")?, dtype))
 }
+
+/// The hyperparameters that a transformation was fitted with.
+pub(super) fn settings_of<S: tove_optim::settings::Hyperparameters + Default>(about: &About) -> Result<S> {
+    let mut settings = S::default();
+    settings.load_json(&about.settings)?;
+    Ok(settings)
+}
+
+/// Transformed rows, after checking that no number has become infinite.
+pub(super) fn without_overflow(who: &'static str, x: Rows) -> Result<Rows> {
+    let mut first = None;
+    each(&x, |row, column, value| {
+        if value.is_infinite() && first.is_none() {
+            first = Some((row, column));
+        }
+    })?;
+    match first {
+        None => Ok(x),
+        Some((row, column)) => {
+            let problem = format!("the transformed feature in row {row}, column {column}, overflows");
+            Err(LearnError::data(who, problem, "scale the features, for instance with `StandardScaler`"))
+        }
+    }
+}
+
+/// A column of dense rows.
+pub(super) fn column(values: &[f64], width: usize, place: usize) -> Vec<f64> {
+    values.iter().skip(place).step_by(width.max(1)).copied().collect()
+}

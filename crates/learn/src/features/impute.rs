@@ -1,4 +1,4 @@
-//! Gaps filled: NaN becomes the mean, the median, the most frequent number or a constant of its column.
+//! Imputation of missing values: NaN becomes the mean, the median, the most frequent number or a constant of its column.
 //!
 //! ```
 //! use tove_learn::features::{Fill, Imputer};
@@ -22,7 +22,7 @@ use crate::{
     About, Algorithm, Capabilities, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, with_real,
 };
 
-/// What a gap is filled with.
+/// The value that replaces a missing one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Fill {
     /// The mean of the column.
@@ -36,19 +36,19 @@ pub enum Fill {
     Constant,
 }
 
-/// Fills gaps, as scikit-learn's `SimpleImputer`.
+/// Imputes missing values, as scikit-learn's `SimpleImputer`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct Imputer {
-    /// What gaps are filled with: mean, median, most_frequent or constant.
+    /// The imputation strategy: mean, median, most_frequent or constant.
     #[hyper(default = Fill::Mean)]
     pub strategy: Fill,
     /// The constant of the strategy constant.
     #[hyper(default = 0.0, range = "(-inf, inf)")]
     pub fill_value: f64,
-    /// Whether a column of 0 and 1 is added for each column with gaps when fitting.
+    /// Whether a column of 0 and 1 is added for each column with missing values when fitting.
     #[hyper(default = false)]
     pub add_indicator: bool,
-    /// Whether a column of nothing but gaps is kept, filled with 0 (or `fill_value`); otherwise it is left out.
+    /// Whether a column of missing values only is kept, as 0 (or `fill_value`); otherwise it is removed.
     #[hyper(default = false)]
     pub keep_empty_features: bool,
 }
@@ -69,12 +69,12 @@ impl FittedImputer {
         fitted
     }
 
-    /// What gaps of each column are filled with; NaN for a column that is left out.
+    /// The imputation value of each column; NaN for a column that is removed.
     pub fn statistics(&self) -> &[f64] {
         &self.statistics
     }
 
-    /// The columns that had gaps when fitting.
+    /// The columns with missing values when fitting.
     pub fn columns_with_gaps(&self) -> Vec<usize> {
         (0..self.about.width).filter(|&column| self.gaps[column]).collect()
     }
@@ -124,7 +124,7 @@ impl Algorithm for Imputer {
             let fill = if self.strategy == Fill::Constant { self.fill_value } else { 0.0 };
             empty.iter().for_each(|&column| statistics[column] = fill);
         } else if !empty.is_empty() {
-            crate::warn(&format!("Imputer: the columns {empty:?} hold no number and are left out"));
+            crate::warn(&format!("Imputer: the columns {empty:?} have missing values only and are removed"));
         }
         Ok(FittedImputer::new(About::of(self, samples), self.clone(), statistics, gaps))
     }
@@ -206,11 +206,11 @@ impl Model for FittedImputer {
         })
     }
 
-    /// Only with the indicators is it known where the gaps were; columns that were left out come back as gaps.
+    /// Needs the indicators, which say where values were missing; columns that were removed come back as NaN.
     fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
         if !self.settings.add_indicator {
             let fix = "fit with `add_indicator` set to true";
-            return Err(LearnError::unsupported(Imputer::NAME, "does not know where the gaps were", fix));
+            return Err(LearnError::unsupported(Imputer::NAME, "does not know where values were missing", fix));
         }
         let x = x.dense(Imputer::NAME)?;
         let (kept, marked) = (self.kept(), self.indicators());

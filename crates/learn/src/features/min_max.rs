@@ -13,30 +13,29 @@
 
 use tove_optim::settings::{Hyperparameters, Named, SettingError};
 
-use super::columns::{Way, by_column, extremes, map, refuse_centring, without_infinite, without_zeros};
+use super::columns::{Way, by_column, extremes, map, without_infinite, without_zeros};
+use super::feature_range::FeatureRange;
 use crate::{About, Algorithm, Capabilities, Result, Rows, Samples};
 
 /// Shifts and stretches every column to a range, as scikit-learn's `MinMaxScaler`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = ordered)]
 pub struct MinMaxScaler {
-    /// Lower end of the range.
-    #[hyper(default = 0.0, range = "(-inf, inf)")]
-    pub low: f64,
-    /// Upper end of the range.
-    #[hyper(default = 1.0, range = "(-inf, inf)")]
-    pub high: f64,
+    /// Lower and upper end of the range of the transformed features: [0, 1] unless set.
+    #[hyper(default = FeatureRange { low: 0.0, high: 1.0 })]
+    pub feature_range: FeatureRange,
     /// Whether numbers beyond those seen when fitting are cut off at the range.
     #[hyper(default = false)]
     pub clip: bool,
 }
 
 fn ordered(settings: &MinMaxScaler) -> std::result::Result<(), SettingError> {
-    if settings.low < settings.high {
+    let FeatureRange { low, high } = settings.feature_range;
+    if low < high && low.is_finite() && high.is_finite() {
         return Ok(());
     }
-    let problem = format!("the range from {} to {} is empty", settings.low, settings.high);
-    Err(SettingError::conflict("MinMaxScaler", "high", problem, "give `high` larger than `low`"))
+    let problem = format!("the range from {low} to {high} is empty or not finite");
+    Err(SettingError::conflict("MinMaxScaler", "feature_range", problem, "give the smaller number first"))
 }
 
 /// A fitted [`MinMaxScaler`].
@@ -72,15 +71,15 @@ impl FittedMinMaxScaler {
     }
 
     fn admit(&self, x: &Rows) -> Result<()> {
-        refuse_centring(MinMaxScaler::NAME, x, true, "low")
+        x.dense(MinMaxScaler::NAME).map(|_| ())
     }
 
     fn forward(&self, column: usize, value: f64) -> f64 {
         let moved = value * self.scale[column] + self.shift[column];
         // Comparisons keep NaN as it is.
         match self.settings.clip {
-            true if moved < self.settings.low => self.settings.low,
-            true if moved > self.settings.high => self.settings.high,
+            true if moved < self.settings.feature_range.low => self.settings.feature_range.low,
+            true if moved > self.settings.feature_range.high => self.settings.feature_range.high,
             _ => moved,
         }
     }
@@ -102,24 +101,43 @@ by_column!(FittedMinMaxScaler, MinMaxScaler, [data_min as "data_min", data_max a
 impl Algorithm for MinMaxScaler {
     type Fitted = FittedMinMaxScaler;
     const CAPABILITIES: Capabilities =
-        Capabilities { missing: true, inverse_transform: true, ..Capabilities::TRANSFORMER };
+        Capabilities { missing: true, inverse_transform: true, partial_fit: true, ..Capabilities::TRANSFORMER };
 
     fn train(&self, samples: &Samples) -> Result<FittedMinMaxScaler> {
         let x = samples.x();
         without_infinite(x)?;
         let (data_min, data_max) = extremes(x)?;
+        Ok(self.of_extremes(About::of(self, samples), data_min, data_max))
+    }
+
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn crate::AnyLearner>> {
+        crate::partial::boxed(self, classes)
+    }
+}
+
+impl MinMaxScaler {
+    /// The scaler of columns between these numbers.
+    pub(super) fn of_extremes(&self, about: About, data_min: Vec<f64>, data_max: Vec<f64>) -> FittedMinMaxScaler {
+        let (low, high) = (self.feature_range.low, self.feature_range.high);
         let mut spread: Vec<f64> = data_max.iter().zip(&data_min).map(|(high, low)| high - low).collect();
         without_zeros(&mut spread);
-        let scale: Vec<f64> = spread.iter().map(|spread| (self.high - self.low) / spread).collect();
-        let shift = scale.iter().zip(&data_min).map(|(scale, min)| self.low - min * scale).collect();
-        Ok(FittedMinMaxScaler {
-            about: About::of(self, samples),
-            settings: self.clone(),
-            data_min,
-            data_max,
-            scale,
-            shift,
-        })
+        let scale: Vec<f64> = spread.iter().map(|spread| (high - low) / spread).collect();
+        let shift = scale.iter().zip(&data_min).map(|(scale, min)| low - min * scale).collect();
+        FittedMinMaxScaler { about, settings: self.clone(), data_min, data_max, scale, shift }
+    }
+
+    /// Sets the lower end of `feature_range`.
+    #[must_use]
+    pub fn low(mut self, low: f64) -> MinMaxScaler {
+        self.feature_range.low = low;
+        self
+    }
+
+    /// Sets the upper end of `feature_range`.
+    #[must_use]
+    pub fn high(mut self, high: f64) -> MinMaxScaler {
+        self.feature_range.high = high;
+        self
     }
 }
 
@@ -176,16 +194,32 @@ by_column!(FittedMaxAbsScaler, MaxAbsScaler, [max_abs as "max_abs", scale as "sc
 
 impl Algorithm for MaxAbsScaler {
     type Fitted = FittedMaxAbsScaler;
-    const CAPABILITIES: Capabilities =
-        Capabilities { missing: true, sparse: true, inverse_transform: true, ..Capabilities::TRANSFORMER };
+    const CAPABILITIES: Capabilities = Capabilities {
+        missing: true,
+        sparse: true,
+        inverse_transform: true,
+        partial_fit: true,
+        ..Capabilities::TRANSFORMER
+    };
 
     fn train(&self, samples: &Samples) -> Result<FittedMaxAbsScaler> {
         let x = samples.x();
         without_infinite(x)?;
         let (low, high) = extremes(x)?;
-        let max_abs: Vec<f64> = low.iter().zip(&high).map(|(low, high)| high.abs().max(low.abs())).collect();
+        Ok(self.of_extremes(About::of(self, samples), &low, &high))
+    }
+
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn crate::AnyLearner>> {
+        crate::partial::boxed(self, classes)
+    }
+}
+
+impl MaxAbsScaler {
+    /// The scaler of columns between these numbers.
+    pub(super) fn of_extremes(&self, about: About, low: &[f64], high: &[f64]) -> FittedMaxAbsScaler {
+        let max_abs: Vec<f64> = low.iter().zip(high).map(|(low, high)| high.abs().max(low.abs())).collect();
         let mut scale = max_abs.clone();
         without_zeros(&mut scale);
-        Ok(FittedMaxAbsScaler { about: About::of(self, samples), settings: self.clone(), max_abs, scale })
+        FittedMaxAbsScaler { about, settings: self.clone(), max_abs, scale }
     }
 }

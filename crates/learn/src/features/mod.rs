@@ -1,4 +1,5 @@
-//! Changes of the features: scaling, filling gaps, one-hot codes, polynomials, selection.
+//! Preprocessing of features: scaling, imputation, encoding, discretization, power and quantile transforms, splines, polynomials,
+//! feature selection.
 //!
 //! Every transformer is a struct of hyperparameters whose `fit` returns the fitted transformation.
 //!
@@ -17,25 +18,49 @@
 //! Scalers leave NaN where it is and learn from the other numbers, as scikit-learn does. Sparse rows are never centred,
 //! since that would fill them.
 
+mod binarizer;
+mod bins;
+mod categories;
 mod columns;
 mod extreme;
+mod feature_range;
 mod impute;
 mod min_max;
 mod moments;
+mod mutual;
+mod normalizer;
 mod one_hot;
 mod order;
+mod ordinal;
+mod pieces;
 mod polynomial;
+mod polynomial_sparse;
+mod power;
+mod quantile;
 mod robust;
 mod select;
+mod spline;
 mod standard;
+mod variance;
 
+pub use binarizer::{Binarizer, FittedBinarizer};
+pub use bins::{BinEncoding, BinStrategy, FittedKBinsDiscretizer, KBinsDiscretizer, QuantileMethod};
+pub use categories::Frequencies;
 pub(crate) use columns::by_rows;
+pub use feature_range::FeatureRange;
 pub use impute::{Fill, FittedImputer, Imputer};
 pub use min_max::{FittedMaxAbsScaler, FittedMinMaxScaler, MaxAbsScaler, MinMaxScaler};
 pub(crate) use moments::spreads;
+pub use normalizer::{FittedNormalizer, NormKind, Normalizer};
 pub use one_hot::{Drop, FittedOneHotEncoder, OneHotEncoder, Unknown};
+pub use ordinal::{FittedOrdinalEncoder, OrdinalEncoder, UnknownValue};
+pub use pieces::ScalerPieces;
 pub use polynomial::{FittedPolynomialFeatures, PolynomialFeatures};
+pub use power::{FittedPowerTransformer, PowerMethod, PowerTransformer};
+pub use quantile::{FittedQuantileTransformer, OutputDistribution, QuantileTransformer};
 pub use robust::{FittedRobustScaler, RobustScaler};
 pub(crate) use select::take_columns;
 pub use select::{FeatureScore, FittedSelectKBest, SelectKBest};
+pub use spline::{Extrapolation, FittedSplineTransformer, Knots, SplineTransformer};
 pub use standard::{FittedStandardScaler, StandardScaler};
+pub use variance::{FittedVarianceThreshold, VarianceThreshold};

@@ -20,7 +20,8 @@ const PART: usize = 1 << 18;
 const SPREAD_ROWS: usize = 256;
 
 /// Weight that is there, mean and variance of each column.
-pub(crate) struct Spreads {
+#[derive(Clone, Debug)]
+pub struct Spreads {
     pub(crate) total: Vec<f64>,
     pub(crate) mean: Vec<f64>,
     pub(crate) var: Vec<f64>,

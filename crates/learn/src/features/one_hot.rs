@@ -1,4 +1,5 @@
-//! One column per category: code k of a column becomes a 1 in the k-th of its new columns and 0 in the others.
+//! One column per category: category k of a feature becomes a 1 in the k-th of its new columns and 0 in the others. NaN is a
+//! category of its own; infrequent categories can share a column.
 //!
 //! ```
 //! use tove_learn::features::{OneHotEncoder, Unknown};
@@ -16,9 +17,10 @@
 //! ```
 
 use tove_optim::settings::{Choice, Hyperparameters, Named};
-use tove_tensor::{DType, Tensor};
+use tove_tensor::Tensor;
 
-use super::columns::{read_about, sorted};
+use super::categories::{self, Categories, Frequencies, frequencies_setters};
+use super::columns::read_about;
 use crate::{
     About, Algorithm, Capabilities, Csr, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, with_real,
 };
@@ -31,6 +33,10 @@ pub enum Unknown {
     Error,
     /// All columns of the feature are 0.
     Ignore,
+    /// It counts as an infrequent category; where there are none, all columns of the feature are 0.
+    InfrequentIfExist,
+    /// As infrequent_if_exist, with a warning.
+    Warn,
 }
 
 /// Which category of a column gets no column of its own.
@@ -45,18 +51,21 @@ pub enum Drop {
     IfBinary,
 }
 
-/// Turns codes into columns of 0 and 1, as scikit-learn's `OneHotEncoder`.
+/// Encodes categories as columns of 0 and 1, as scikit-learn's `OneHotEncoder`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct OneHotEncoder {
     /// Which category is left out: none, first or if_binary.
     #[hyper(default = Drop::None)]
     pub drop: Drop,
-    /// Whether a category that was not there when fitting is an error or ignored.
+    /// What happens to a category that was not there when fitting: error, ignore, infrequent_if_exist or warn.
     #[hyper(default = Unknown::Error)]
     pub handle_unknown: Unknown,
-    /// Whether the rows given are sparse.
+    /// Whether the transformed rows are sparse.
     #[hyper(default = true)]
     pub sparse_output: bool,
+    /// Which categories are infrequent.
+    #[hyper(flatten)]
+    pub frequencies: Frequencies,
 }
 
 /// A fitted [`OneHotEncoder`].
@@ -64,67 +73,79 @@ pub struct OneHotEncoder {
 pub struct FittedOneHotEncoder {
     about: About,
     settings: OneHotEncoder,
-    categories: Vec<Vec<f64>>,
+    categories: Vec<Categories>,
     starts: Vec<usize>, // where the columns of each feature begin, and their number
 }
 
 impl FittedOneHotEncoder {
-    fn new(about: About, settings: OneHotEncoder, categories: Vec<Vec<f64>>) -> FittedOneHotEncoder {
+    fn new(about: About, settings: OneHotEncoder, categories: Vec<Categories>) -> FittedOneHotEncoder {
         let mut fitted = FittedOneHotEncoder { about, settings, categories, starts: vec![0] };
         for column in 0..fitted.categories.len() {
-            let end = fitted.starts[column] + fitted.categories[column].len() - fitted.skipped(column);
+            let end = fitted.starts[column] + fitted.categories[column].width - fitted.skipped(column);
             fitted.starts.push(end);
         }
         fitted.about.outputs = fitted.starts.last().copied().unwrap_or(0);
         fitted
     }
 
-    /// The categories of each column in ascending order.
-    pub fn categories(&self) -> &[Vec<f64>] {
-        &self.categories
+    /// The categories of each column in ascending order, NaN last.
+    pub fn categories(&self) -> Vec<Vec<f64>> {
+        self.categories.iter().map(|own| own.values.clone()).collect()
     }
 
-    /// How many of the first categories of a column have no column of their own.
+    /// The categories of each column that share a column because they are infrequent.
+    pub fn infrequent_categories(&self) -> Vec<Vec<f64>> {
+        let rare = |own: &Categories| {
+            let marked = own.values.iter().zip(&own.infrequent).filter(|(_, rare)| **rare);
+            marked.map(|(value, _)| *value).collect()
+        };
+        self.categories.iter().map(rare).collect()
+    }
+
+    /// How many of the first outputs of a feature have no column of their own.
     fn skipped(&self, column: usize) -> usize {
         match self.settings.drop {
             Drop::None => 0,
-            Drop::First => 1.min(self.categories[column].len()),
-            Drop::IfBinary => usize::from(self.categories[column].len() == 2),
+            Drop::First => 1.min(self.categories[column].width),
+            Drop::IfBinary => usize::from(self.categories[column].width == 2),
         }
     }
 
     /// The new column of a value: none for the category that is left out and for unknown ones.
     fn place(&self, row: usize, column: usize, value: f64) -> Result<Option<usize>> {
-        match self.categories[column].binary_search_by(|known| known.total_cmp(&(value + 0.0))) {
-            Ok(code) => Ok(code.checked_sub(self.skipped(column)).map(|code| self.starts[column] + code)),
-            Err(_) if self.settings.handle_unknown == Unknown::Ignore => Ok(None),
-            Err(_) => {
-                let known: Vec<String> = self.categories[column].iter().take(10).map(f64::to_string).collect();
-                let more = if self.categories[column].len() > 10 { ", …" } else { "" };
-                let problem = format!(
-                    "the value {value} in row {row}, column {column}, was not there when fitting (known: {}{more})",
-                    known.join(", ")
+        let own = &self.categories[column];
+        let output = match (own.place(value), self.settings.handle_unknown) {
+            (Some(place), _) => Some(own.codes[place]),
+            (None, Unknown::Ignore) => None,
+            (None, Unknown::InfrequentIfExist) => own.group(),
+            (None, Unknown::Warn) => {
+                let text = format!(
+                    "OneHotEncoder: the value {value} in row {row}, column {column}, was not there when fitting"
                 );
-                Err(LearnError::data(OneHotEncoder::NAME, problem, "set `handle_unknown` to ignore, or fit with it"))
+                crate::warn(&text);
+                own.group()
             }
-        }
+            (None, Unknown::Error) => {
+                let fix = "set `handle_unknown` to ignore, or fit with it";
+                return Err(own.unknown(OneHotEncoder::NAME, value, row, column, fix));
+            }
+        };
+        let kept = output.and_then(|output| output.checked_sub(self.skipped(column)));
+        Ok(kept.map(|output| self.starts[column] + output))
     }
 }
 
 impl Algorithm for OneHotEncoder {
     type Fitted = FittedOneHotEncoder;
     const CAPABILITIES: Capabilities =
-        Capabilities { sparse: true, inverse_transform: true, ..Capabilities::TRANSFORMER };
+        Capabilities { sparse: true, missing: true, fills: true, inverse_transform: true, ..Capabilities::TRANSFORMER };
+
+    fn capabilities_of(settings: &OneHotEncoder) -> Capabilities {
+        Capabilities { inverse_transform: settings.frequencies.keep_all(), ..Self::CAPABILITIES }
+    }
 
     fn train(&self, samples: &Samples) -> Result<FittedOneHotEncoder> {
-        let x = samples.x();
-        let mut categories = vec![Vec::new(); x.width()];
-        sorted(x, |column, values| {
-            let mut list: Vec<f64> = values.iter().map(|value| value + 0.0).collect(); // −0 is 0
-            list.sort_unstable_by(f64::total_cmp);
-            list.dedup();
-            categories[column] = list;
-        })?;
+        let categories = categories::learn(samples.x(), &self.frequencies, false)?;
         Ok(FittedOneHotEncoder::new(About::of(self, samples), self.clone(), categories))
     }
 }
@@ -136,9 +157,14 @@ impl Model for FittedOneHotEncoder {
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
         let mut names = Vec::with_capacity(self.outputs());
-        for (column, categories) in self.categories.iter().enumerate() {
+        for (column, own) in self.categories.iter().enumerate() {
             let name = inputs.get(column).cloned().unwrap_or_else(|| format!("x{column}"));
-            names.extend(categories[self.skipped(column)..].iter().map(|category| format!("{name}_{category}")));
+            let text = |output: usize| match own.category(output) {
+                Some(value) if value.is_nan() => format!("{name}_nan"),
+                Some(value) => format!("{name}_{value}"),
+                None => format!("{name}_infrequent"),
+            };
+            names.extend((self.skipped(column)..own.width).map(text));
         }
         names
     }
@@ -160,13 +186,15 @@ impl Model for FittedOneHotEncoder {
         Ok(if self.settings.sparse_output { Rows::Sparse(sparse) } else { Rows::Dense(sparse.to_dense()?) })
     }
 
-    /// The codes again; a row of zeros is the category that is left out, or an error when there is none.
+    /// The categories again; a row of zeros is the category that is left out, or an error when there is none.
     fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
+        self.settings.frequencies.require_all(OneHotEncoder::NAME)?;
         let dense = x.to_dense()?;
+        let refuse = |problem: String, fix: &str| Err(LearnError::data(OneHotEncoder::NAME, problem, fix));
         with_real!(dense.dtype(), T => {
             let mut out = Vec::with_capacity(x.len() * self.width());
             for (row, values) in dense.as_slice::<T>()?.chunks(self.outputs().max(1)).enumerate() {
-                for (column, categories) in self.categories.iter().enumerate() {
+                for (column, own) in self.categories.iter().enumerate() {
                     let part = &values[self.starts[column]..self.starts[column + 1]];
                     let (best, most) = part.iter().enumerate().fold((0, <T as Real>::ZERO), |best, (i, &v)| {
                         if v > best.1 { (i, v) } else { best }
@@ -174,10 +202,10 @@ impl Model for FittedOneHotEncoder {
                     let skipped = self.skipped(column);
                     if most == <T as Real>::ZERO && skipped == 0 {
                         let problem = format!("row {row} names no category of column {column}");
-                        return Err(LearnError::data(OneHotEncoder::NAME, problem, "give rows with a 1 per feature"));
+                        return refuse(problem, "give rows with a 1 per feature");
                     }
-                    let code = if most == <T as Real>::ZERO { 0 } else { best + skipped };
-                    out.push(T::of(categories[code]));
+                    let output = if most == <T as Real>::ZERO { 0 } else { best + skipped };
+                    out.push(T::of(own.category(output).unwrap_or(f64::NAN)));
                 }
             }
             Ok(Rows::Dense(Tensor::try_from_vec(out, [x.len(), self.width()])?))
@@ -187,11 +215,8 @@ impl Model for FittedOneHotEncoder {
     fn record(&self) -> Record {
         let mut record = Record::new(self.name(), 1);
         record.put("settings", self.settings.to_json());
-        record.put("width", self.width());
-        record.put("single", self.dtype() == DType::F32);
-        for (column, categories) in self.categories.iter().enumerate() {
-            record.put_tensor(&format!("categories.{column}"), &Tensor::from_slice(categories));
-        }
+        self.about.write_shape(&mut record);
+        categories::write(&mut record, &self.categories);
         record
     }
 }
@@ -200,15 +225,7 @@ impl Restore for FittedOneHotEncoder {
     fn restore(record: &Record) -> Result<FittedOneHotEncoder> {
         let settings: OneHotEncoder = record.settings(OneHotEncoder::NAME, 1)?;
         let about = read_about(&settings, record)?;
-        let mut categories = Vec::new();
-        for column in 0..about.width {
-            let name = format!("categories.{column}"); // an absent one ends the loop, however large the count
-            let list = record.vector(&name)?;
-            if list.is_empty() || !list.is_sorted_by(|a, b| a < b) {
-                return Err(record.wrong(&name, "ascending"));
-            }
-            categories.push(list);
-        }
+        let categories = categories::read(record, about.width, false)?;
         Ok(FittedOneHotEncoder::new(about, settings, categories))
     }
 }

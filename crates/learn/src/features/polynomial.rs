@@ -17,6 +17,7 @@ use tove_tensor::Tensor;
 use tove_tensor::kernels::simd::{Kernel, dispatch};
 
 use super::columns::{by_rows, read_about};
+use super::polynomial_sparse::Products;
 use crate::rows::survey;
 use crate::{
     About, Algorithm, Capabilities, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, memory, with_real,
@@ -25,7 +26,7 @@ use crate::{
 /// Most features that are made; more is a mistake in the degree rather than a wish.
 const MOST: usize = 10_000_000;
 
-/// All products of features up to a degree.
+/// All products of features up to a degree, as scikit-learn's `PolynomialFeatures`; sparse rows stay sparse.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct PolynomialFeatures {
     /// Highest degree.
@@ -50,11 +51,11 @@ pub struct FittedPolynomialFeatures {
 
 /// Products of one feature with adjacent products of one degree less.
 #[derive(Clone, Copy, Debug)]
-struct Run {
-    feature: usize,
+pub(super) struct Run {
+    pub(super) feature: usize,
     /// Place of the first other factor among the products.
-    from: usize,
-    count: usize,
+    pub(super) from: usize,
+    pub(super) count: usize,
 }
 
 /// A product: a feature times an earlier product, or times nothing.
@@ -67,7 +68,7 @@ struct Product {
 
 impl Algorithm for PolynomialFeatures {
     type Fitted = FittedPolynomialFeatures;
-    const CAPABILITIES: Capabilities = Capabilities::TRANSFORMER;
+    const CAPABILITIES: Capabilities = Capabilities { sparse: true, ..Capabilities::TRANSFORMER };
 
     fn train(&self, samples: &Samples) -> Result<FittedPolynomialFeatures> {
         FittedPolynomialFeatures::new(About::of(self, samples), self.clone())
@@ -162,7 +163,20 @@ impl Model for FittedPolynomialFeatures {
     }
 
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
-        let x = x.dense(self.name())?.try_contiguous()?;
+        let x = match x {
+            Rows::Dense(x) => x.try_contiguous()?,
+            Rows::Sparse(x) => {
+                let products = Products {
+                    who: self.about.name,
+                    degree: self.settings.degree,
+                    interaction_only: self.settings.interaction_only,
+                    bias: usize::from(self.settings.include_bias),
+                    outputs: self.outputs(),
+                    runs: &self.runs,
+                };
+                return Ok(Rows::Sparse(products.of(x)?));
+            }
+        };
         let (n, outputs) = (x.dims()[0], self.outputs());
         self.require_room(&x)?;
         let bias = usize::from(self.settings.include_bias);
@@ -175,6 +189,17 @@ impl Model for FittedPolynomialFeatures {
             });
             Ok(Rows::Dense(out))
         })
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        // A matrix of outputs times features is much larger than what it is made from; where it cannot be had, there is none.
+        let numbers = self.outputs().saturating_mul(self.about.width);
+        if numbers > MOST {
+            return Vec::new();
+        }
+        let powers: Vec<i64> = self.powers().into_iter().flatten().map(|power| power as i64).collect();
+        let shaped = Tensor::try_from_vec(powers, [self.outputs(), self.about.width]);
+        shaped.map_or_else(|_| Vec::new(), |powers| vec![("powers", powers)])
     }
 
     fn record(&self) -> Record {

@@ -121,7 +121,7 @@ fn dense_quantiles(x: &Tensor, shares: [f64; 3]) -> Result<Option<Vec<[f64; 3]>>
     Ok(found.map(|found| found.iter().map(|(statistics, length)| of((statistics, *length))).collect()))
 }
 
-/// The ranks on both sides of a quantile among so many numbers, and where it lies between them.
+/// The ranks on both sides of a quantile of `length` numbers, and its position between them.
 fn neighbours(length: usize, share: f64) -> ([usize; 2], f64) {
     let last = length.saturating_sub(1);
     let place = share.clamp(0.0, 1.0) * last as f64;

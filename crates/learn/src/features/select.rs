@@ -1,12 +1,19 @@
-//! The k features that tell most about the target, one at a time.
+//! Univariate feature selection: the k features with the highest score, each looked at alone.
 //!
-//! For classes the score is the F statistic of the analysis of variance, (Σₖ nₖ(x̄ₖ − x̄)²/(m − 1)) / (Σₖ Σ(x − x̄ₖ)²/(n − m));
-//! for numbers r²/(1 − r²) · (n − 2) with the correlation r. Because targets are looked at, this belongs inside the folds of
-//! cross-validation, as a step of a [`Pipeline`](crate::Pipeline): outside it makes noise look like knowledge.
+//! | score | targets | formula |
+//! |---|---|---|
+//! | `f_classif` | classes | the F statistic of the analysis of variance, (Σₖ nₖ(x̄ₖ − x̄)²/(m − 1)) / (Σₖ Σ(x − x̄ₖ)²/(n − m)) |
+//! | `chi2` | classes | Σₖ (oₖ − eₖ)²/eₖ of the observed and expected sums of a non-negative feature in each class |
+//! | `mutual_info_classif` | classes | the mutual information by nearest neighbors (Ross 2014) |
+//! | `f_regression` | numbers | r²/(1 − r²) · (n − 2) with the correlation r |
+//! | `mutual_info_regression` | numbers | the mutual information by nearest neighbors (Kraskov 2004) |
+//!
+//! Because targets are looked at, this belongs inside the folds of cross-validation, as a step of a
+//! [`Pipeline`](crate::Pipeline); outside of them scores are too optimistic.
 //!
 //! ```
 //! use tove_learn::{Fit, SelectKBest};
-//! use tove_tensor::{DType, Tensor};
+//! use tove_tensor::{DType, Key, Tensor};
 //! let (x, y) = (Tensor::from([[5.0, 0.1], [1.0, 0.2], [4.0, 0.9], [2.0, 1.0]]), Tensor::from([0i64, 0, 1, 1]));
 //! let select = SelectKBest::default().k(Some(1)).fit(&x, &y)?;
 //! assert_eq!(select.columns(), [1]);
@@ -14,10 +21,12 @@
 //! ```
 
 use tove_optim::settings::{Choice, Hyperparameters, Named};
-use tove_tensor::{DType, Tensor};
+use tove_tensor::{DType, Key, Tensor};
 
-use super::columns::{each, extremes};
+use super::columns::{column, each, extremes};
+use super::mutual;
 use crate::rows::vector;
+use crate::selection::in_parallel;
 use crate::{
     About, Algorithm, Capabilities, Csr, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Targets,
     with_real,
@@ -31,12 +40,32 @@ pub enum FeatureScore {
     FClassif,
     /// F statistic of the straight line.
     FRegression,
+    /// Chi-squared statistic of non-negative features, such as counts, and the classes.
+    Chi2,
+    /// Mutual information with the classes.
+    MutualInfoClassif,
+    /// Mutual information with the numbers.
+    MutualInfoRegression,
+}
+
+impl FeatureScore {
+    fn targets(self) -> Targets {
+        match self {
+            FeatureScore::FClassif | FeatureScore::Chi2 | FeatureScore::MutualInfoClassif => Targets::Classes,
+            FeatureScore::FRegression | FeatureScore::MutualInfoRegression => Targets::Numbers,
+        }
+    }
+
+    /// Whether it counts neighbors, for which rows have to be dense.
+    fn counts_neighbors(self) -> bool {
+        matches!(self, FeatureScore::MutualInfoClassif | FeatureScore::MutualInfoRegression)
+    }
 }
 
 /// Keeps the k features with the highest score, as scikit-learn's `SelectKBest`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct SelectKBest {
-    /// The score: f_classif or f_regression.
+    /// The score: f_classif, f_regression, chi2, mutual_info_classif or mutual_info_regression.
     #[hyper(default = FeatureScore::FClassif)]
     pub score_func: FeatureScore,
     /// How many features are kept; all without it.
@@ -71,11 +100,8 @@ impl Algorithm for SelectKBest {
         Capabilities { sparse: true, targets: Targets::Classes, ..Capabilities::TRANSFORMER };
 
     fn capabilities_of(settings: &SelectKBest) -> Capabilities {
-        let targets = match settings.score_func {
-            FeatureScore::FClassif => Targets::Classes,
-            FeatureScore::FRegression => Targets::Numbers,
-        };
-        Capabilities { targets, ..Self::CAPABILITIES }
+        let score = settings.score_func;
+        Capabilities { targets: score.targets(), sparse: !score.counts_neighbors(), ..Self::CAPABILITIES }
     }
 
     fn train(&self, samples: &Samples) -> Result<FittedSelectKBest> {
@@ -83,11 +109,20 @@ impl Algorithm for SelectKBest {
         let mut scores = match self.score_func {
             FeatureScore::FClassif => f_classif(x, &Labels::several(Self::NAME, y)?)?,
             FeatureScore::FRegression => f_regression(x, &vector("targets", y)?)?,
+            FeatureScore::Chi2 => chi2(x, &Labels::several(Self::NAME, y)?)?,
+            FeatureScore::MutualInfoClassif => {
+                let labels = Labels::several(Self::NAME, y)?;
+                mutual_info(x, |feature| Ok(mutual::with_classes(feature, &labels)))?
+            }
+            FeatureScore::MutualInfoRegression => {
+                let y = mutual::scaled(&vector("targets", y)?, Key::new(1))?;
+                mutual_info(x, |feature| mutual::with_numbers(Self::NAME, feature, &y))?
+            }
         };
         // Rounding can give a constant column a spread, and then any score.
         let (low, high) = extremes(x)?;
         for (score, (low, high)) in scores.iter_mut().zip(low.iter().zip(&high)) {
-            if low == high {
+            if low == high && !self.score_func.counts_neighbors() && self.score_func != FeatureScore::Chi2 {
                 *score = f64::NAN;
             }
         }
@@ -129,6 +164,45 @@ fn f_classif(x: &Rows, labels: &Labels) -> Result<Vec<f64>> {
     Ok((0..d).map(score).collect())
 }
 
+/// Chi-squared statistics of the sums of each feature in each class.
+fn chi2(x: &Rows, labels: &Labels) -> Result<Vec<f64>> {
+    let (n, d, m) = (x.len() as f64, x.width(), labels.classes().len());
+    let (mut observed, mut negative) = (vec![0.0; m * d], None);
+    each(x, |row, column, value| {
+        observed[labels.codes()[row] * d + column] += value;
+        if value < 0.0 && negative.is_none() {
+            negative = Some((row, column, value));
+        }
+    })?;
+    if let Some((row, column, value)) = negative {
+        let problem = format!("chi2 needs features of at least 0, and row {row}, column {column}, is {value}");
+        return Err(LearnError::data(SelectKBest::NAME, problem, "set `score_func` to f_classif"));
+    }
+    let mut shares = vec![0.0; m];
+    labels.codes().iter().for_each(|&code| shares[code] += 1.0 / n);
+    let score = |column: usize| -> f64 {
+        let total: f64 = (0..m).map(|class| observed[class * d + column]).sum();
+        let term = |class: usize| {
+            let expected = shares[class] * total;
+            (observed[class * d + column] - expected) / expected * (observed[class * d + column] - expected)
+        };
+        (0..m).map(term).sum()
+    };
+    let scores: Vec<f64> = (0..d).map(score).collect();
+    if scores.iter().any(|score| score.is_infinite()) {
+        let fix = "scale the features, for instance with `MaxAbsScaler`";
+        return Err(LearnError::data(SelectKBest::NAME, "sums of the features overflow", fix));
+    }
+    Ok(scores)
+}
+
+/// The mutual information of each feature.
+fn mutual_info(x: &Rows, of: impl Fn(&[f64]) -> Result<f64> + Sync) -> Result<Vec<f64>> {
+    let (values, d) = (x.dense(SelectKBest::NAME)?.to_f64_vec(), x.width());
+    let one = |feature: usize| of(&mutual::scaled(&column(&values, d, feature), Key::new(2).fold(feature as u64))?);
+    in_parallel(d, one).into_iter().collect()
+}
+
 fn f_regression(x: &Rows, y: &[f64]) -> Result<Vec<f64>> {
     let (n, d) = (x.len() as f64, x.width());
     if x.len() < 3 {
@@ -137,7 +211,11 @@ fn f_regression(x: &Rows, y: &[f64]) -> Result<Vec<f64>> {
     }
     if y.iter().all(|value| *value == y[0]) {
         let fix = "look at how the samples were selected";
-        return Err(LearnError::data(SelectKBest::NAME, "all targets are equal, so no feature tells about them", fix));
+        return Err(LearnError::data(
+            SelectKBest::NAME,
+            "all targets are equal, so that no feature has a correlation with them",
+            fix,
+        ));
     }
     let centre = y.iter().sum::<f64>() / n;
     let spread: f64 = y.iter().map(|y| (y - centre).powi(2)).sum();

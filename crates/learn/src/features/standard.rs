@@ -71,33 +71,52 @@ by_column!(FittedStandardScaler, StandardScaler, [mean as "mean", var as "var", 
 
 impl Algorithm for StandardScaler {
     type Fitted = FittedStandardScaler;
-    const CAPABILITIES: Capabilities =
-        Capabilities { missing: true, weights: true, inverse_transform: true, ..Capabilities::TRANSFORMER };
+    const CAPABILITIES: Capabilities = Capabilities {
+        missing: true,
+        weights: true,
+        inverse_transform: true,
+        partial_fit: true,
+        ..Capabilities::TRANSFORMER
+    };
 
     fn capabilities_of(settings: &StandardScaler) -> Capabilities {
         Capabilities { sparse: !settings.with_mean, ..Self::CAPABILITIES }
     }
 
     fn train(&self, samples: &Samples) -> Result<FittedStandardScaler> {
+        let mut fitted = self.of_spreads(About::of(self, samples), self.spreads(samples)?);
+        let weights = samples.weights().map(Tensor::to_f64_vec);
+        extreme::repair(samples.x(), weights.as_deref(), &mut fitted.mean, &fitted.var, &mut fitted.scale)?;
+        Ok(fitted)
+    }
+
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn crate::AnyLearner>> {
+        crate::partial::boxed(self, classes)
+    }
+}
+
+impl StandardScaler {
+    /// Weight, mean and variance of each column.
+    pub(super) fn spreads(&self, samples: &Samples) -> Result<Spreads> {
         let x = samples.x();
         refuse_centring(Self::NAME, x, self.with_mean, "with_mean")?;
-        let width = x.width();
         let weights = samples.weights().map(Tensor::to_f64_vec);
-        let Spreads { total, mean, var } = match dense_spreads(x, weights.as_deref())? {
-            Some(spreads) => spreads,
-            None => {
-                without_infinite(x)?;
-                let weights = weights.clone().unwrap_or_else(|| vec![1.0; x.len()]);
-                let (total, mean) = means(x, &weights)?;
-                let var = variances(x, &weights, &total, &mean)?;
-                Spreads { total, mean, var }
-            }
-        };
-        let scale = (0..width).map(|c| if constant(var[c], mean[c], total[c]) { 1.0 } else { var[c].sqrt() }).collect();
-        let mut fitted =
-            FittedStandardScaler { about: About::of(self, samples), settings: self.clone(), mean, var, scale };
-        extreme::repair(x, weights.as_deref(), &mut fitted.mean, &fitted.var, &mut fitted.scale)?;
-        Ok(fitted)
+        if let Some(spreads) = dense_spreads(x, weights.as_deref())? {
+            return Ok(spreads);
+        }
+        without_infinite(x)?;
+        let weights = weights.unwrap_or_else(|| vec![1.0; x.len()]);
+        let (total, mean) = means(x, &weights)?;
+        let var = variances(x, &weights, &total, &mean)?;
+        Ok(Spreads { total, mean, var })
+    }
+
+    /// The scaler of columns with these moments.
+    pub(super) fn of_spreads(&self, about: About, spreads: Spreads) -> FittedStandardScaler {
+        let Spreads { total, mean, var } = spreads;
+        let scale = |c: usize| if constant(var[c], mean[c], total[c]) { 1.0 } else { var[c].sqrt() };
+        let scale = (0..mean.len()).map(scale).collect();
+        FittedStandardScaler { about, settings: self.clone(), mean, var, scale }
     }
 }
 
@@ -134,7 +153,7 @@ pub(super) fn means(x: &Rows, weights: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
 }
 
 /// Σ w (x − μ)² / Σ w of each column, corrected for the rounding of μ.
-fn variances(x: &Rows, weights: &[f64], total: &[f64], mean: &[f64]) -> Result<Vec<f64>> {
+pub(super) fn variances(x: &Rows, weights: &[f64], total: &[f64], mean: &[f64]) -> Result<Vec<f64>> {
     let width = x.width();
     let (mut squares, mut rests, mut stored) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
     each(x, |row, column, value| {

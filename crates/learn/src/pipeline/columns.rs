@@ -196,7 +196,7 @@ impl FittedColumnTransformer {
 }
 
 /// Matrices of equal length side by side; sparse if one of them is.
-fn beside(parts: &[Rows], rows: usize) -> Result<Rows> {
+pub(crate) fn beside(parts: &[Rows], rows: usize) -> Result<Rows> {
     if parts.is_empty() {
         return Err(LearnError::parameter(
             ColumnTransformer::NAME,

@@ -77,7 +77,7 @@ fn curve(train: &Train, scorer: Scoring, points: Vec<Point>) -> Result<Vec<Curve
     Ok(curve)
 }
 
-/// Scores of fits to so many samples of each fold's training part (drawn once, so that smaller sets lie in larger ones).
+/// Scores of fits to these numbers of samples of each fold's training part (drawn once, so that smaller sets lie in larger ones).
 pub fn learning_curve(
     estimator: &dyn Estimator,
     train: &Train,
@@ -87,7 +87,7 @@ pub fn learning_curve(
 ) -> Result<Vec<CurvePoint>> {
     let scorer = scorer.into();
     scorer.check(estimator.name(), estimator.capabilities())?;
-    let mut folds = splitter.split(train.y()?)?;
+    let mut folds = splitter.split_samples(train)?;
     let key = tove_tensor::Key::new(0);
     for (number, fold) in folds.iter_mut().enumerate() {
         fold.train = order(key.fold(number as u64), fold.train.len()).into_iter().map(|i| fold.train[i]).collect();
@@ -112,7 +112,7 @@ pub fn validation_curve(
 ) -> Result<Vec<CurvePoint>> {
     let scorer = scorer.into();
     scorer.check(estimator.name(), estimator.capabilities())?;
-    let folds = splitter.split(train.y()?)?;
+    let folds = splitter.split_samples(train)?;
     let mut points = Vec::with_capacity(values.len());
     for value in values {
         let mut own = estimator.duplicate();

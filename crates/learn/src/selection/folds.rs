@@ -13,11 +13,9 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use std::collections::BTreeMap;
+use tove_tensor::{DType, Key, Tensor};
 
-use tove_tensor::{Key, Tensor};
-
-use crate::{Labels, LearnError, Result};
+use crate::{Labels, LearnError, Result, Samples};
 
 /// One division of the samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,11 +30,28 @@ pub struct Fold {
 pub trait Splitter: Send + Sync {
     /// The divisions of samples with these targets.
     fn split(&self, y: &Tensor) -> Result<Vec<Fold>>;
+
+    /// The divisions of samples; splitters by groups that were given none read those of the samples.
+    fn split_samples(&self, samples: &Samples) -> Result<Vec<Fold>> {
+        self.split(&to_split(samples)?)
+    }
+}
+
+/// What folds are made from: the targets, or as many zeros where there are none.
+pub(super) fn to_split(samples: &Samples) -> Result<Tensor> {
+    match samples.targets() {
+        Some(y) => Ok(y.clone()),
+        None => Ok(Tensor::try_zeros([samples.len()], DType::F64)?),
+    }
 }
 
 impl<S: Splitter + ?Sized> Splitter for Box<S> {
     fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
         (**self).split(y)
+    }
+
+    fn split_samples(&self, samples: &Samples) -> Result<Vec<Fold>> {
+        (**self).split_samples(samples)
     }
 }
 
@@ -141,7 +156,7 @@ impl Splitter for StratifiedKFold {
             let problem = format!("{k} folds, but no class has more than {largest} samples");
             return Err(LearnError::data(WHO, problem, "ask for fewer folds"));
         }
-        // Class after class in a row, dealt to the folds in turn: so many of each class every fold gets.
+        // Class after class in a row, dealt to the folds in turn: that gives the number of samples of each class in each fold.
         let mut sorted = codes.clone();
         sorted.sort_unstable();
         let mut numbers = vec![0; n];
@@ -181,7 +196,7 @@ macro_rules! repeated {
         }
 
         impl $type {
-            /// So many folds, so many times over, in orders drawn from the seed.
+            /// `folds` folds, repeated `repeats` times with other orders drawn from the seed.
             pub fn new(folds: usize, repeats: usize, seed: u64) -> $type {
                 $type { folds, repeats, seed }
             }
@@ -212,51 +227,6 @@ repeated!(
     RepeatedStratifiedKFold,
     StratifiedKFold
 );
-
-/// k folds that never tear a group apart; large groups are placed first, each into the smallest fold so far.
-#[derive(Clone, Debug)]
-pub struct GroupKFold {
-    folds: usize,
-    groups: Vec<i64>,
-}
-
-impl GroupKFold {
-    /// This many folds of samples with these groups.
-    pub fn new(folds: usize, groups: &[i64]) -> GroupKFold {
-        GroupKFold { folds, groups: groups.to_vec() }
-    }
-}
-
-impl Splitter for GroupKFold {
-    fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
-        let k = self.folds;
-        check_groups("GroupKFold", &self.groups, length(y))?;
-        let mut sizes: BTreeMap<i64, usize> = BTreeMap::new();
-        self.groups.iter().for_each(|&group| *sizes.entry(group).or_default() += 1);
-        if k > sizes.len() {
-            let problem = format!("{k} folds, but there are only {} groups", sizes.len());
-            return Err(LearnError::data("GroupKFold", problem, format!("ask for at most {} folds", sizes.len())));
-        }
-        check("GroupKFold", k, sizes.len())?;
-        let mut largest: Vec<(i64, usize)> = sizes.into_iter().collect();
-        largest.sort_by_key(|&(_, size)| size);
-        let (mut weights, mut homes) = (vec![0; k], BTreeMap::new());
-        for (group, size) in largest.into_iter().rev() {
-            let fold = (0..k).min_by_key(|&fold| weights[fold]).unwrap_or(0);
-            weights[fold] += size;
-            homes.insert(group, fold);
-        }
-        let numbers: Vec<usize> = self.groups.iter().map(|group| homes[group]).collect();
-        Ok(folds_of(&numbers, k))
-    }
-}
-
-pub(super) fn check_groups(who: &'static str, groups: &[i64], n: usize) -> Result<()> {
-    if groups.len() == n {
-        return Ok(());
-    }
-    Err(LearnError::parameter(who, format!("{} groups for {n} samples; give the group of each sample", groups.len())))
-}
 
 /// As many folds as samples: each is judged by a model that learnt from all others.
 #[derive(Clone, Copy, Debug, Default)]

@@ -187,7 +187,7 @@ impl Space {
         self
     }
 
-    /// So many draws.
+    /// `count` draws from the distributions.
     pub fn candidates(&self, count: usize, seed: u64) -> Result<Vec<Candidate>> {
         self.axes.iter().try_for_each(|(name, distribution)| distribution.check(name))?;
         let one = |key: Key| {

@@ -1,7 +1,8 @@
 //! Divisions that keep the samples of a group together: patients, users, sites.
 //!
-//! Groups that are in training and test part at once make scores too good: the model recognizes the group. All rules here put
-//! each group into one part.
+//! Groups that are in the training and the test part at once make scores too optimistic, since a model can recognize the group. All
+//! splitters here put each group into one part. Groups are given to the splitter (`new`) or to the samples
+//! ([`Samples::grouped`]; `from_samples`).
 //!
 //! ```
 //! use tove_learn::selection::{LeaveOneGroupOut, Splitter};
@@ -16,9 +17,93 @@ use std::collections::BTreeMap;
 
 use tove_tensor::{Key, Tensor};
 
-use super::folds::{Fold, Splitter, check, check_groups, folds_of, length, order};
+use super::folds::{Fold, Splitter, check, folds_of, length, order, to_split};
 use super::split::Size;
-use crate::{Labels, LearnError, Result};
+use crate::{Labels, LearnError, Result, Samples};
+
+/// That there is a group for each of n samples.
+pub(super) fn check_groups(who: &'static str, groups: &[i64], n: usize) -> Result<()> {
+    if groups.len() == n {
+        return Ok(());
+    }
+    Err(LearnError::parameter(who, format!("{} groups for {n} samples; give the group of each sample", groups.len())))
+}
+
+/// [`Splitter`] for a type with groups, perhaps, and a function that divides by them.
+macro_rules! by_groups {
+    ($type:ident) => {
+        impl Splitter for $type {
+            fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
+                let groups = self.groups.as_deref().ok_or_else(|| no_groups(stringify!($type)))?;
+                self.divide(y, groups)
+            }
+
+            fn split_samples(&self, samples: &Samples) -> Result<Vec<Fold>> {
+                let groups = self.groups.as_deref().or(samples.groups());
+                self.divide(&to_split(samples)?, groups.ok_or_else(|| no_groups(stringify!($type)))?)
+            }
+        }
+    };
+}
+
+#[cold]
+fn no_groups(who: &'static str) -> LearnError {
+    let fix = "give them to `new`, or to the samples with `Samples::grouped`";
+    LearnError::data(who, "there are no groups", fix)
+}
+
+/// k folds with non-overlapping groups; large groups are placed first, each into the smallest fold so far.
+///
+/// ```
+/// use tove_learn::selection::{GroupKFold, Scorer, cross_val_score};
+/// use tove_learn::{Ridge, Samples};
+/// use tove_tensor::Tensor;
+/// let (x, y) = (Tensor::from([[0.0], [1.0], [2.0], [4.0]]), Tensor::from([0.0, 1.0, 2.0, 4.0]));
+/// let samples = Samples::new(&x, &y)?.grouped(&Tensor::from([7i64, 7, 9, 9]))?;
+/// let scores = cross_val_score(&Ridge::default(), &samples, GroupKFold::from_samples(2), Scorer::R2)?;
+/// assert_eq!(scores.len(), 2);
+/// # Ok::<(), tove_learn::LearnError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct GroupKFold {
+    folds: usize,
+    groups: Option<Vec<i64>>,
+}
+
+impl GroupKFold {
+    /// This many folds of samples with these groups.
+    pub fn new(folds: usize, groups: &[i64]) -> GroupKFold {
+        GroupKFold { folds, groups: Some(groups.to_vec()) }
+    }
+
+    /// This many folds by the groups of the samples.
+    pub fn from_samples(folds: usize) -> GroupKFold {
+        GroupKFold { folds, groups: None }
+    }
+
+    fn divide(&self, y: &Tensor, groups: &[i64]) -> Result<Vec<Fold>> {
+        let k = self.folds;
+        check_groups("GroupKFold", groups, length(y))?;
+        let mut sizes: BTreeMap<i64, usize> = BTreeMap::new();
+        groups.iter().for_each(|&group| *sizes.entry(group).or_default() += 1);
+        if k > sizes.len() {
+            let problem = format!("{k} folds, but there are only {} groups", sizes.len());
+            return Err(LearnError::data("GroupKFold", problem, format!("ask for at most {} folds", sizes.len())));
+        }
+        check("GroupKFold", k, sizes.len())?;
+        let mut largest: Vec<(i64, usize)> = sizes.into_iter().collect();
+        largest.sort_by_key(|&(_, size)| size);
+        let (mut weights, mut homes) = (vec![0; k], BTreeMap::new());
+        for (group, size) in largest.into_iter().rev() {
+            let fold = (0..k).min_by_key(|&fold| weights[fold]).unwrap_or(0);
+            weights[fold] += size;
+            homes.insert(group, fold);
+        }
+        let numbers: Vec<usize> = groups.iter().map(|group| homes[group]).collect();
+        Ok(folds_of(&numbers, k))
+    }
+}
+by_groups!(GroupKFold);
 
 /// Groups as places among those that occur, in ascending order, and how many there are.
 fn places(who: &'static str, groups: &[i64], n: usize) -> Result<(Vec<usize>, usize)> {
@@ -41,28 +126,32 @@ fn fold(places: &[usize], tested: &[bool]) -> Fold {
 /// As many folds as groups: each group is judged by a model that learned from all others.
 #[derive(Clone, Debug)]
 pub struct LeaveOneGroupOut {
-    groups: Vec<i64>,
+    groups: Option<Vec<i64>>,
 }
 
 impl LeaveOneGroupOut {
     /// Folds of samples with these groups.
     pub fn new(groups: &[i64]) -> LeaveOneGroupOut {
-        LeaveOneGroupOut { groups: groups.to_vec() }
+        LeaveOneGroupOut { groups: Some(groups.to_vec()) }
     }
-}
 
-impl Splitter for LeaveOneGroupOut {
-    fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
-        let (places, count) = places("LeaveOneGroupOut", &self.groups, length(y))?;
+    /// Folds by the groups of the samples.
+    pub fn from_samples() -> LeaveOneGroupOut {
+        LeaveOneGroupOut { groups: None }
+    }
+
+    fn divide(&self, y: &Tensor, groups: &[i64]) -> Result<Vec<Fold>> {
+        let (places, count) = places("LeaveOneGroupOut", groups, length(y))?;
         Ok(folds_of(&places, count))
     }
 }
+by_groups!(LeaveOneGroupOut);
 
 /// All divisions whose test part has exactly p groups.
 #[derive(Clone, Debug)]
 pub struct LeavePGroupsOut {
     p: usize,
-    groups: Vec<i64>,
+    groups: Option<Vec<i64>>,
 }
 
 /// Samples over all divisions, beyond which the list is not made.
@@ -71,14 +160,17 @@ const MOST: u128 = 100_000_000;
 impl LeavePGroupsOut {
     /// Divisions of samples with these groups that leave `p` groups for the test, from 1 to one less than there are.
     pub fn new(p: usize, groups: &[i64]) -> LeavePGroupsOut {
-        LeavePGroupsOut { p, groups: groups.to_vec() }
+        LeavePGroupsOut { p, groups: Some(groups.to_vec()) }
     }
-}
 
-impl Splitter for LeavePGroupsOut {
-    fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
+    /// Divisions by the groups of the samples that leave `p` groups for the test.
+    pub fn from_samples(p: usize) -> LeavePGroupsOut {
+        LeavePGroupsOut { p, groups: None }
+    }
+
+    fn divide(&self, y: &Tensor, groups: &[i64]) -> Result<Vec<Fold>> {
         const WHO: &str = "LeavePGroupsOut";
-        let ((places, count), p) = (places(WHO, &self.groups, length(y))?, self.p);
+        let ((places, count), p) = (places(WHO, groups, length(y))?, self.p);
         if p == 0 || p >= count {
             return Err(LearnError::parameter(WHO, format!("{p} of {count} groups; give 1 to {}", count - 1)));
         }
@@ -103,6 +195,7 @@ impl Splitter for LeavePGroupsOut {
         }
     }
 }
+by_groups!(LeavePGroupsOut);
 
 /// Random divisions of the groups, each drawn anew.
 #[derive(Clone, Debug)]
@@ -110,23 +203,26 @@ pub struct GroupShuffleSplit {
     splits: usize,
     test: Size,
     seed: u64,
-    groups: Vec<i64>,
+    groups: Option<Vec<i64>>,
 }
 
 impl GroupShuffleSplit {
-    /// This many divisions with a test part of so many groups, or of this share of them, drawn from the seed.
+    /// `splits` random divisions with a test part of this number of groups, or of this share of them.
     pub fn new(splits: usize, test: impl Into<Size>, seed: u64, groups: &[i64]) -> GroupShuffleSplit {
-        GroupShuffleSplit { splits, test: test.into(), seed, groups: groups.to_vec() }
+        GroupShuffleSplit { splits, test: test.into(), seed, groups: Some(groups.to_vec()) }
     }
-}
 
-impl Splitter for GroupShuffleSplit {
-    fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
+    /// As [`GroupShuffleSplit::new`], by the groups of the samples.
+    pub fn from_samples(splits: usize, test: impl Into<Size>, seed: u64) -> GroupShuffleSplit {
+        GroupShuffleSplit { splits, test: test.into(), seed, groups: None }
+    }
+
+    fn divide(&self, y: &Tensor, groups: &[i64]) -> Result<Vec<Fold>> {
         const WHO: &str = "GroupShuffleSplit";
         if self.splits == 0 {
             return Err(LearnError::parameter(WHO, "0 divisions; give at least 1"));
         }
-        let (places, count) = places(WHO, &self.groups, length(y))?;
+        let (places, count) = places(WHO, groups, length(y))?;
         let wanted = self.test.of(WHO, count, "groups")?;
         if wanted >= count {
             let problem = format!("{wanted} of {count} groups for the test leave none to learn from");
@@ -140,6 +236,7 @@ impl Splitter for GroupShuffleSplit {
         Ok(Key::new(self.seed).split(self.splits).into_iter().map(one).collect())
     }
 }
+by_groups!(GroupShuffleSplit);
 
 /// k folds that keep groups together and have, as far as that allows, the same shares of classes.
 ///
@@ -157,14 +254,19 @@ impl Splitter for GroupShuffleSplit {
 #[derive(Clone, Debug)]
 pub struct StratifiedGroupKFold {
     folds: usize,
-    groups: Vec<i64>,
+    groups: Option<Vec<i64>>,
     key: Option<Key>,
 }
 
 impl StratifiedGroupKFold {
     /// This many folds, at least 2, of samples with these groups.
     pub fn new(folds: usize, groups: &[i64]) -> StratifiedGroupKFold {
-        StratifiedGroupKFold { folds, groups: groups.to_vec(), key: None }
+        StratifiedGroupKFold { folds, groups: Some(groups.to_vec()), key: None }
+    }
+
+    /// This many folds by the groups of the samples.
+    pub fn from_samples(folds: usize) -> StratifiedGroupKFold {
+        StratifiedGroupKFold { folds, groups: None, key: None }
     }
 
     /// Shuffles the groups first, which decides between groups with equally unequal classes.
@@ -181,13 +283,13 @@ fn spread(values: impl Iterator<Item = f64> + Clone) -> f64 {
     (values.map(|value| (value - mean) * (value - mean)).sum::<f64>() / n).sqrt()
 }
 
-impl Splitter for StratifiedGroupKFold {
-    fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
+impl StratifiedGroupKFold {
+    fn divide(&self, y: &Tensor, by: &[i64]) -> Result<Vec<Fold>> {
         const WHO: &str = "StratifiedGroupKFold";
         let (n, k) = (length(y), self.folds);
         check(WHO, k, n)?;
         let labels = Labels::of(WHO, y)?;
-        let (places, count) = places(WHO, &self.groups, n)?;
+        let (places, count) = places(WHO, by, n)?;
         if k > count {
             let problem = format!("{k} folds, but there are only {count} groups");
             return Err(LearnError::data(WHO, problem, format!("ask for at most {count} folds")));
@@ -214,6 +316,7 @@ impl Splitter for StratifiedGroupKFold {
         Ok(folds_of(&places.iter().map(|&group| home[group]).collect::<Vec<_>>(), k))
     }
 }
+by_groups!(StratifiedGroupKFold);
 
 fn add(counts: &mut [f64], more: &[f64], sign: f64) {
     counts.iter_mut().zip(more).for_each(|(count, more)| *count += sign * more);

@@ -51,12 +51,11 @@ pub use bounds::{SelectionGuarantee, hoeffding_probability, hoeffding_union, sam
 pub use curves::{CurvePoint, learning_curve, validation_curve};
 pub use evaluation::{Answers, Evaluation};
 pub use folds::{
-    Fold, GroupKFold, KFold, LeaveOneOut, PredefinedFolds, RepeatedKFold, RepeatedStratifiedKFold, Splitter,
-    StratifiedKFold,
+    Fold, KFold, LeaveOneOut, PredefinedFolds, RepeatedKFold, RepeatedStratifiedKFold, Splitter, StratifiedKFold,
 };
 pub use grid::{Candidate, Distribution, Grid, Space};
-pub use groups::{GroupShuffleSplit, LeaveOneGroupOut, LeavePGroupsOut, StratifiedGroupKFold};
-pub use scorer::Scorer;
+pub use groups::{GroupKFold, GroupShuffleSplit, LeaveOneGroupOut, LeavePGroupsOut, StratifiedGroupKFold};
+pub use scorer::{Inputs, Scorer};
 pub use scoring::Scoring;
 pub use search::{GridSearch, RandomSearch, SearchOptions};
 pub use shuffle::{ShuffleSplit, TimeSeriesSplit};

@@ -35,7 +35,7 @@ use super::parallel::in_parallel;
 use super::scorer::Scorer;
 use super::scoring::{Scoring, all};
 use super::table::{SearchResult, Trial, rank};
-use super::validate::{FoldReport, judge, to_split, usual_folds};
+use super::validate::{FoldReport, judge, usual_folds};
 use crate::{About, Algorithm, Capabilities, Estimator, Fit, Labels, LearnError, Result, Ridge, Samples};
 
 /// What is not data: folds, scores and flags of the user's own.
@@ -71,6 +71,7 @@ pub struct GridSearch {
     #[hyper(default = Box::new(Ridge::default()))]
     pub estimator: Box<dyn Estimator>,
     /// The values of each hyperparameter.
+    #[hyper(alias = "param_grid")]
     pub grid: Grid,
     /// Number of folds, stratified for classes, where no others are given.
     #[hyper(default = 5, range = "[2, inf)")]
@@ -93,12 +94,13 @@ pub struct RandomSearch {
     #[hyper(default = Box::new(Ridge::default()))]
     pub estimator: Box<dyn Estimator>,
     /// The distribution of each hyperparameter.
+    #[hyper(alias = "param_distributions")]
     pub space: Space,
     /// Number of draws.
     #[hyper(default = 10, range = "[1, inf)", alias = "n_iter")]
     pub iterations: usize,
     /// Seed of the draws.
-    #[hyper(default = 0)]
+    #[hyper(default = 0, alias = "random_state")]
     pub seed: u64,
     /// Number of folds, stratified for classes, where no others are given.
     #[hyper(default = 5, range = "[2, inf)")]
@@ -249,15 +251,17 @@ impl Run<'_> {
         }
         let capabilities = self.estimator.capabilities();
         let folds = match &self.options.splitter {
-            Some(splitter) => splitter.split(&to_split(train)?)?,
-            None => usual_folds(capabilities, self.cv).split(&to_split(train)?)?,
+            Some(splitter) => splitter.split_samples(train)?,
+            None => usual_folds(capabilities, self.cv).split_samples(train)?,
         };
         let scorers = match (self.options.scorers.is_empty(), self.scoring) {
             (false, _) => self.options.scorers.clone(),
             (true, Some(name)) => vec![Scorer::named(name)?.into()],
             (true, None) => vec![Scorer::usual(capabilities)?.into()],
         };
-        scorers.iter().try_for_each(|scorer| scorer.check(self.estimator.name(), capabilities))?;
+        // A candidate may be given probabilities that the estimator as it stands lacks.
+        let most = Capabilities { probabilities: true, decision_function: true, ..capabilities };
+        scorers.iter().try_for_each(|scorer| scorer.check(self.estimator.name(), most))?;
         let (k, total) = (folds.len(), candidates.len() * folds.len());
         let bar = self.bar(total);
         let ends = in_parallel(total, |task| {

@@ -30,19 +30,19 @@ impl TimeSeriesSplit {
         TimeSeriesSplit { splits, gap: 0, max_train_size: None, test_size: None }
     }
 
-    /// Leaves out so many samples between past and future.
+    /// Leaves out `gap` samples between the training and the test part.
     #[must_use]
     pub fn gap(self, gap: usize) -> TimeSeriesSplit {
         TimeSeriesSplit { gap, ..self }
     }
 
-    /// Learns from the latest so many samples only.
+    /// Limits the training part to its latest samples.
     #[must_use]
     pub fn max_train_size(self, size: usize) -> TimeSeriesSplit {
         TimeSeriesSplit { max_train_size: Some(size), ..self }
     }
 
-    /// Judges on so many samples each time; n/(splits + 1) unless said.
+    /// Size of the test parts; n/(splits + 1) unless set.
     #[must_use]
     pub fn test_size(self, size: usize) -> TimeSeriesSplit {
         TimeSeriesSplit { test_size: Some(size), ..self }

@@ -17,7 +17,8 @@ use std::ops::Deref;
 use tove_metrics::Score;
 use tove_tensor::{Key, Tensor};
 
-use super::folds::{check_groups, length, order};
+use super::folds::{length, order};
+use super::groups::check_groups;
 use super::scoring::Scoring;
 use crate::{Labels, LearnError, Model, Result, Rows, Samples};
 
@@ -43,7 +44,7 @@ impl From<usize> for Size {
 }
 
 impl Size {
-    /// So many of n samples, or of what else is divided.
+    /// The number that is meant, of n samples or groups.
     pub(super) fn of(self, who: &'static str, n: usize, what: &str) -> Result<usize> {
         match self {
             Size::Count(count) if count > 0 && count < n => Ok(count),
@@ -146,7 +147,7 @@ impl Split {
     }
 }
 
-/// So many of each class, in proportion; what rounding leaves goes to the largest remainders.
+/// `wanted` samples, divided over the classes in proportion; what rounding leaves goes to the largest remainders.
 fn shares(sizes: &[usize], wanted: usize) -> Vec<usize> {
     let total: usize = sizes.iter().sum();
     let exact: Vec<f64> = sizes.iter().map(|&size| size as f64 * wanted as f64 / total as f64).collect();

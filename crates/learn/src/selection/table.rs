@@ -198,7 +198,15 @@ impl Model for SearchResult {
     }
 
     fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        self.model.as_ref().map_or_else(Vec::new, |model| model.attributes())
+        let mut all = self.model.as_ref().map_or_else(Vec::new, |model| model.attributes());
+        let own =
+            [("best_index", Tensor::scalar(self.best as i64)), ("best_score", Tensor::scalar(self.best().mean(0)))];
+        // A search inside a search has these names already.
+        own.into_iter().for_each(|(name, tensor)| match all.iter_mut().find(|known| known.0 == name) {
+            Some(known) => known.1 = tensor,
+            None => all.push((name, tensor)),
+        });
+        all
     }
 
     fn coefficients(&self) -> Option<&Tensor> {

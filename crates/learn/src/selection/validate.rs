@@ -3,7 +3,7 @@
 //! ```
 //! use tove_learn::selection::{CrossValidation, KFold, Scorer};
 //! use tove_learn::{DummyClassifier, Samples};
-//! use tove_tensor::{DType, Tensor};
+//! use tove_tensor::Tensor;
 //! let y = Tensor::from([0i64, 1, 1, 1, 0, 1, 1, 1]);
 //! let samples = Samples::new(&Tensor::zeros([8, 1], DType::F64), &y)?;
 //! let report = CrossValidation::new(KFold::new(4))
@@ -18,7 +18,7 @@
 use std::time::Instant;
 
 use tove_metrics::Score;
-use tove_tensor::{DType, Tensor};
+use tove_tensor::Tensor;
 
 use super::evaluation::Evaluation;
 use super::folds::{Fold, KFold, Splitter, StratifiedKFold};
@@ -78,7 +78,7 @@ impl CrossValidation {
 
     /// Fits and judges every fold, several at once; the first error ends it.
     pub fn run(&self, estimator: &dyn Estimator, samples: &Samples) -> Result<Folded> {
-        let folds = self.splitter.split(&to_split(samples)?)?;
+        let folds = self.splitter.split_samples(samples)?;
         let scorers = match self.scorers.is_empty() {
             true => vec![Scorer::usual(estimator.capabilities())?.into()],
             false => self.scorers.clone(),
@@ -114,15 +114,7 @@ pub(super) fn judge(
     Ok(FoldReport { test: test?, train: train?, fit_seconds, score_seconds: start.elapsed().as_secs_f64() })
 }
 
-/// What folds are made from: the targets, or as many zeros where there are none.
-pub(super) fn to_split(samples: &Samples) -> Result<Tensor> {
-    match samples.targets() {
-        Some(y) => Ok(y.clone()),
-        None => Ok(Tensor::try_zeros([samples.len()], DType::F64)?),
-    }
-}
-
-/// So many folds, stratified for classes.
+/// This many folds, stratified for classes.
 pub(super) fn usual_folds(capabilities: Capabilities, folds: usize) -> Box<dyn Splitter> {
     if capabilities.classifies() { Box::new(StratifiedKFold::new(folds)) } else { Box::new(KFold::new(folds)) }
 }
@@ -189,7 +181,8 @@ pub fn cross_val_score(
 
 /// The prediction of each sample by the model that did not see it; the folds must judge every sample exactly once.
 pub fn cross_val_predict(estimator: &dyn Estimator, samples: &Samples, splitter: &dyn Splitter) -> Result<Tensor> {
-    let folds = splitter.split(samples.y()?)?;
+    samples.targets_for("cross_val_predict")?;
+    let folds = splitter.split_samples(samples)?;
     let mut home = vec![usize::MAX; samples.len()];
     for (next, &place) in folds.iter().flat_map(|fold| &fold.test).enumerate() {
         if home[place] != usize::MAX {

@@ -4,7 +4,7 @@ use tove_metrics as metrics;
 use tove_metrics::{Average, KappaWeights};
 use tove_tensor::{Tensor, TryOps};
 
-use super::{CLASSES, Entry, Parameter, Scorer, plain};
+use super::{CLASSES, Entry, Inputs, Parameter, Scorer, plain};
 use crate::diagnostics::influence::classes;
 use crate::selection::Evaluation;
 use crate::{LearnError, Result};
@@ -17,7 +17,8 @@ Accuracy = Entry {
     value: |e, _| Ok(metrics::accuracy(e.truth(), e.predictions()?, e.weights())?),
     influence: Some(classes::accuracy),
     ..CLASSES
-};    /// Share of samples whose class is among the k with the largest scores; k is 2 unless said.
+};
+/// Share of samples whose class is among the k with the largest scores; k is 2 unless said.
 TopKAccuracy = Entry {
     id: "top_k_accuracy",
     label: "top-k accuracy",
@@ -27,6 +28,7 @@ TopKAccuracy = Entry {
         fits: |k| k >= 1.0 && k.fract() == 0.0 && k < 1e9,
         range: "a whole number of at least 1",
     }),
+    inputs: Inputs::Decision,
     value: |e, k| Ok(metrics::top_k_accuracy(&e.codes()?, &class_scores(e)?, k as usize, e.weights())?),
     ..CLASSES
 };
@@ -77,6 +79,7 @@ CohenKappaQuadratic = Entry {
 F1 = Entry {
     id: "f1",
     label: "F1",
+    binary: true,
     value: |e, _| plain(e, metrics::f1(e.truth(), e.predictions()?, positive(e)?, e.weights())?),
     influence: Some(|w, e, x| classes::of_positive(w, e, classes::F1, x)),
     ..CLASSES
@@ -109,6 +112,7 @@ FBeta = Entry {
     id: "fbeta",
     label: "F-beta",
     parameter: BETA,
+    binary: true,
     value: |e, beta| plain(e, metrics::fbeta(e.truth(), e.predictions()?, beta, positive(e)?, e.weights())?),
     influence: Some(|w, e, beta| classes::of_positive(w, e, classes::F_BETA, beta)),
     ..CLASSES
@@ -126,6 +130,7 @@ FBetaMacro = Entry {
 Precision = Entry {
     id: "precision",
     label: "precision",
+    binary: true,
     value: |e, _| plain(e, metrics::precision(e.truth(), e.predictions()?, positive(e)?, e.weights())?),
     influence: Some(|w, e, x| classes::of_positive(w, e, classes::PRECISION, x)),
     ..CLASSES
@@ -157,6 +162,7 @@ PrecisionWeighted = Entry {
 Recall = Entry {
     id: "recall",
     label: "recall",
+    binary: true,
     value: |e, _| plain(e, metrics::recall(e.truth(), e.predictions()?, positive(e)?, e.weights())?),
     influence: Some(|w, e, x| classes::of_positive(w, e, classes::RECALL, x)),
     ..CLASSES
@@ -188,6 +194,7 @@ RecallWeighted = Entry {
 Jaccard = Entry {
     id: "jaccard",
     label: "Jaccard index",
+    binary: true,
     value: |e, _| plain(e, metrics::jaccard(e.truth(), e.predictions()?, positive(e)?, e.weights())?),
     influence: Some(|w, e, x| classes::of_positive(w, e, classes::JACCARD, x)),
     ..CLASSES
@@ -219,39 +226,51 @@ RocAuc = Entry {
     id: "roc_auc",
     aliases: &["auc"],
     label: "area under ROC",
+    inputs: Inputs::Decision,
+    binary: true,
     value: |e, _| Ok(metrics::roc_auc(&hits(e, "roc_auc_ovr")?, &e.ranking()?, e.weights())?),
     influence: Some(classes::area),
     ..CLASSES
-};    /// Area under the ROC curve, mean over each class against the rest.
+};
+/// Area under the ROC curve, mean over each class against the rest.
 RocAucOvr = Entry {
     id: "roc_auc_ovr",
     label: "area under ROC, one versus rest",
+    inputs: Inputs::Probabilities,
     value: |e, _| Ok(metrics::roc_auc_one_vs_rest(&e.codes()?, e.probabilities()?, Average::Macro, e.weights())?),
     ..CLASSES
-};    /// Average precision of two classes.
+};
+/// Average precision of two classes.
 AveragePrecision = Entry {
     id: "average_precision",
     label: "average precision",
+    inputs: Inputs::Decision,
+    binary: true,
     value: |e, _| Ok(metrics::average_precision(&hits(e, "another score")?, &e.ranking()?, e.weights())?),
     ..CLASSES
-};    /// Minus the mean log loss.
+};
+/// Minus the mean log loss.
 NegLogLoss = Entry {
     id: "neg_log_loss",
     aliases: &["log_loss"],
     label: "log loss",
     greater_is_better: false,
+    inputs: Inputs::Probabilities,
     value: |e, _| Ok(metrics::log_loss(&e.codes()?, e.probabilities()?, e.weights())?),
     influence: Some(classes::log_loss),
     ..CLASSES
-};    /// Minus the Brier score, with an interval.
+};
+/// Minus the Brier score, with an interval.
 NegBrierScore = Entry {
     id: "neg_brier_score",
     aliases: &["brier", "brier_score"],
     label: "Brier score",
     greater_is_better: false,
+    inputs: Inputs::Probabilities,
     value: |e, _| Ok(metrics::brier_score(&e.codes()?, e.probabilities()?, e.weights())?),
     ..CLASSES
-};}
+};
+}
 
 const BETA: Option<Parameter> =
     Some(Parameter { name: "beta", default: 2.0, fits: |beta| beta >= 0.0, range: "a number of at least 0" });

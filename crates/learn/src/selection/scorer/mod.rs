@@ -42,6 +42,17 @@ struct Parameter {
     range: &'static str,
 }
 
+/// What a score is computed from, beside the targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inputs {
+    /// `predict`.
+    Predictions,
+    /// `predict_proba`.
+    Probabilities,
+    /// `decision_function`, or `predict_proba` where there is none.
+    Decision,
+}
+
 /// What is known of a score.
 struct Entry {
     /// scikit-learn's name of the scorer.
@@ -54,6 +65,10 @@ struct Entry {
     greater_is_better: bool,
     /// What the models predict that it judges.
     judges: Predictions,
+    /// What it is computed from.
+    inputs: Inputs,
+    /// Whether it is defined for two classes only.
+    binary: bool,
     /// The parameter, if it has one.
     parameter: Option<Parameter>,
     /// The value, as the label says it; the second argument is the parameter.
@@ -91,6 +106,8 @@ const CLASSES: Entry = Entry {
     label: "",
     greater_is_better: true,
     judges: Predictions::Classes,
+    inputs: Inputs::Predictions,
+    binary: false,
     parameter: None,
     value: |_, _| Ok(Score::plain(f64::NAN, 0)),
     influence: None,
@@ -145,6 +162,46 @@ impl Scorer {
     /// Whether it judges what such a model predicts.
     pub fn judges(self, capabilities: Capabilities) -> bool {
         self.entry.judges == capabilities.predictions
+    }
+
+    /// What it is computed from, beside the targets.
+    pub fn inputs(self) -> Inputs {
+        self.entry.inputs
+    }
+
+    /// Whether it is defined for two classes only.
+    pub fn is_binary(self) -> bool {
+        self.entry.binary
+    }
+
+    /// Whether a model with these capabilities and this many classes (0 for numbers) can be scored: it predicts what the score
+    /// judges, has what the score is computed from, and not more classes than the score is defined for.
+    ///
+    /// ```
+    /// use tove_learn::selection::Scorer;
+    /// use tove_learn::{Estimator, LinearSvc, LogisticRegression};
+    /// let (logistic, svc) = (LogisticRegression::default().capabilities(), LinearSvc::default().capabilities());
+    /// assert!(Scorer::RocAuc.applies(svc, 2) && !Scorer::RocAuc.applies(svc, 3));
+    /// assert!(Scorer::NegLogLoss.applies(logistic, 3) && !Scorer::NegLogLoss.applies(svc, 3));
+    /// assert!(!Scorer::R2.applies(logistic, 3));
+    /// ```
+    pub fn applies(self, capabilities: Capabilities, n_classes: usize) -> bool {
+        self.judges(capabilities) && self.lacks(capabilities).is_none() && (n_classes <= 2 || !self.entry.binary)
+    }
+
+    /// The scores that apply to a model with these capabilities and this many classes.
+    pub fn applying(capabilities: Capabilities, n_classes: usize) -> impl Iterator<Item = Scorer> {
+        Scorer::ALL.iter().copied().filter(move |scorer| scorer.applies(capabilities, n_classes))
+    }
+
+    /// What it is computed from and such a model does not have.
+    fn lacks(self, capabilities: Capabilities) -> Option<&'static str> {
+        let has = capabilities.probabilities;
+        match self.entry.inputs {
+            Inputs::Probabilities if !has => Some("probabilities"),
+            Inputs::Decision if !has && !capabilities.decision_function => Some("probabilities or decision function"),
+            _ => None,
+        }
     }
 
     /// The scores that judge what such a model predicts.
@@ -219,13 +276,19 @@ impl Scorer {
         })
     }
 
-    /// That it judges what a model of this name and kind predicts; otherwise the error lists the scores that do.
+    /// That it judges what a model of this name and kind predicts, from what the model has; otherwise the error lists the scores
+    /// that do.
     pub fn check(self, name: &str, capabilities: Capabilities) -> Result<()> {
-        if self.judges(capabilities) {
+        let lacking = self.lacks(capabilities);
+        if self.judges(capabilities) && lacking.is_none() {
             return Ok(());
         }
-        let others: Vec<&str> = Scorer::judging(capabilities).map(Scorer::name).collect();
+        let others: Vec<&str> = Scorer::applying(capabilities, 0).map(Scorer::name).collect();
         let others = if others.is_empty() { "a score of your own".to_owned() } else { others.join(", ") };
+        if let (true, Some(lacking)) = (self.judges(capabilities), lacking) {
+            let problem = format!("{self} needs {lacking}, and {name} has no {lacking}; choose {others}");
+            return Err(LearnError::parameter("Scorer", problem));
+        }
         let problem = format!("{self} does not judge a {} ({name}); choose {others}", capabilities.kind());
         Err(LearnError::parameter("Scorer", problem))
     }

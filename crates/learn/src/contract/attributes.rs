@@ -1,0 +1,84 @@
+//! Attributes: names as scikit-learn's without the trailing underscore, shapes as scikit-learn documents them.
+
+use tove_tensor::Tensor;
+
+use super::Outcome;
+use super::checks::require;
+use crate::{Estimator, Fit, Model, Result, Samples};
+
+/// Names with the shapes they may have, in words; `*` stands for any size, an empty text for a number.
+const SHAPES: &[(&str, &[&str])] = &[
+    ("best_index", &[""]),
+    ("best_score", &[""]),
+    ("center", &["features"]),
+    ("class_count", &["classes"]),
+    ("class_prior", &["classes"]),
+    ("classes", &["classes"]),
+    ("cluster_centers", &["*, features"]),
+    ("coef", &["features", "*, features"]),
+    ("components", &["*, features"]),
+    ("data_max", &["features"]),
+    ("data_min", &["features"]),
+    ("inertia", &[""]),
+    ("intercept", &["", "*"]),
+    ("knots", &["*, features"]),
+    ("lambdas", &["features"]),
+    ("max_abs", &["features"]),
+    ("mean", &["features"]),
+    ("min", &["features"]),
+    ("n_bins", &["features"]),
+    ("n_iter", &["", "*"]),
+    ("oob_score", &[""]),
+    ("powers", &["outputs, features"]),
+    ("quantiles", &["*, features"]),
+    ("references", &["*"]),
+    ("scale", &["", "features"]),
+    ("scores", &["*"]),
+    ("statistics", &["features"]),
+    ("support_vectors", &["*, features"]),
+    ("theta", &["classes, features"]),
+    ("var", &["features", "classes, features"]),
+    ("variances", &["features"]),
+];
+
+/// Whether a tensor has a shape in words.
+fn fits(model: &dyn Model, tensor: &Tensor, words: &str) -> bool {
+    let words: Vec<&str> = words.split(", ").filter(|word| !word.is_empty()).collect();
+    let size = |word: &str| match word {
+        "features" => Some(model.width()),
+        "classes" => Some(model.classes().len()),
+        "outputs" => Some(model.outputs()),
+        _ => None,
+    };
+    words.len() == tensor.rank()
+        && words.iter().zip(tensor.dims()).all(|(word, n)| size(word).is_none_or(|size| size == *n))
+}
+
+pub(super) fn named_once(estimator: &dyn Estimator, samples: &Samples) -> Result<Outcome> {
+    let model = estimator.fit_samples(samples)?;
+    let attributes = model.attributes();
+    let mut names: Vec<&str> = attributes.iter().map(|(name, _)| *name).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    require(names.len() == count, || format!("an attribute comes twice among {names:?}"))
+}
+
+pub(super) fn named_and_shaped(estimator: &dyn Estimator, samples: &Samples) -> Result<Outcome> {
+    let model = estimator.fit_samples(samples)?;
+    for (name, tensor) in model.attributes() {
+        let letters = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+        if name.is_empty() || name.ends_with('_') || !name.chars().all(letters) {
+            return Ok(Outcome::Failed(format!("`{name}` is not a name such as `coef` or `n_iter`")));
+        }
+        // What is made of others passes on the attributes of a part, which may have other features.
+        let shapes = SHAPES.iter().find(|known| known.0 == name && !model.capabilities().delegates);
+        if let Some((_, shapes)) = shapes
+            && !shapes.iter().any(|words| fits(&*model, &tensor, words))
+        {
+            let problem = format!("`{name}` has shape {}, and should have ({})", tensor.shape(), shapes.join(") or ("));
+            return Ok(Outcome::Failed(problem));
+        }
+    }
+    Ok(Outcome::Passed)
+}

@@ -1,0 +1,223 @@
+//! One-dimensional calibrators: maps from a classifier's score to a probability.
+//!
+//! Sigmoid (Platt 1999): p = 1 / (1 + exp(a f + b)), where a and b minimise the log loss of the targets (n₊ + 1)/(n₊ + 2) and
+//! 1/(n₋ + 2). Isotonic (Zadrozny and Elkan 2002): the non-decreasing step function of least squares, by pooling adjacent
+//! violators, linear between its thresholds and constant outside of them.
+
+use tove_tensor::Tensor;
+
+use crate::{LearnError, Record, Result};
+
+/// A fitted map from scores to probabilities.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Calibrator {
+    Sigmoid { a: f64, b: f64 },
+    Isotonic { x: Vec<f64>, y: Vec<f64> },
+}
+
+impl Calibrator {
+    /// The probability of a score.
+    pub(super) fn at(&self, score: f64) -> f64 {
+        match self {
+            Calibrator::Sigmoid { a, b } => logistic(-(a * score + b)),
+            Calibrator::Isotonic { x, y } => interpolate(x, y, score),
+        }
+    }
+
+    pub(super) fn write(&self, record: &mut Record, name: &str) {
+        match self {
+            Calibrator::Sigmoid { a, b } => record.put_tensor(name, &Tensor::from([*a, *b])),
+            Calibrator::Isotonic { x, y } => {
+                record.put_tensor(&format!("{name}.x"), &Tensor::from_slice(x));
+                record.put_tensor(&format!("{name}.y"), &Tensor::from_slice(y));
+            }
+        }
+    }
+
+    pub(super) fn read(record: &Record, name: &str, isotonic: bool) -> Result<Calibrator> {
+        if !isotonic {
+            return match record.vector(name)?[..] {
+                [a, b] if a.is_finite() && b.is_finite() => Ok(Calibrator::Sigmoid { a, b }),
+                _ => Err(record.wrong(name, "a slope and an intercept")),
+            };
+        }
+        let (x, y) = (record.vector(&format!("{name}.x"))?, record.vector(&format!("{name}.y"))?);
+        let ascending = x.is_sorted_by(|a, b| a < b) && y.is_sorted();
+        let finite = x.iter().all(|x| x.is_finite()) && y.iter().all(|y| (0.0..=1.0).contains(y));
+        match x.len() == y.len() && !x.is_empty() && ascending && finite {
+            true => Ok(Calibrator::Isotonic { x, y }),
+            false => Err(record.wrong(name, "thresholds in ascending order")),
+        }
+    }
+}
+
+/// 1 / (1 + exp(−s)).
+fn logistic(s: f64) -> f64 {
+    if s >= 0.0 { 1.0 / (1.0 + (-s).exp()) } else { s.exp() / (1.0 + s.exp()) }
+}
+
+/// Samples of which one class is to be told from the rest.
+pub(super) struct Scores<'a> {
+    pub who: &'static str,
+    pub scores: &'a [f64],
+    pub positive: &'a [bool],
+    pub weights: &'a [f64],
+}
+
+impl Scores<'_> {
+    /// Scores of samples that count, with whether they are positive and their weights.
+    fn counted(&self) -> Vec<(f64, bool, f64)> {
+        let all = self.scores.iter().zip(self.positive).zip(self.weights);
+        all.map(|((&score, &positive), &weight)| (score, positive, weight)).filter(|sample| sample.2 > 0.0).collect()
+    }
+
+    /// That there is something to calibrate with.
+    fn require(&self, samples: &[(f64, bool, f64)]) -> Result<()> {
+        if !samples.is_empty() {
+            return Ok(());
+        }
+        let fix = "give the samples positive weights, or choose fewer folds";
+        Err(LearnError::data(self.who, "all samples of a fold have weight 0", fix))
+    }
+
+    /// Platt's sigmoid, by Newton's method.
+    pub(super) fn sigmoid(&self) -> Result<Calibrator> {
+        let mut samples = self.counted();
+        self.require(&samples)?;
+        // The solution scales with the scores; steps are safest at size 1.
+        let largest = samples.iter().fold(0.0f64, |most, sample| most.max(sample.0.abs()));
+        let unit = if largest > 0.0 { largest } else { 1.0 };
+        samples.iter_mut().for_each(|sample| sample.0 /= unit);
+        let weight_of = |wanted: bool| -> f64 { samples.iter().filter(|s| s.1 == wanted).map(|s| s.2).sum() };
+        let (negative, positive) = (weight_of(false), weight_of(true));
+        let (high, low) = ((positive + 1.0) / (positive + 2.0), 1.0 / (negative + 2.0));
+        let samples: Vec<[f64; 3]> =
+            samples.iter().map(|&(f, positive, weight)| [f, if positive { high } else { low }, weight]).collect();
+        let (a, b) = newton(&samples, ((negative + 1.0) / (positive + 1.0)).ln());
+        let a = a / unit;
+        match a.is_finite() && b.is_finite() {
+            true => Ok(Calibrator::Sigmoid { a, b }),
+            false => {
+                let problem = "the sigmoid of the scores is not finite";
+                Err(LearnError::data(self.who, problem, "scale the features, or set `method` to isotonic"))
+            }
+        }
+    }
+
+    /// Isotonic regression of the classes on the scores.
+    pub(super) fn isotonic(&self) -> Result<Calibrator> {
+        let mut samples = self.counted();
+        self.require(&samples)?;
+        samples.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.total_cmp(&b.2)));
+        // Scores within rounding of 1 are one threshold.
+        let mut thresholds: Vec<Block> = Vec::new();
+        let mut rest = &samples[..];
+        while let Some(first) = rest.first() {
+            let run;
+            (run, rest) = rest.split_at(rest.partition_point(|sample| sample.0 - first.0 < 1e-15).max(1));
+            let weight: f64 = run.iter().map(|sample| sample.2).sum();
+            let positive: f64 = run.iter().filter(|sample| sample.1).map(|sample| sample.2).sum();
+            thresholds.push(Block { mean: positive / weight, weight, count: 1, at: run[0].0 + 0.0 });
+        }
+        let y = pooled(&thresholds);
+        // Points whose neighbours have the same value say nothing.
+        let last = y.len() - 1;
+        let keep = |&i: &usize| i == 0 || i == last || y[i] != y[i - 1] || y[i] != y[i + 1];
+        let kept: Vec<usize> = (0..y.len()).filter(keep).collect();
+        let x = kept.iter().map(|&i| thresholds[i].at).collect();
+        Ok(Calibrator::Isotonic { x, y: kept.iter().map(|&i| y[i].clamp(0.0, 1.0)).collect() })
+    }
+}
+
+/// Neighbouring thresholds with one value.
+#[derive(Clone, Copy)]
+struct Block {
+    mean: f64,
+    weight: f64,
+    count: usize,
+    at: f64,
+}
+
+/// The non-decreasing values of least squares (pool adjacent violators).
+fn pooled(thresholds: &[Block]) -> Vec<f64> {
+    let mut blocks: Vec<Block> = Vec::with_capacity(thresholds.len());
+    for &threshold in thresholds {
+        blocks.push(threshold);
+        while let [.., before, last] = blocks[..]
+            && before.mean >= last.mean
+        {
+            let weight = before.weight + last.weight;
+            let mean = (before.mean * before.weight + last.mean * last.weight) / weight;
+            blocks.truncate(blocks.len() - 2);
+            blocks.push(Block { mean, weight, count: before.count + last.count, at: before.at });
+        }
+    }
+    blocks.iter().flat_map(|block| std::iter::repeat_n(block.mean, block.count)).collect()
+}
+
+/// Linear between thresholds, constant outside of them.
+fn interpolate(x: &[f64], y: &[f64], score: f64) -> f64 {
+    let above = x.partition_point(|threshold| *threshold < score);
+    match above {
+        0 => y[0],
+        _ if above == x.len() => y[x.len() - 1],
+        _ => {
+            let slope = (y[above] - y[above - 1]) / (x[above] - x[above - 1]);
+            (slope * (score - x[above - 1]) + y[above - 1]).clamp(0.0, 1.0)
+        }
+    }
+}
+
+/// a and b that minimise Σ w (t s + ln(1 + exp(−s))) with s = a f + b over samples [f, t, w], from a = 0.
+fn newton(samples: &[[f64; 3]], start: f64) -> (f64, f64) {
+    let loss = |a: f64, b: f64| -> f64 {
+        let one = |[f, t, w]: &[f64; 3]| {
+            let s = f * a + b;
+            w * if s >= 0.0 { t * s + (-s).exp().ln_1p() } else { (t - 1.0) * s + s.exp().ln_1p() }
+        };
+        samples.iter().map(one).sum()
+    };
+    let total: f64 = samples.iter().map(|sample| sample[2]).sum();
+    let (mut a, mut b) = (0.0, start);
+    let mut value = loss(a, b);
+    for _ in 0..200 {
+        let (mut haa, mut hbb, mut hab, mut ga, mut gb) = (1e-12 * total, 1e-12 * total, 0.0, 0.0, 0.0);
+        for &[f, t, w] in samples {
+            let p = logistic(-(f * a + b));
+            let (first, second) = (w * (t - p), w * p * (1.0 - p));
+            (ga, gb) = (ga + f * first, gb + first);
+            (haa, hab, hbb) = (haa + f * f * second, hab + f * second, hbb + second);
+        }
+        if ga.abs().max(gb.abs()) <= 1e-13 * total {
+            break;
+        }
+        let determinant = haa * hbb - hab * hab;
+        let (da, db) = ((hab * gb - hbb * ga) / determinant, (hab * ga - haa * gb) / determinant);
+        let slope = ga * da + gb * db;
+        let steps = std::iter::successors(Some(1.0), |step| Some(step / 2.0)).take(40);
+        let taken = steps.map(|step| (step, loss(a + step * da, b + step * db)));
+        let Some((step, lower)) = taken.into_iter().find(|(step, new)| *new < value + 1e-4 * step * slope) else {
+            break;
+        };
+        (a, b, value) = (a + step * da, b + step * db, lower);
+    }
+    (a, b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn isotonic_regression_pools_violators_and_ties() {
+        let (scores, positive) = ([1.0, 2.0, 2.0, 3.0, 4.0, 5.0], [false, true, false, false, true, true]);
+        let scores = Scores { who: "test", scores: &scores, positive: &positive, weights: &[1.0; 6] };
+        let fitted = scores.isotonic().unwrap_or(Calibrator::Sigmoid { a: 0.0, b: 0.0 });
+        let third = 1.0 / 3.0;
+        assert_eq!(
+            fitted,
+            Calibrator::Isotonic { x: vec![1.0, 2.0, 3.0, 4.0, 5.0], y: vec![0.0, third, third, 1.0, 1.0] }
+        );
+        assert_eq!((fitted.at(-9.0), fitted.at(9.0), fitted.at(1.5)), (0.0, 1.0, 0.5 * third));
+    }
+}
