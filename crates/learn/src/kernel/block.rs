@@ -48,9 +48,14 @@ impl Features {
         Ok(Features { x, sparse: false, function, centre: None, columns: Some(columns), norms: None })
     }
 
-    /// Features (n, d) with a kernel.
+    /// Features (n, d) with a kernel; sparse rows that are not very sparse become dense.
     pub(crate) fn new(x: impl Into<Rows>, function: KernelFunction) -> Result<Features> {
-        let x = settled(contiguous(x.into())?)?;
+        Features::as_stored(settled(x.into())?, function)
+    }
+
+    /// As [`Features::new`], dense or sparse as they are.
+    pub(crate) fn as_stored(x: impl Into<Rows>, function: KernelFunction) -> Result<Features> {
+        let x = contiguous(x.into())?;
         let (sparse, centre) = match (&x, &function) {
             (Rows::Sparse(_), KernelFunction::Precomputed { .. }) => return Err(precomputed_sparse()),
             // Sparse rows stay as they are: taking off a centre would fill them.

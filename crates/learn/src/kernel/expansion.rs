@@ -18,7 +18,7 @@ impl Expansion {
     pub(crate) fn new(function: KernelFunction, points: impl Into<Rows>, coefficients: &Tensor) -> Result<Expansion> {
         let points = points.into();
         let coefficients = coefficients.to_dtype(points.dtype()).try_contiguous()?;
-        Ok(Expansion { points: Features::new(points, function)?, coefficients })
+        Ok(Expansion { points: Features::as_stored(points, function)?, coefficients })
     }
 
     /// The features at these places with coefficients (m, k).

@@ -131,12 +131,8 @@ impl KernelRidge {
             Err(error) => return Err(error.into()),
         };
         let dual = Tensor::try_from_vec(scale(solution.to_f64_vec()), [n, outputs])?;
-        let expansion = match function {
-            KernelFunction::Precomputed { .. } => {
-                Expansion::of(&Features::new(x, function)?, &(0..n).collect::<Vec<_>>(), &dual)?
-            }
-            _ => Expansion::new(function, x, &dual)?,
-        };
+        let places: Vec<usize> = (0..n).collect();
+        let expansion = Expansion::of(&Features::new(x, function)?, &places, &dual)?;
         Ok(FittedKernelRidge { about: About::of(self, samples).summary(summary), expansion, several })
     }
 }

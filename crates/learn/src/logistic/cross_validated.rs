@@ -40,7 +40,7 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cs {
-    /// A grid of so many values on a logarithmic scale between 1e-4 and 1e4.
+    /// This number of values on a logarithmic scale between 1e-4 and 1e4.
     Count(usize),
     /// These values.
     Values(Vec<f64>),

@@ -42,7 +42,7 @@ pub struct SgdClassifier {
     /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
-    /// Whether the model is the mean of the weights over all steps; a number begins once so many samples were seen.
+    /// Whether the model is the mean of the weights over all steps; with a number, averaging begins once that many samples have been seen.
     #[hyper(default = Average::default())]
     pub average: Average,
 }

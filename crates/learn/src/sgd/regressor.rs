@@ -49,7 +49,7 @@ pub struct SgdRegressor {
     /// Exponent of the invscaling schedule.
     #[hyper(default = 0.25, range = "[0, inf)")]
     pub power_t: f64,
-    /// Whether the model is the mean of the weights over all steps; a number begins once so many samples were seen.
+    /// Whether the model is the mean of the weights over all steps; with a number, averaging begins once that many samples have been seen.
     #[hyper(default = Average::default())]
     pub average: Average,
 }

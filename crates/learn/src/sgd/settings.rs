@@ -72,7 +72,7 @@ impl DescentSettings {
 pub struct Average(usize);
 
 impl Average {
-    /// Averaging begins once so many samples were seen.
+    /// Averaging begins once this number of samples has been seen.
     pub fn after(samples: usize) -> Average {
         Average(samples)
     }

@@ -109,7 +109,7 @@ impl OneClassSvm {
         };
         let mut solution = solve(&problem, &mut rows)?;
         for (place, beta) in solution.beta.iter_mut().enumerate() {
-            // At the bounds exactly, so that what is no support vector is left out.
+            // At the bounds exactly, so that only support vectors are kept.
             *beta = match *beta {
                 b if b <= problem.low[place] => 0.0,
                 b if b >= problem.high[place] => bounds[place],
