@@ -34,7 +34,7 @@ pub enum Predictions {
     Numbers,
     /// Labels of classes.
     Classes,
-    /// Numbers of clusters, from 0.
+    /// Numbers of clusters, from 0; −1 for outliers.
     Clusters,
 }
 
@@ -43,6 +43,8 @@ pub enum Predictions {
 pub struct Capabilities {
     /// The targets that the fit takes.
     pub targets: Targets,
+    /// Whether targets must be positive numbers.
+    pub positive_targets: bool,
     /// Several target columns at once.
     pub multi_output: bool,
     /// More than two classes.
@@ -88,6 +90,7 @@ impl Capabilities {
     /// Dense features, no targets, nothing given, an exact solution.
     const NOTHING: Capabilities = Capabilities {
         targets: Targets::Ignored,
+        positive_targets: false,
         multi_output: false,
         multiclass: false,
         weights: false,

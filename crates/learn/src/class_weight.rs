@@ -1,8 +1,8 @@
 //! How much each class counts.
 //!
 //! Weights of classes multiply those of samples. `balanced` gives a sample n / (m · count of its class), so that all m classes
-//! weigh the same; a list such as `0:1,1:5` gives each class its own, and classes that it does not name count once. Methods that
-//! tell each of several classes from the rest weigh that class alone, as scikit-learn's do.
+//! weigh the same; a list such as `0:1,1:5` gives each class its own, and classes that it does not name count once. Methods that fit
+//! each of several classes against the rest weigh that class alone, as scikit-learn's do.
 //!
 //! ```
 //! use tove_learn::{ClassWeight, LogisticRegression};
@@ -127,14 +127,14 @@ pub(crate) fn against_rest(factors: &[f64], codes: &[usize], class: usize, given
     codes.iter().enumerate().map(|(row, &code)| weight(row) * factor(code)).collect()
 }
 
-/// The weight of each class. A name that is no class is an error where a class has no weight, as in scikit-learn: one of the two
+/// The weight of each class. A name that is not among the classes is an error where a class has no weight, as in scikit-learn: one of the two
 /// is probably a slip.
 fn named(who: &'static str, classes: &[i64], pairs: &[(i64, f64)]) -> Result<Vec<f64>> {
     let weight = |class: &i64| pairs.iter().find(|pair| pair.0 == *class).map(|pair| pair.1);
     let found: Vec<Option<f64>> = classes.iter().map(weight).collect();
     let stranger = pairs.iter().find(|pair| !classes.contains(&pair.0));
     if let (Some((stranger, _)), true) = (stranger, found.contains(&None)) {
-        let problem = format!("class_weight names class {stranger}, which is none of the classes {classes:?}");
+        let problem = format!("class_weight names class {stranger}, which is not among the classes {classes:?}");
         return Err(LearnError::data(who, problem, "name the classes as the targets do"));
     }
     Ok(found.into_iter().map(|weight| weight.unwrap_or(1.0)).collect())

@@ -6,6 +6,8 @@
 //! let labels = Labels::of("Example", &Tensor::from([7i64, -1, 7]))?;
 //! assert_eq!((labels.classes(), labels.codes()), (&[-1, 7][..], &[1, 0, 1][..]));
 //! assert_eq!(labels.one_hot(tove_tensor::DType::F64).to_vec::<f64>(), [0.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
+//! assert_eq!(Labels::of("Example", &Tensor::from([1.0, 0.0]))?.classes(), [0, 1]);
+//! assert!(Labels::of("Example", &Tensor::from([1.5, 0.0])).is_err());
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
@@ -21,12 +23,15 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Reads the labels of a vector of i64, u8 or bool.
+    /// Reads the labels of a vector of i64, u8 or bool, or of whole numbers among f32 or f64 (1.0 is class 1).
     pub fn of(who: &'static str, y: &Tensor) -> Result<Labels> {
         let refuse = |found: String, expected| Err(LearnError::Target { who, found, expected });
         if y.dtype().is_float() {
-            let expected = "classes are whole numbers: convert with `to_dtype(DType::I64)`, or choose a regression";
-            return refuse(format!("of type {}", y.dtype()), expected);
+            let whole = |value: &f64| value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0;
+            if let Some(value) = y.to_f64_vec().iter().find(|value| !whole(value)) {
+                let expected = "class labels are whole numbers; for continuous targets choose a regressor";
+                return refuse(format!("continuous ({value} is among the labels)"), expected);
+            }
         }
         if !matches!(y.dims(), [_] | [_, 1]) {
             return refuse(format!("of shape {}", y.shape()), "a classifier takes one label per sample");

@@ -89,11 +89,12 @@ pub use features::{
 pub use kernel::{FittedKernelRidge, Gamma, KernelFunction, KernelKind, KernelRidge};
 pub use labels::Labels;
 pub use linear::{
-    BayesianRidge, ElasticNet, HuberRegressor, Lasso, LinearRegression, QuantileRegressor, RegressAndRound, Ridge,
-    RidgeCv,
+    Alphas, BayesianRidge, ElasticNet, ElasticNetCv, GammaRegressor, HuberRegressor, Lasso, LassoCv, LinearRegression,
+    PoissonRegressor, QuantileRegressor, RegressAndRound, Ridge, RidgeClassifier, RidgeCv, TweedieRegressor,
 };
 pub use logistic::{
-    FittedLogisticRegression, FittedOneVsRest, LogisticRegression, OneVsRest, Penalty, SoftmaxRegression, Solver,
+    Cs, FittedLogisticRegression, FittedLogisticRegressionCv, FittedOneVsRest, LogisticRegression,
+    LogisticRegressionCv, OneVsRest, Penalty, SoftmaxRegression, Solver,
 };
 pub use model::{Model, Predict, Restore, Summary, Transform, load, restore};
 pub use naive_bayes::{FittedGaussianNb, GaussianNb};
@@ -105,8 +106,8 @@ pub use rows::Rows;
 pub use samples::Samples;
 pub use sgd::{FittedPerceptron, FittedSgdClassifier, FittedSgdRegressor, Perceptron, SgdClassifier, SgdRegressor};
 pub use svm::{
-    FittedLinearSvc, FittedLinearSvr, FittedNuSvc, FittedNuSvr, FittedSvc, FittedSvr, LinearSvc, LinearSvr, NuSvc,
-    NuSvr, Svc, Svr,
+    FittedLinearSvc, FittedLinearSvr, FittedNuSvc, FittedNuSvr, FittedOneClassSvm, FittedSvc, FittedSvr, LinearSvc,
+    LinearSvr, NuSvc, NuSvr, OneClassSvm, Svc, Svr,
 };
 pub use tove_macros::Fitted;
 pub use warning::{on_warning, quietly, warn};

@@ -480,7 +480,15 @@ fn f25_nobody_beats_the_bayes_rule_and_distances_follow_the_formula() {
         ),
         (
             "hinge",
-            risk(&SgdClassifier::default().average(true).fit(&x, &y).unwrap().predict(&test).unwrap().to_vec::<i64>()),
+            risk(
+                &SgdClassifier::default()
+                    .average(true.into())
+                    .fit(&x, &y)
+                    .unwrap()
+                    .predict(&test)
+                    .unwrap()
+                    .to_vec::<i64>(),
+            ),
         ),
     ];
     for (name, found) in found {

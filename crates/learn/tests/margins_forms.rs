@@ -62,7 +62,7 @@ fn f26_hard_and_soft_margin() {
         // With each sample mirrored the optimal intercept is 0, so that SVC solves the form without one.
         let svc =
             Svc::default().kernel(KernelKind::Linear).c(0.5 / (lambda * n)).tol(1e-8).fit(&homogeneous, &both).unwrap();
-        let w = svc.dual_coef().unwrap().matmul(svc.support_vectors()).to_f64_vec();
+        let w = svc.dual_coef().unwrap().matmul(&svc.support_vectors().to_dense().unwrap()).to_f64_vec();
         assert_close(&w, &common::numbers(&case["svc"]), 1e-3);
         assert_close(&w, &direct.w, 1e-3);
     }

@@ -30,7 +30,7 @@ fn kernel_matrices_are_those_of_scikit_learn() {
     for (name, function) in functions() {
         let expected = numbers(&all["kernels"][name]);
         assert_close(&kernel_matrix(&function, &x, &x).unwrap().to_f64_vec(), &expected, 1e-13);
-        let single = kernel_matrix(&function, &x.to_dtype(DType::F32), &x.to_dtype(DType::F32)).unwrap();
+        let single = kernel_matrix(&function, x.to_dtype(DType::F32), x.to_dtype(DType::F32)).unwrap();
         assert_eq!(single.dtype(), DType::F32);
         assert_close(&single.to_f64_vec(), &expected, 1e-6);
         // The definition, and a function of the user's own.

@@ -115,7 +115,7 @@ fn classification_is_that_of_scikit_learn() {
             assert!(largest_gap(&model.intercept(), &numbers(&case["intercept"])) < 1e-5, "{what}: intercept");
             let predicted = model.predict(&x).unwrap().to_f64_vec();
             assert_eq!(predicted, numbers(&case["predict"]), "{what}: labels");
-            assert_eq!(model.support_vectors().dims()[0], model.support().len());
+            assert_eq!(model.support_vectors().len(), model.support().len());
             let dual = model.dual_coef().unwrap();
             assert_eq!(dual.dims(), [model.classes().len() - 1, model.support().len()]);
             let own = merged(&x, model.support(), &dual.to_f64_vec());

@@ -70,7 +70,8 @@ fn averaged_steps_come_near_the_exact_optimum_and_l1_leaves_zeros() {
     let x = standardised(&x);
     let alpha = 0.01;
     let exact = LogisticRegression::default().c(1.0 / (alpha * 569.0)).tol(1e-9).fit(&x, &y).unwrap();
-    let settings = SgdClassifier::default().loss(ClassLoss::LogLoss).alpha(alpha).average(true).max_iter(300).tol(None);
+    let settings =
+        SgdClassifier::default().loss(ClassLoss::LogLoss).alpha(alpha).average(true.into()).max_iter(300).tol(None);
     let model = settings.fit(&x, &y).unwrap();
     let (a, b) = (model.predict_proba(&x).unwrap().to_f64_vec(), exact.predict_proba(&x).unwrap().to_f64_vec());
     assert_close(&a, &b, 0.01);
@@ -119,7 +120,7 @@ fn early_stopping_schedules_and_sparse_rows_work() {
         assert!(model.summary().converged && model.summary().iterations < 200);
     }
     let holes = x.relu();
-    let settings = SgdClassifier::default().penalty(Penalty::Elasticnet).average(true);
+    let settings = SgdClassifier::default().penalty(Penalty::Elasticnet).average(true.into());
     let (dense, sparse) =
         (settings.fit(&holes, &y).unwrap(), settings.fit(Csr::from_dense(&holes).unwrap(), &y).unwrap());
     assert_close(&sparse.coef().to_f64_vec(), &dense.coef().to_f64_vec(), 0.3); // l1 is charged where a row has entries

@@ -62,7 +62,7 @@ fn fits(estimator: &dyn Estimator) -> Result<Outcome> {
     let known = |label: &f64| labels.contains(&(*label as i64));
     let sensible = match model.capabilities().predictions {
         Predictions::Classes => labels == [-2, 4] && predicted.to_f64_vec().iter().all(known),
-        Predictions::Clusters => predicted.try_to_vec::<i64>()?.iter().all(|&cluster| cluster >= 0),
+        Predictions::Clusters => predicted.try_to_vec::<i64>()?.iter().all(|&cluster| cluster >= -1),
         _ => predicted.to_f64_vec().iter().all(|value| value.is_finite()),
     };
     require(sensible && predicted.dims() == [60] && model.width() == 4 && model.name() == estimator.name(), || {

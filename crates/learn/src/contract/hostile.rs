@@ -104,7 +104,7 @@ pub(super) fn magnitudes(estimator: &dyn Estimator) -> Result<Outcome> {
         let predicted = model.predict(&x)?.to_f64_vec();
         let sensible = match model.capabilities().predictions {
             Predictions::Classes => predicted.iter().all(|&label| model.classes().contains(&(label as i64))),
-            Predictions::Clusters | Predictions::None => predicted.iter().all(|&label| label >= 0.0),
+            Predictions::Clusters | Predictions::None => predicted.iter().all(|&label| label >= -1.0), // −1 for outliers
             Predictions::Numbers => {
                 let size = y.to_f64_vec().iter().fold(0.0f64, |most, y| most.max(y.abs()));
                 predicted.iter().all(|value| value.is_finite() && value.abs() <= 1e3 * size)

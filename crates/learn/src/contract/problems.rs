@@ -13,6 +13,7 @@ pub(super) fn plain(estimator: &dyn Estimator) -> Result<(Tensor, Tensor)> {
     let rule = rows.chunks(4).zip(&noise).map(|(x, noise)| 1.5 * x[0] - 2.0 * x[1] + 0.5 * x[2] + 0.7 + 0.6 * noise);
     let capabilities = estimator.capabilities();
     let y = match capabilities.classifies() || capabilities.targets == Targets::Classes {
+        false if capabilities.positive_targets => Tensor::try_from_vec(rule.map(|s| (0.3 * s).exp()).collect(), [n])?,
         false => Tensor::try_from_vec(rule.collect::<Vec<f64>>(), [n])?,
         true => Tensor::try_from_vec(rule.map(|s| if s > 0.3 { 4i64 } else { -2 }).collect(), [n])?,
     };

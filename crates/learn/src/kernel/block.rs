@@ -3,13 +3,15 @@
 use tove_tensor::kernels::math::Float;
 use tove_tensor::{DType, Tensor, TryOps};
 
-use super::{KernelFunction, transform};
-use crate::{Real, Result, with_real};
+use super::{KernelFunction, sparse, transform};
+use crate::{Csr, LearnError, Real, Result, Rows, with_real};
 
 /// Features with their kernel; rows are taken out in parts, of which blocks of the kernel matrix are made.
 #[derive(Clone, Debug)]
 pub(crate) struct Features {
-    x: Tensor, // (n, d), row-major
+    x: Rows, // (n, d), row-major
+    /// Whether parts are sparse: those of queries are brought to the layout of the points, tile by tile.
+    sparse: bool,
     function: KernelFunction,
     /// Taken off every row where the kernel allows it, against cancellation.
     centre: Option<Vec<f64>>,
@@ -26,7 +28,7 @@ const SINGLE: f64 = 4.0;
 /// Some rows, ready to be multiplied.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    x: Tensor, // (m, d)
+    x: Rows, // (m, d)
     norms: Vec<f64>,
     /// The training samples that they are, with a precomputed kernel.
     columns: Vec<usize>,
@@ -35,41 +37,52 @@ pub(crate) struct Part {
 impl Part {
     /// Number of rows.
     pub(crate) fn len(&self) -> usize {
-        self.x.dims()[0]
+        self.x.len()
     }
 }
 
 impl Features {
     /// Training samples of a precomputed kernel, by their places.
     pub(crate) fn named(columns: Vec<usize>, function: KernelFunction, dtype: DType) -> Result<Features> {
-        let x = Tensor::try_zeros([columns.len(), 0], dtype)?;
-        Ok(Features { x, function, centre: None, columns: Some(columns), norms: None })
+        let x = Rows::Dense(Tensor::try_zeros([columns.len(), 0], dtype)?);
+        Ok(Features { x, sparse: false, function, centre: None, columns: Some(columns), norms: None })
     }
 
-    /// Features (n, d) with a kernel.
-    pub(crate) fn new(x: &Tensor, function: KernelFunction) -> Result<Features> {
-        let x = x.detach().try_contiguous()?;
-        let centre = if function.is_shift_invariant() { Some(column_means(&x)?) } else { None };
-        Ok(Features { x, function, centre, columns: None, norms: None })
+    /// Features (n, d) with a kernel; sparse rows that are not very sparse become dense.
+    pub(crate) fn new(x: impl Into<Rows>, function: KernelFunction) -> Result<Features> {
+        Features::as_stored(settled(x.into())?, function)
+    }
+
+    /// As [`Features::new`], dense or sparse as they are.
+    pub(crate) fn as_stored(x: impl Into<Rows>, function: KernelFunction) -> Result<Features> {
+        let x = contiguous(x.into())?;
+        let (sparse, centre) = match (&x, &function) {
+            (Rows::Sparse(_), KernelFunction::Precomputed { .. }) => return Err(precomputed_sparse()),
+            // Sparse rows stay as they are: taking off a centre would fill them.
+            (Rows::Sparse(_), _) => (true, None),
+            (Rows::Dense(x), function) if function.is_shift_invariant() => (false, Some(column_means(x)?)),
+            (Rows::Dense(_), _) => (false, None),
+        };
+        Ok(Features { x, sparse, function, centre, columns: None, norms: None })
     }
 
     /// As [`Features::new`] with the centre of other features, whose kernel with these is asked for.
-    pub(crate) fn beside(&self, x: &Tensor) -> Result<Features> {
-        let (function, centre) = (self.function.clone(), self.centre.clone());
-        Ok(Features { x: x.detach().try_contiguous()?, function, centre, columns: None, norms: None })
+    pub(crate) fn beside(&self, x: impl Into<Rows>) -> Result<Features> {
+        let (x, function, centre) = (contiguous(x.into())?, self.function.clone(), self.centre.clone());
+        Ok(Features { x, sparse: self.sparse, function, centre, columns: None, norms: None })
     }
 
     /// The rows at these places, one after the other, in single precision: products cost half of those in double precision, and
     /// rows that lie together need not be gathered again. The centre is taken off before rounding. Kernel values then err by
     /// 2⁻²¹ in the mean. None for kernels other than RBF, and where the kernel is so narrow that they would err by more.
     pub(crate) fn single(&self, places: &[usize]) -> Result<Option<Features>> {
-        let KernelFunction::Rbf { gamma } = self.function else { return Ok(None) };
-        let width = self.x.dims()[1];
+        let (KernelFunction::Rbf { gamma }, Rows::Dense(x)) = (&self.function, &self.x) else { return Ok(None) };
+        let (gamma, width) = (*gamma, self.x.width());
         let zeros = vec![0.0; width];
         let centre = self.centre.as_deref().unwrap_or(&zeros);
         let mut rows: Vec<f32> = Vec::with_capacity(places.len() * width);
-        with_real!(self.x.dtype(), T => {
-            let all = self.x.as_slice::<T>()?;
+        with_real!(x.dtype(), T => {
+            let all = x.as_slice::<T>()?;
             for &place in places {
                 let row = &all[place * width..(place + 1) * width];
                 rows.extend(row.iter().zip(centre).map(|(x, c)| (x.f64() - c) as f32));
@@ -80,12 +93,13 @@ impl Features {
         if !norms.iter().all(|norm| gamma * norm <= SINGLE) {
             return Ok(None);
         }
-        let x = Tensor::try_from_vec(rows, [places.len(), width])?;
-        Ok(Some(Features { x, function: self.function.clone(), centre: None, columns: None, norms: Some(norms) }))
+        let x = Rows::Dense(Tensor::try_from_vec(rows, [places.len(), width])?);
+        let function = self.function.clone();
+        Ok(Some(Features { x, sparse: false, function, centre: None, columns: None, norms: Some(norms) }))
     }
 
     /// The rows.
-    pub(crate) fn rows(&self) -> &Tensor {
+    pub(crate) fn rows(&self) -> &Rows {
         &self.x
     }
 
@@ -101,7 +115,7 @@ impl Features {
 
     /// Number of rows.
     pub(crate) fn len(&self) -> usize {
-        self.x.dims()[0]
+        self.x.len()
     }
 
     /// Type of the numbers.
@@ -111,23 +125,43 @@ impl Features {
 
     /// The rows at these places.
     pub(crate) fn part(&self, places: impl ExactSizeIterator<Item = usize>) -> Result<Part> {
-        let width = self.x.dims()[1];
         let places: Vec<usize> = places.collect();
         let columns = match (&self.function, &self.columns) {
             (KernelFunction::Precomputed { .. }, Some(columns)) => places.iter().map(|&place| columns[place]).collect(),
             (KernelFunction::Precomputed { .. }, None) => places.clone(),
             _ => Vec::new(),
         };
+        match &self.x {
+            Rows::Dense(x) if !self.sparse => self.dense_part(x, &places, columns),
+            Rows::Dense(x) => self.sparse_part(&Csr::from_dense(&crate::rows::take(x, &places)?)?),
+            Rows::Sparse(x) if self.sparse => self.sparse_part(&x.take(&places)?),
+            Rows::Sparse(x) => {
+                let tile = x.take(&places)?.to_dense()?;
+                self.dense_part(&tile, &(0..places.len()).collect::<Vec<_>>(), columns)
+            }
+        }
+    }
+
+    fn sparse_part(&self, x: &Csr) -> Result<Part> {
+        let norms = match self.function {
+            KernelFunction::Rbf { .. } => sparse::square_norms(x)?,
+            _ => Vec::new(),
+        };
+        Ok(Part { x: Rows::Sparse(x.clone()), norms, columns: Vec::new() })
+    }
+
+    fn dense_part(&self, x: &Tensor, places: &[usize], columns: Vec<usize>) -> Result<Part> {
+        let width = x.dims()[1];
         let together = places.windows(2).all(|two| two[1] == two[0] + 1);
         if let (Some(norms), true, Some(&first)) = (&self.norms, together, places.first()) {
-            let x = self.x.try_narrow(0, first, places.len())?;
+            let x = Rows::Dense(x.try_narrow(0, first, places.len())?);
             return Ok(Part { x, norms: norms[first..first + places.len()].to_vec(), columns });
         }
-        with_real!(self.x.dtype(), T => {
-            let (all, count) = (self.x.as_slice::<T>()?, places.len());
+        with_real!(x.dtype(), T => {
+            let (all, count) = (x.as_slice::<T>()?, places.len());
             let mut rows: Vec<T> = Vec::with_capacity(count * width);
             let centre: Option<Vec<T>> = self.centre.as_ref().map(|c| c.iter().map(|&c| <T as Real>::of(c)).collect());
-            for place in places {
+            for &place in places {
                 let row = &all[place * width..(place + 1) * width];
                 match &centre {
                     None => rows.extend_from_slice(row),
@@ -138,22 +172,25 @@ impl Features {
                 KernelFunction::Rbf { .. } => rows.chunks_exact(width.max(1)).map(square_norm).collect(),
                 _ => Vec::new(),
             };
-            Ok(Part { x: Tensor::try_from_vec(rows, [count, width])?, norms, columns })
+            Ok(Part { x: Rows::Dense(Tensor::try_from_vec(rows, [count, width])?), norms, columns })
         })
     }
 
     /// k(aᵢ, bⱼ) for all rows of two parts, (a, b).
     pub(crate) fn block(&self, a: &Part, b: &Part) -> Result<Tensor> {
         if let KernelFunction::Custom(function) = &self.function {
-            let (x, z, width) = (a.x.to_f64_vec(), b.x.to_f64_vec(), a.x.dims()[1].max(1));
+            let (x, z, width) = (a.x.to_dense()?.to_f64_vec(), b.x.to_dense()?.to_f64_vec(), a.x.width().max(1));
             let row = |x| z.chunks_exact(width).map(move |z| function(x, z));
             let values: Vec<f64> = x.chunks_exact(width).flat_map(row).collect();
             return Ok(Tensor::try_from_vec(values, [a.len(), b.len()])?.to_dtype(self.dtype()));
         }
-        if let KernelFunction::Precomputed { .. } = self.function {
-            return given(a, b);
-        }
-        let mut values = a.x.try_matmul(&b.x.try_swap_axes(0, 1)?)?;
+        let mut values = match (&a.x, &b.x) {
+            (Rows::Dense(_), _) if matches!(self.function, KernelFunction::Precomputed { .. }) => return given(a, b),
+            (Rows::Dense(x), Rows::Dense(z)) => x.try_matmul(&z.try_swap_axes(0, 1)?)?,
+            (Rows::Sparse(x), Rows::Sparse(z)) => sparse::products(x, z)?,
+            // Parts of points and of queries have one layout.
+            _ => return Err(LearnError::parameter("kernel", "parts of two layouts")),
+        };
         if !matches!(self.function, KernelFunction::Linear) {
             with_real!(values.dtype(), T => self.transform::<T>(values.as_mut_slice::<T>()?, a, b)?);
         }
@@ -169,12 +206,12 @@ impl Features {
                 let norms: Vec<T> = b.norms.iter().map(|&norm| number(norm)).collect();
                 // Half of the digits must be left.
                 let doubt = number(<T as Real>::EPSILON.sqrt() * 4.0);
-                let width = a.x.dims()[1];
-                let (x, z) = (a.x.as_slice::<T>()?, b.x.as_slice::<T>()?);
+                let distances = Distances::<T>::of(a, b)?;
                 for (i, row) in rows.enumerate() {
                     let norm = number(a.norms[i]);
                     if transform::rbf(row, norm, &norms, number(gamma), doubt) {
-                        again(row, &x[i * width..(i + 1) * width], z, |j| (doubt * (norm + norms[j])).f64(), gamma);
+                        let limit = |j: usize| (doubt * (norm + norms[j])).f64();
+                        again(row, |j| distances.square(i, j), limit, gamma);
                     }
                 }
             }
@@ -192,24 +229,76 @@ impl Features {
 
 /// The columns of `a` that belong to the samples of `b`.
 fn given(a: &Part, b: &Part) -> Result<Tensor> {
-    let width = a.x.dims()[1].max(1);
-    with_real!(a.x.dtype(), T => {
-        let rows = a.x.as_slice::<T>()?.chunks_exact(width);
+    let x = a.x.dense("kernel")?;
+    let width = x.dims()[1].max(1);
+    with_real!(x.dtype(), T => {
+        let rows = x.as_slice::<T>()?.chunks_exact(width);
         let values: Vec<T> = rows.flat_map(|row| b.columns.iter().map(|&column| row[column])).collect();
         Ok(Tensor::try_from_vec(values, [a.len(), b.len()])?)
     })
 }
 
+/// Rows of two parts, for distances from the differences of their coordinates.
+enum Distances<'a, T> {
+    Dense(&'a [T], &'a [T], usize),
+    Sparse(&'a Csr, &'a Csr),
+}
+
+impl<'a, T: Real> Distances<'a, T> {
+    fn of(a: &'a Part, b: &'a Part) -> Result<Distances<'a, T>> {
+        Ok(match (&a.x, &b.x) {
+            (Rows::Sparse(x), Rows::Sparse(z)) => Distances::Sparse(x, z),
+            (x, z) => {
+                let (x, z) = (x.dense("kernel")?, z.dense("kernel")?);
+                Distances::Dense(x.as_slice::<T>()?, z.as_slice::<T>()?, x.dims()[1])
+            }
+        })
+    }
+
+    /// ‖xᵢ − zⱼ‖².
+    fn square(&self, i: usize, j: usize) -> f64 {
+        match *self {
+            Distances::Dense(x, z, width) => {
+                let (x, z) = (&x[i * width..(i + 1) * width], &z[j * width..(j + 1) * width]);
+                x.iter().zip(z).map(|(&x, &z)| (x - z).f64() * (x - z).f64()).sum()
+            }
+            Distances::Sparse(x, z) => sparse::square_distance(x, i, z, j),
+        }
+    }
+}
+
 /// Kernel values of points that lie close together, from the differences of their coordinates.
-fn again<T: Real>(row: &mut [T], x: &[T], z: &[T], limit: impl Fn(usize) -> f64, gamma: f64) {
+fn again<T: Real>(row: &mut [T], square: impl Fn(usize) -> f64, limit: impl Fn(usize) -> f64, gamma: f64) {
     for (j, value) in row.iter_mut().enumerate() {
         // exp(−γ s) above exp(−γ limit) means s below the limit; a little more is harmless.
         if value.f64() >= (-gamma * limit(j)).exp() * (1.0 - 1e-6) {
-            let z = &z[j * x.len()..(j + 1) * x.len()];
-            let square: f64 = x.iter().zip(z).map(|(&x, &z)| (x - z).f64() * (x - z).f64()).sum();
-            *value = T::of((-gamma * square).exp());
+            *value = T::of((-gamma * square(j)).exp());
         }
     }
+}
+
+fn contiguous(x: Rows) -> Result<Rows> {
+    Ok(match x {
+        Rows::Dense(x) => Rows::Dense(x.detach().try_contiguous()?),
+        sparse => sparse,
+    })
+}
+
+/// Sparse rows of which at least a sixth is stored take a quarter of the dense matrix or more, and products of dense rows are much
+/// faster: they become dense.
+fn settled(x: Rows) -> Result<Rows> {
+    match x {
+        Rows::Sparse(x) if 6 * x.indices().len() >= x.rows().saturating_mul(x.columns()) => {
+            Ok(Rows::Dense(x.to_dense()?))
+        }
+        other => Ok(other),
+    }
+}
+
+#[cold]
+fn precomputed_sparse() -> LearnError {
+    let fix = "give the kernel matrix as a dense tensor";
+    LearnError::unsupported("kernel", "does not support sparse precomputed kernels", fix)
 }
 
 /// ‖x‖² in eight lanes of doubles.

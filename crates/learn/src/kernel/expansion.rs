@@ -4,7 +4,7 @@ use tove_tensor::{DType, Tensor, TryOps};
 
 use super::matrix::{TILE, product};
 use super::{Features, KernelFunction};
-use crate::{Record, Result};
+use crate::{Csr, Record, Result, Rows};
 
 /// Points with coefficients.
 #[derive(Clone, Debug)]
@@ -15,9 +15,10 @@ pub(crate) struct Expansion {
 
 impl Expansion {
     /// Points (m, d) with coefficients (m, k).
-    pub(crate) fn new(function: KernelFunction, points: &Tensor, coefficients: &Tensor) -> Result<Expansion> {
+    pub(crate) fn new(function: KernelFunction, points: impl Into<Rows>, coefficients: &Tensor) -> Result<Expansion> {
+        let points = points.into();
         let coefficients = coefficients.to_dtype(points.dtype()).try_contiguous()?;
-        Ok(Expansion { points: Features::new(points, function)?, coefficients })
+        Ok(Expansion { points: Features::as_stored(points, function)?, coefficients })
     }
 
     /// The features at these places with coefficients (m, k).
@@ -28,11 +29,11 @@ impl Expansion {
             let points = Features::named(places.to_vec(), function, features.dtype())?;
             return Ok(Expansion { points, coefficients });
         }
-        Expansion::new(function, &crate::rows::take(features.rows(), places)?, coefficients)
+        Expansion::new(function, features.rows().take(places)?, coefficients)
     }
 
     /// f at rows (n, d): (n, k).
-    pub(crate) fn at(&self, x: &Tensor) -> Result<Tensor> {
+    pub(crate) fn at(&self, x: &Rows) -> Result<Tensor> {
         let (m, outputs) = (self.points.len(), self.coefficients.dims()[1]);
         let (mut parts, mut coefficients) = (Vec::new(), Vec::new());
         // No more than a matrix product adds up in one go: longer sums are cut or not by the number of rows.
@@ -45,7 +46,7 @@ impl Expansion {
     }
 
     /// The points.
-    pub(crate) fn points(&self) -> &Tensor {
+    pub(crate) fn points(&self) -> &Rows {
         self.points.rows()
     }
 
@@ -63,7 +64,7 @@ impl Expansion {
     pub(crate) fn width(&self) -> usize {
         match self.function() {
             KernelFunction::Precomputed { samples } => *samples,
-            _ => self.points().dims()[1],
+            _ => self.points().width(),
         }
     }
 
@@ -80,7 +81,10 @@ impl Expansion {
                 let columns: Vec<i64> = columns.iter().map(|&column| column as i64).collect();
                 record.put_tensor("columns", &Tensor::from_slice(&columns));
             }
-            None => record.put_tensor("points", self.points()),
+            None => match self.points() {
+                Rows::Dense(points) => record.put_tensor("points", points),
+                Rows::Sparse(points) => write_sparse(points, record),
+            },
         }
         record.put_tensor("coefficients", &self.coefficients);
     }
@@ -100,16 +104,49 @@ impl Expansion {
             let points = Features::named(columns, function, coefficients.dtype())?;
             return Ok(Expansion { points, coefficients: coefficients.try_contiguous()? });
         }
+        if record.get("points_columns").is_ok() {
+            let points = read_sparse(record)?;
+            let fits = coefficients.rank() == 2 && points.rows() == coefficients.dims()[0];
+            if !fits || points.dtype() != coefficients.dtype() {
+                return Err(record.wrong("coefficients", "a matrix with a row per point"));
+            }
+            require_finite(record, &[("points_values", points.values()), ("coefficients", coefficients)])?;
+            return Expansion::new(function, points, coefficients);
+        }
         let points = record.tensor("points")?;
         let fits = points.rank() == 2 && coefficients.rank() == 2 && points.dims()[0] == coefficients.dims()[0];
         if !fits || !points.dtype().is_float() || points.dtype() != coefficients.dtype() {
             return Err(record.wrong("coefficients", "a matrix with a row per point"));
         }
-        for (name, tensor) in [("points", points), ("coefficients", coefficients)] {
-            if !tensor.to_f64_vec().iter().all(|value| value.is_finite()) {
-                return Err(record.wrong(name, "a matrix of finite numbers"));
-            }
-        }
+        require_finite(record, &[("points", points), ("coefficients", coefficients)])?;
         Expansion::new(function, points, coefficients)
     }
+}
+
+fn require_finite(record: &Record, tensors: &[(&str, &Tensor)]) -> Result<()> {
+    let broken = |tensor: &Tensor| !tensor.to_f64_vec().iter().all(|value| value.is_finite());
+    match tensors.iter().find(|(_, tensor)| broken(tensor)) {
+        Some((name, _)) => Err(record.wrong(name, "a matrix of finite numbers")),
+        None => Ok(()),
+    }
+}
+
+/// Sparse points, as the three arrays of compressed rows.
+fn write_sparse(points: &Csr, record: &mut Record) {
+    let starts: Vec<i64> = points.indptr().iter().map(|&start| start as i64).collect();
+    let indices: Vec<i64> = points.indices().iter().map(|&column| i64::from(column)).collect();
+    record.put("points_columns", points.columns());
+    record.put_tensor("points_indptr", &Tensor::from_slice(&starts));
+    record.put_tensor("points_indices", &Tensor::from_slice(&indices));
+    record.put_tensor("points_values", points.values());
+}
+
+fn read_sparse(record: &Record) -> Result<Csr> {
+    let wrong = |name: &str| record.wrong(name, "an array of compressed sparse rows");
+    let starts = record.integers("points_indptr")?.into_iter().map(usize::try_from).collect::<Result<_, _>>();
+    let indices = record.integers("points_indices")?.into_iter().map(u32::try_from).collect::<Result<_, _>>();
+    let (starts, indices) =
+        (starts.map_err(|_| wrong("points_indptr"))?, indices.map_err(|_| wrong("points_indices"))?);
+    let values = record.tensor("points_values")?.clone();
+    Csr::new(starts, indices, values, record.count("points_columns")?).map_err(|_| wrong("points_indptr"))
 }

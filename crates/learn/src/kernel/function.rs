@@ -7,7 +7,7 @@ use tove_optim::settings::Choice;
 use tove_tensor::Tensor;
 
 use super::Gamma;
-use crate::{LearnError, Record, Result};
+use crate::{LearnError, Record, Result, Rows};
 
 /// The kernels an estimator can be asked for by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -32,16 +32,17 @@ impl KernelKind {
         degree: usize,
         gamma: Gamma,
         coef0: f64,
-        x: &Tensor,
+        x: impl Into<Rows>,
         weights: Option<&[f64]>,
     ) -> Result<KernelFunction> {
-        let gamma = || gamma.resolve(x, weights);
+        let x = x.into();
+        let gamma = || gamma.resolve(&x, weights);
         Ok(match self {
             KernelKind::Linear => KernelFunction::Linear,
             KernelKind::Poly => KernelFunction::Poly { gamma: gamma()?, coef0, degree },
             KernelKind::Rbf => KernelFunction::Rbf { gamma: gamma()? },
             KernelKind::Sigmoid => KernelFunction::Sigmoid { gamma: gamma()?, coef0 },
-            KernelKind::Precomputed => KernelFunction::precomputed(x)?,
+            KernelKind::Precomputed => KernelFunction::precomputed(x.dense("a precomputed kernel")?)?,
         })
     }
 }

@@ -3,7 +3,7 @@
 use tove_optim::settings::{Kind, Setting, Value};
 use tove_tensor::Tensor;
 
-use crate::{Real, Result, with_real};
+use crate::{Csr, Real, Result, Rows, with_real};
 
 /// γ of a kernel.
 ///
@@ -68,13 +68,17 @@ impl Setting for Gamma {
 
 impl Gamma {
     /// The number for features (n, d).
-    pub fn resolve(self, x: &Tensor, weights: Option<&[f64]>) -> Result<f64> {
-        let width = x.dims().get(1).copied().unwrap_or(1).max(1) as f64;
+    pub fn resolve(self, x: impl Into<Rows>, weights: Option<&[f64]>) -> Result<f64> {
+        let x = x.into();
+        let width = x.width().max(1) as f64;
         Ok(match self {
             Gamma::Value(value) => value,
             Gamma::Auto => 1.0 / width,
             Gamma::Scale => {
-                let variance = variance(x, weights)?;
+                let variance = match &x {
+                    Rows::Dense(x) => variance(x, weights)?,
+                    Rows::Sparse(x) => sparse_variance(x, weights)?,
+                };
                 if variance > 0.0 { 1.0 / (width * variance) } else { 1.0 }
             }
         })
@@ -92,6 +96,20 @@ fn variance(x: &Tensor, weights: Option<&[f64]>) -> Result<f64> {
         let mean = rows().map(|(row, x)| weight(row) * sum(x, |x| x)).sum::<f64>() / total;
         let square = |x: f64| (x - mean) * (x - mean);
         Ok(rows().map(|(row, x)| weight(row) * sum(x, square)).sum::<f64>() / total)
+    })
+}
+
+/// The same of a sparse matrix, whose zeros count too.
+fn sparse_variance(x: &Csr, weights: Option<&[f64]>) -> Result<f64> {
+    with_real!(x.dtype(), T => {
+        let values = x.values().as_slice::<T>()?;
+        let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
+        let rows = || x.indptr().windows(2).enumerate().map(|(row, two)| (weight(row), &values[two[0]..two[1]]));
+        let total: f64 = (0..x.rows()).map(weight).sum::<f64>() * x.columns().max(1) as f64;
+        let mean = rows().map(|(weight, x)| weight * sum(x, |x| x)).sum::<f64>() / total;
+        let stored: f64 = rows().map(|(weight, x)| weight * x.len() as f64).sum();
+        let squares: f64 = rows().map(|(weight, x)| weight * sum(x, |x| (x - mean) * (x - mean))).sum();
+        Ok((squares + (total - stored).max(0.0) * mean * mean) / total)
     })
 }
 

@@ -8,19 +8,24 @@ use tove_tensor::pool::parallel_for;
 use tove_tensor::{Tensor, TryOps, TryUnary};
 
 use super::{Features, KernelFunction, Part};
-use crate::{LearnError, Real, Result, memory, with_real};
+use crate::{LearnError, Real, Result, Rows, memory, with_real};
 
 /// Rows and columns of a tile.
 pub(super) const TILE: usize = 256;
 
-/// K with K\[i, j\] = k(xᵢ, zⱼ), for x (n, d) and z (m, d), in the precision of x.
-pub fn kernel_matrix(kernel: &KernelFunction, x: &Tensor, z: &Tensor) -> Result<Tensor> {
-    let (&[n, d], &[m, e]) = (x.dims(), z.dims()) else {
-        let shape = if x.rank() == 2 { z.shape() } else { x.shape() };
-        return Err(LearnError::NotTable { shape: shape.to_string() });
-    };
-    if d != e {
-        let problem = format!("rows of {d} and of {e} numbers; both need the same columns");
+/// K with K\[i, j\] = k(xᵢ, zⱼ), for x (n, d) and z (m, d), dense or sparse, in the precision of x.
+pub fn kernel_matrix(kernel: &KernelFunction, x: impl Into<Rows>, z: impl Into<Rows>) -> Result<Tensor> {
+    let (x, z) = (x.into(), z.into());
+    for rows in [&x, &z] {
+        if let Rows::Dense(rows) = rows
+            && rows.rank() != 2
+        {
+            return Err(LearnError::NotTable { shape: rows.shape().to_string() });
+        }
+    }
+    let (n, m) = (x.len(), z.len());
+    if x.width() != z.width() {
+        let problem = format!("rows of {} and of {} numbers; both need the same columns", x.width(), z.width());
         return Err(LearnError::parameter("kernel_matrix", problem));
     }
     if !x.dtype().is_float() {
@@ -28,10 +33,11 @@ pub fn kernel_matrix(kernel: &KernelFunction, x: &Tensor, z: &Tensor) -> Result<
     }
     require_memory("kernel_matrix", n, m, x.dtype().size())?;
     let z = z.to_dtype(x.dtype());
-    let right = Features::new(&z, kernel.clone())?;
+    let dtype = x.dtype();
+    let right = Features::new(z, kernel.clone())?;
     let left = right.beside(x)?;
     let columns = parts(&right)?;
-    with_real!(x.dtype(), T => {
+    with_real!(dtype, T => {
         let mut out = vec![<T as Real>::ZERO; n * m];
         let bands: Vec<Mutex<&mut [T]>> = out.chunks_mut((TILE * m).max(1)).map(Mutex::new).collect();
         over_tasks(bands.len(), |band| {

@@ -11,7 +11,8 @@
 //!
 //! Kernel matrices come from blocked matrix products. For the RBF kernel ‖x − z‖² = ‖x‖² + ‖z‖² − 2xᵀz loses digits when
 //! points lie far from the origin or close together; so the centre of the data is taken off first, and distances that are
-//! small beside the norms are computed anew from the differences.
+//! small beside the norms are computed anew from the differences. Sparse rows stay sparse: products meet stored numbers only, and no
+//! centre is taken off.
 //!
 //! ```
 //! use tove_learn::kernel::{KernelFunction, is_psd, kernel_matrix};
@@ -31,6 +32,7 @@ mod function;
 mod gamma;
 mod matrix;
 mod ridge;
+mod sparse;
 mod transform;
 
 pub(crate) use block::{Features, Part};
@@ -40,3 +42,10 @@ pub use gamma::Gamma;
 pub(crate) use matrix::{between_f32, over_tasks, require_single, symmetric_f32};
 pub use matrix::{is_psd, kernel_matrix, smallest_eigenvalue};
 pub use ridge::{FittedKernelRidge, KernelRidge};
+
+/// That a model fitted with a kernel of the user's own answers the first samples with finite numbers, as `Fit` makes sure of.
+pub(crate) fn require_answers<M: crate::Model>(model: M, samples: &crate::Samples) -> crate::Result<M> {
+    let first: Vec<usize> = (0..samples.len().min(2)).collect();
+    crate::Predict::predict(&model, samples.x().take(&first)?)?;
+    Ok(model)
+}

@@ -86,11 +86,11 @@ impl KernelRidge {
     pub fn fit_with(&self, kernel: &KernelFunction, samples: &Samples) -> Result<FittedKernelRidge> {
         self.validate()?;
         let samples = &crate::estimator::admit(self, samples)?;
-        self.solve(kernel.clone(), samples)
+        super::require_answers(self.solve(kernel.clone(), samples)?, samples)
     }
 
     fn solve(&self, function: KernelFunction, samples: &Samples) -> Result<FittedKernelRidge> {
-        let x = samples.x().dense(Self::NAME)?;
+        let x = samples.x();
         let (n, several) = (samples.len(), samples.y()?.rank() == 2);
         let roots = samples.weights().map(|w| w.to_f64_vec().into_iter().map(f64::sqrt).collect::<Vec<_>>());
         let outputs = samples.y()?.numel() / n;
@@ -131,24 +131,20 @@ impl KernelRidge {
             Err(error) => return Err(error.into()),
         };
         let dual = Tensor::try_from_vec(scale(solution.to_f64_vec()), [n, outputs])?;
-        let expansion = match function {
-            KernelFunction::Precomputed { .. } => {
-                Expansion::of(&Features::new(x, function)?, &(0..n).collect::<Vec<_>>(), &dual)?
-            }
-            _ => Expansion::new(function, x, &dual)?,
-        };
+        let places: Vec<usize> = (0..n).collect();
+        let expansion = Expansion::of(&Features::new(x, function)?, &places, &dual)?;
         Ok(FittedKernelRidge { about: About::of(self, samples).summary(summary), expansion, several })
     }
 }
 
 impl Algorithm for KernelRidge {
     type Fitted = FittedKernelRidge;
-    const CAPABILITIES: Capabilities = Capabilities { weights: true, multi_output: true, ..Capabilities::REGRESSOR };
+    const CAPABILITIES: Capabilities =
+        Capabilities { weights: true, sparse: true, multi_output: true, ..Capabilities::REGRESSOR };
 
     fn train(&self, samples: &Samples) -> Result<FittedKernelRidge> {
         let gamma = self.gamma.map_or(Gamma::Auto, Gamma::Value);
-        let x = samples.x().dense(Self::NAME)?;
-        self.solve(self.kernel.function(self.degree, gamma, self.coef0, x, None)?, samples)
+        self.solve(self.kernel.function(self.degree, gamma, self.coef0, samples.x(), None)?, samples)
     }
 }
 
@@ -158,7 +154,14 @@ impl Model for FittedKernelRidge {
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        self.shaped(&self.expansion.at(x.dense(self.name())?)?)
+        self.shaped(&self.expansion.at(x)?)
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        let mut all = self.about.attributes();
+        all.extend(self.dual_coef().ok().map(|dual_coef| ("dual_coef", dual_coef)));
+        all.extend(self.expansion.points().to_dense().ok().map(|points| ("X_fit", points)));
+        all
     }
 
     fn record(&self) -> Record {

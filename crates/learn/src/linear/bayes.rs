@@ -92,6 +92,13 @@ impl Extras for Posterior {
             centre: double("centre", &[width])?,
         })
     }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        let numbers = [("alpha", self.alpha), ("lambda", self.lambda)];
+        let mut all: Vec<_> = numbers.map(|(name, value)| (name, Tensor::scalar(value))).into();
+        all.push(("sigma", self.sigma.clone()));
+        all
+    }
 }
 
 /// A fitted [`BayesianRidge`].

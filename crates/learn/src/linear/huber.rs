@@ -62,6 +62,10 @@ impl Extras for Scale {
     fn read(record: &Record, _width: usize) -> Result<Scale> {
         Ok(Scale { sigma: record.real("scale")?, outliers: record.integers("outliers")? })
     }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        vec![("scale", Tensor::scalar(self.sigma))]
+    }
 }
 
 /// A fitted [`HuberRegressor`].

@@ -17,13 +17,13 @@
 //! ```
 
 use tove_optim::settings::{Choice, Hyperparameters, Named};
-use tove_tensor::{DType, Tensor};
+use tove_tensor::{DType, Tensor, TryOps};
 
 use super::columns::Columns;
 use super::descent::{FromGram, Net, Outcome, Products};
 use super::model::FittedLinear;
 use super::moments::{Data, Moments};
-use super::solve::prefers_iterations;
+use super::solve::{Solution, prefers_iterations};
 use super::working::Working;
 use crate::{Algorithm, Capabilities, LearnError, Result, Rows, Samples, Summary};
 
@@ -39,7 +39,7 @@ pub enum Precompute {
     Never,
 }
 
-/// Linear regression with a penalty α‖w‖₁, which selects features.
+/// Linear regression with a penalty α‖w‖₁, which selects features; for several outputs, a fit for each.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct Lasso {
     /// Strength of the penalty, for half the mean squared error.
@@ -116,15 +116,15 @@ impl From<&Lasso> for ElasticNet {
 }
 
 const CAPABILITIES: Capabilities =
-    Capabilities { weights: true, sparse: true, accuracy: 1e-2, ..Capabilities::REGRESSOR };
+    Capabilities { weights: true, sparse: true, multi_output: true, accuracy: 1e-2, ..Capabilities::REGRESSOR };
 
 impl Algorithm for Lasso {
     type Fitted = FittedLasso;
     const CAPABILITIES: Capabilities = CAPABILITIES;
 
     fn train(&self, samples: &Samples) -> Result<FittedLasso> {
-        let (w, intercept, summary) = ElasticNet::from(self).solve(Self::NAME, samples)?;
-        FittedLinear::single(self, samples, (w, intercept), summary, ())
+        let (solution, summary) = ElasticNet::from(self).solve_all(Self::NAME, samples)?;
+        FittedLinear::new(self, samples, &solution, summary, ())
     }
 }
 
@@ -133,8 +133,8 @@ impl Algorithm for ElasticNet {
     const CAPABILITIES: Capabilities = CAPABILITIES;
 
     fn train(&self, samples: &Samples) -> Result<FittedElasticNet> {
-        let (w, intercept, summary) = self.solve(Self::NAME, samples)?;
-        FittedLinear::single(self, samples, (w, intercept), summary, ())
+        let (solution, summary) = self.solve_all(Self::NAME, samples)?;
+        FittedLinear::new(self, samples, &solution, summary, ())
     }
 }
 
@@ -173,12 +173,22 @@ impl ElasticNet {
             return Err(LearnError::parameter("ElasticNet::path", problem));
         }
         let samples = Samples::new(x, y)?;
-        self.with_solver("ElasticNet", &samples, |solver| {
+        let alphas = self.grid("ElasticNet", &samples, count, eps)?;
+        self.with_solver("ElasticNet", &samples, |solver| solver.path(self, &alphas, samples.x().dtype()))
+    }
+
+    /// Penalties from the smallest that makes all coefficients zero down to `eps` times that, on a logarithmic scale.
+    pub(super) fn grid(&self, who: &'static str, samples: &Samples, count: usize, eps: f64) -> Result<Vec<f64>> {
+        self.with_solver(who, samples, |solver| {
             let first = solver.steepest(self.positive)?.max(f64::MIN_POSITIVE) / (solver.weight * self.l1_ratio);
             let step = |place: usize| if count == 1 { 0.0 } else { place as f64 / (count - 1) as f64 };
-            let alphas: Vec<f64> = (0..count).map(|place| first * eps.powf(step(place))).collect();
-            solver.path(self, &alphas, samples.x().dtype())
+            Ok((0..count).map(|place| first * eps.powf(step(place))).collect())
         })
+    }
+
+    /// Coefficients in double precision for descending penalties, each started from the one before.
+    pub(super) fn path_of(&self, who: &'static str, samples: &Samples, alphas: &[f64]) -> Result<NetPath> {
+        self.with_solver(who, samples, |solver| solver.path(self, alphas, DType::F64))
     }
 
     /// Coefficients for these penalties, each started from the one before.
@@ -189,7 +199,7 @@ impl ElasticNet {
         self.with_solver("ElasticNet", &samples, |solver| solver.path(self, alphas, samples.x().dtype()))
     }
 
-    fn solve(&self, who: &'static str, samples: &Samples) -> Result<(Vec<f64>, f64, Summary)> {
+    pub(super) fn solve(&self, who: &'static str, samples: &Samples) -> Result<(Vec<f64>, f64, Summary)> {
         self.with_solver(who, samples, |solver| {
             let outcome = solver.run(self, self.alpha)?;
             let weight = solver.weight;
@@ -197,6 +207,25 @@ impl ElasticNet {
             let summary = Summary::iterative(who, iterations, converged, gap / weight, objective / weight);
             Ok((solver.w.clone(), solver.intercept(), summary))
         })
+    }
+
+    /// One fit for each output, as scikit-learn's `Lasso` makes them.
+    fn solve_all(&self, who: &'static str, samples: &Samples) -> Result<(Solution, Summary)> {
+        let (d, m) = (samples.width(), samples.y()?.dims().get(1).copied().unwrap_or(1));
+        let (mut coefficients, mut intercepts, mut all) = (vec![0.0; d * m], Vec::new(), Vec::new());
+        for output in 0..m {
+            let own = match m {
+                1 => samples.clone(),
+                _ => samples.with_y(&samples.y()?.try_narrow(1, output, 1)?.try_contiguous()?)?,
+            };
+            let (w, intercept, summary) = self.solve(who, &own)?;
+            w.into_iter().enumerate().for_each(|(j, w)| coefficients[j * m + output] = w);
+            intercepts.push(intercept);
+            all.push(summary);
+        }
+        let rank = d;
+        let solution = Solution { coefficients, intercepts, rank, condition: 1.0, covariance: None };
+        Ok((solution, joined(all)))
     }
 
     fn with_solver<R>(
@@ -232,6 +261,19 @@ impl ElasticNet {
         };
         then(&mut Solver { kind, w: vec![0.0; d], weight, mean_x: &mean_x, mean_y })
     }
+}
+
+/// How the fits of several outputs went.
+fn joined(summaries: Vec<Summary>) -> Summary {
+    let mut all = Summary::exact();
+    for summary in summaries {
+        all.iterations = all.iterations.max(summary.iterations);
+        all.converged &= summary.converged;
+        all.residual = summary.residual.map(|residual| residual.max(all.residual.unwrap_or(0.0)));
+        all.objective = summary.objective.map(|objective| objective + all.objective.unwrap_or(0.0));
+        all.warnings.extend(summary.warnings);
+    }
+    all
 }
 
 enum Kind<'a> {

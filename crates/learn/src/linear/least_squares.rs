@@ -58,6 +58,10 @@ impl Extras for Conditions {
     fn read(record: &Record, _width: usize) -> Result<Conditions> {
         Ok(Conditions { rank: record.count("rank")?, condition: record.real("condition")? })
     }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        vec![("rank", Tensor::scalar(self.rank as i64)), ("condition", Tensor::scalar(self.condition))]
+    }
 }
 
 /// A fitted [`LinearRegression`].

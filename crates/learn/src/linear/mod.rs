@@ -1,22 +1,27 @@
-//! Linear models of numbers: ŷ = Xw + b.
+//! Linear models: ŷ = Xw + b, or a function of it.
 //!
 //! | estimator | minimises |
 //! |---|---|
 //! | [`LinearRegression`] | ‖y − Xw‖² |
 //! | [`Ridge`], [`RidgeCv`] | ‖y − Xw‖² + α‖w‖² |
-//! | [`Lasso`], [`ElasticNet`] | (1/2n)‖y − Xw‖² + αρ‖w‖₁ + (α/2)(1 − ρ)‖w‖² |
+//! | [`Lasso`], [`ElasticNet`], [`LassoCv`], [`ElasticNetCv`] | (1/2n)‖y − Xw‖² + αρ‖w‖₁ + (α/2)(1 − ρ)‖w‖² |
 //! | [`HuberRegressor`] | Σ σ + H((y − Xw)/σ)σ + α‖w‖² |
 //! | [`QuantileRegressor`] | (1/n) Σ ρ(y − Xw) + α‖w‖₁ |
 //! | [`BayesianRidge`] | the posterior of w, precisions by evidence |
+//! | [`PoissonRegressor`], [`GammaRegressor`], [`TweedieRegressor`] | half the mean deviance + (α/2)‖w‖² |
+//! | [`RidgeClassifier`] | ridge regression on targets ±1 |
 //! | [`RegressAndRound`] | a naive classifier on top of least squares |
 //!
 //! All take sample weights, f32 or f64, dense or sparse rows unless they say otherwise, and are exact or say how near they came.
 //! Least squares under its scalings, with gradients, is [`LeastSquares`].
 
+mod alphas;
 mod bayes;
 mod blocks;
 mod columns;
 mod descent;
+mod glm;
+mod glm_newton;
 mod huber;
 mod interior;
 mod lasso;
@@ -25,6 +30,7 @@ mod lsqr;
 mod mixed;
 mod model;
 mod moments;
+mod net_cv;
 mod operator;
 mod pieces;
 mod positive;
@@ -32,6 +38,7 @@ mod quantile;
 mod refine;
 mod report;
 mod ridge;
+mod ridge_classifier;
 mod ridge_cv;
 mod rounding;
 mod scaling;
@@ -42,15 +49,22 @@ mod vertex;
 mod wide;
 mod working;
 
+pub use alphas::Alphas;
 pub use bayes::{BayesianRidge, FittedBayesianRidge, Posterior};
+pub use glm::{
+    Family, FittedGammaRegressor, FittedPoissonRegressor, FittedTweedieRegressor, GammaRegressor, GlmSettings,
+    LinkChoice, PoissonRegressor, TweedieRegressor,
+};
 pub use huber::{FittedHuberRegressor, HuberRegressor, Scale};
 pub use lasso::{ElasticNet, FittedElasticNet, FittedLasso, Lasso, NetPath, Precompute};
 pub use least_squares::{Conditions, FittedLinearRegression, LinearRegression};
 pub use model::{Extras, FittedLinear};
+pub use net_cv::{ElasticNetCv, FittedElasticNetCv, FittedLassoCv, LassoCv, NetChoice, NetSearch};
 pub use pieces::LinearPieces;
 pub use quantile::{FittedQuantileRegressor, QuantileRegressor};
 pub use report::OlsReport;
 pub use ridge::{FittedRidge, Ridge, RidgeSolver};
+pub use ridge_classifier::{FittedRidgeClassifier, RidgeClassifier};
 pub use ridge_cv::{ChosenPenalty, FittedRidgeCv, RidgeCv, RidgePath};
 pub use rounding::{FittedRegressAndRound, RegressAndRound};
 pub use scaling::{LeastSquares, Scaling};

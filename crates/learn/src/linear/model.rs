@@ -11,6 +11,14 @@ pub trait Extras: Clone + std::fmt::Debug + Send + Sync + 'static {
     fn write(&self, record: &mut Record);
     /// Reads what was written; `width` features.
     fn read(record: &Record, width: usize) -> Result<Self>;
+    /// What was learned beyond coefficients, by scikit-learn's names.
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        Vec::new()
+    }
+    /// The prediction of X w + b: itself, or what an inverse link makes of it.
+    fn respond(&self, linear: Tensor) -> Result<Tensor> {
+        Ok(linear)
+    }
 }
 
 impl Extras for () {
@@ -124,12 +132,13 @@ impl<E: Algorithm<Fitted = FittedLinear<E, X>>, X: Extras> Model for FittedLinea
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        self.linear(x)
+        self.extras.respond(self.linear(x)?)
     }
 
     fn attributes(&self) -> Vec<(&'static str, Tensor)> {
         let mut all = self.about.attributes();
         all.extend([("coef", self.coef.clone()), ("intercept", self.intercept.clone())]);
+        all.extend(self.extras.attributes());
         all
     }
 

@@ -16,14 +16,16 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Choice, Hyperparameters};
+use tove_optim::settings::{Choice, Hyperparameters, Named};
 
+use super::alphas::Alphas;
 use super::lsqr::lsqr;
 use super::mixed;
 use super::model::FittedLinear;
-use super::moments::Data;
-use super::solve::{Problem, prefers_iterations};
-use crate::{Algorithm, Capabilities, Result, Samples, Summary};
+use super::moments::{Data, Moments};
+use super::positive::positive;
+use super::solve::{Problem, Solution, prefers_iterations};
+use crate::{Algorithm, Capabilities, LearnError, Result, Samples, Summary};
 
 /// How a [`Ridge`] is solved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -51,6 +53,12 @@ pub struct Ridge {
     /// How the equations are solved.
     #[hyper(default = RidgeSolver::Auto)]
     pub solver: RidgeSolver,
+    /// Whether coefficients must not be negative.
+    #[hyper(default = false)]
+    pub positive: bool,
+    /// A penalty for each target, in place of `alpha`.
+    #[hyper(default = None, range = "[0, inf)")]
+    pub alpha_per_target: Option<Alphas>,
 }
 
 /// A fitted [`Ridge`].
@@ -70,7 +78,8 @@ impl Algorithm for Ridge {
     fn capabilities_of(settings: &Ridge) -> Capabilities {
         // Moments that are merged lead to the normal equations.
         let merges = matches!(settings.solver, RidgeSolver::Auto | RidgeSolver::Cholesky);
-        Capabilities { partial_fit: merges, ..Self::CAPABILITIES }
+        let plain = !settings.positive && settings.alpha_per_target.is_none();
+        Capabilities { partial_fit: merges && plain, ..Self::CAPABILITIES }
     }
 
     fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn crate::AnyLearner>> {
@@ -79,17 +88,73 @@ impl Algorithm for Ridge {
 
     fn train(&self, samples: &Samples) -> Result<FittedRidge> {
         let data = Data::several(samples)?;
-        let problem = Problem { alpha: self.alpha, centred: self.fit_intercept, tol: None, covariance: false };
-        let solution = match self.solver {
-            RidgeSolver::Svd => problem.by_singular_values(&data)?,
-            RidgeSolver::Lsqr => lsqr(&data, self.alpha, self.fit_intercept)?,
-            RidgeSolver::Auto if prefers_iterations(data.x) => lsqr(&data, self.alpha, self.fit_intercept)?,
-            RidgeSolver::Auto => match mixed::solve(&data, self.alpha, self.fit_intercept)? {
-                Some(solution) => solution,
-                None => problem.solve(&data)?,
-            },
-            RidgeSolver::Cholesky => problem.solve(&data)?,
+        let (solution, summary) = match &self.alpha_per_target {
+            None => self.solve(&data, self.alpha)?,
+            Some(alphas) => self.solve_each(&data, alphas)?,
         };
-        FittedLinear::new(self, samples, &solution, Summary::exact(), ())
+        FittedLinear::new(self, samples, &solution, summary, ())
+    }
+}
+
+impl Ridge {
+    pub(super) fn solve(&self, data: &Data, alpha: f64) -> Result<(Solution, Summary)> {
+        if self.positive {
+            return self.solve_positive(data, alpha);
+        }
+        let problem = Problem { alpha, centred: self.fit_intercept, tol: None, covariance: false };
+        let solution = match self.solver {
+            RidgeSolver::Svd => problem.by_singular_values(data)?,
+            RidgeSolver::Lsqr => lsqr(data, alpha, self.fit_intercept)?,
+            RidgeSolver::Auto if prefers_iterations(data.x) => lsqr(data, alpha, self.fit_intercept)?,
+            RidgeSolver::Auto => match mixed::solve(data, alpha, self.fit_intercept)? {
+                Some(solution) => solution,
+                None => problem.solve(data)?,
+            },
+            RidgeSolver::Cholesky => problem.solve(data)?,
+        };
+        Ok((solution, Summary::exact()))
+    }
+
+    /// A penalty for each target: a fit for each.
+    fn solve_each(&self, data: &Data, alphas: &[f64]) -> Result<(Solution, Summary)> {
+        let (d, m) = (data.width(), data.outputs);
+        if alphas.len() != m {
+            let problem = format!("{} values of alpha_per_target for {m} targets; give one for each", alphas.len());
+            return Err(LearnError::parameter(Self::NAME, problem));
+        }
+        let (mut coefficients, mut intercepts, mut summary) = (vec![0.0; d * m], Vec::new(), Summary::exact());
+        for (output, &alpha) in alphas.iter().enumerate() {
+            let y = data.y.iter().skip(output).step_by(m).copied().collect();
+            let own = Data { x: data.x, y, outputs: 1, weights: data.weights.clone(), unseen: data.unseen };
+            let (solution, own) = self.solve(&own, alpha)?;
+            solution.coefficients.iter().enumerate().for_each(|(j, w)| coefficients[j * m + output] = *w);
+            intercepts.extend(solution.intercepts);
+            summary.iterations = summary.iterations.max(own.iterations);
+            summary.warnings.extend(own.warnings);
+        }
+        Ok((Solution { coefficients, intercepts, rank: d, condition: 1.0, covariance: None }, summary))
+    }
+
+    /// Coefficients that are not negative, by Lawson and Hanson's method on XᵀX + αI.
+    fn solve_positive(&self, data: &Data, alpha: f64) -> Result<(Solution, Summary)> {
+        let mut moments = Moments::of(data, self.fit_intercept)?;
+        let (d, m) = (data.width(), data.outputs);
+        (0..d).for_each(|j| moments.gram[j * d + j] += alpha);
+        let (mut coefficients, mut intercepts) = (vec![0.0; d * m], Vec::new());
+        let (mut iterations, mut converged, mut residual) = (0, true, 0.0f64);
+        for output in 0..m {
+            let found = positive(&moments, output)?;
+            let shift: f64 = found.coefficients.iter().zip(&moments.mean_x).map(|(w, mean)| w * mean).sum();
+            intercepts.push(moments.mean_y[output] - shift);
+            found.coefficients.iter().enumerate().for_each(|(j, w)| coefficients[j * m + output] = *w);
+            iterations += found.iterations;
+            converged &= found.converged;
+            residual = residual.max(found.residual);
+        }
+        let summary = match converged {
+            true => Summary { iterations, ..Summary::exact() },
+            false => Summary::iterative(Self::NAME, iterations, false, residual, f64::NAN),
+        };
+        Ok((Solution { coefficients, intercepts, rank: d, condition: 1.0, covariance: None }, summary))
     }
 }

@@ -1,4 +1,4 @@
-//! Ridge with its penalty chosen by leave-one-out errors, and ridge for many penalties at once.
+//! Ridge with its penalty chosen by leave-one-out errors or by folds, and ridge for many penalties at once.
 //!
 //! With the leverages hᵢ(α) = 1/n + Σₖ (xᵢᵀvₖ)² / (λₖ + α) the error of a fit without sample i is (yᵢ − ŷᵢ)/(1 − hᵢ): all n
 //! leave-one-out errors for all penalties come from one eigendecomposition and one pass over X (generalised
@@ -17,16 +17,18 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use tove_optim::settings::Hyperparameters;
+use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::pool::parallel_for;
 use tove_tensor::{Tensor, TryOps};
 
+use super::alphas::Alphas;
 use super::model::{Extras, FittedLinear};
 use super::moments::{Data, read_row};
 use super::ridge::Ridge;
 use super::solve::{Problem, Solution};
 use super::spectrum::{Spectrum, check_alphas};
-use crate::{Algorithm, Capabilities, LearnError, Record, Result, Rows, Samples, Summary};
+use crate::selection::{KFold, Scoring, Splitter};
+use crate::{Algorithm, Capabilities, Fit, LearnError, Model, Record, Result, Rows, Samples, Summary};
 
 /// Rows that one task handles.
 const ROWS: usize = 1024;
@@ -82,35 +84,58 @@ impl Ridge {
     }
 }
 
-/// Ridge regression that chooses its penalty by leave-one-out errors.
+/// Ridge regression that chooses its penalty by leave-one-out errors, or by folds.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "RidgeCV")]
 pub struct RidgeCv {
-    /// The penalties to choose from, separated by commas.
-    #[hyper(default = "0.1,1,10".to_owned())]
-    pub alphas: String,
+    /// The penalties to choose from.
+    #[hyper(default = Alphas(vec![0.1, 1.0, 10.0]), range = "[0, inf)")]
+    pub alphas: Alphas,
     /// Whether an intercept is fitted; it is not penalised.
     #[hyper(default = true)]
     pub fit_intercept: bool,
+    /// The score to choose by, such as r2 or neg_mean_absolute_error; by default the squared error without folds, R² with them.
+    #[hyper(default = None)]
+    pub scoring: Option<String>,
+    /// Number of folds; leave-one-out without it.
+    #[hyper(default = None, range = "[2, inf)")]
+    pub cv: Option<usize>,
 }
 
 impl RidgeCv {
-    /// The penalties to choose from, as numbers.
+    /// The penalties to choose from.
     pub fn with_alphas(self, alphas: &[f64]) -> RidgeCv {
-        let texts: Vec<String> = alphas.iter().map(|alpha| alpha.to_string()).collect();
-        RidgeCv { alphas: texts.join(","), ..self }
+        RidgeCv { alphas: alphas.into(), ..self }
     }
 
-    fn numbers(&self) -> Result<Vec<f64>> {
-        let read = |text: &str| {
-            text.trim().parse::<f64>().map_err(|_| {
-                let problem = format!("`{text}` among alphas is no number; give numbers separated by commas");
-                LearnError::parameter("RidgeCV", problem)
-            })
-        };
-        let alphas = self.alphas.split(',').map(read).collect::<Result<Vec<f64>>>()?;
-        check_alphas("RidgeCV", &alphas)?;
-        Ok(alphas)
+    fn ridge(&self, alpha: f64) -> Ridge {
+        Ridge::default().alpha(alpha).fit_intercept(self.fit_intercept)
+    }
+
+    /// The score of each penalty, its mean over the folds.
+    fn by_folds(&self, folds: usize, samples: &Samples) -> Result<Vec<f64>> {
+        let scoring = self.judge()?.unwrap_or_else(|| Scoring::from("r2"));
+        let folds = KFold::new(folds).split(samples.y()?)?;
+        let mut means = Vec::new();
+        for &alpha in self.alphas.iter() {
+            let mut sum = 0.0;
+            for fold in &folds {
+                if tove_optim::interrupted() {
+                    return Err(LearnError::Interrupted { who: Self::NAME });
+                }
+                let model = self.ridge(alpha).fit_samples(&samples.take(&fold.train)?)?;
+                sum += scoring.score(&model, &samples.take(&fold.test)?)?.value;
+            }
+            means.push(sum / folds.len() as f64);
+        }
+        Ok(means)
+    }
+
+    fn judge(&self) -> Result<Option<Scoring>> {
+        let Some(name) = &self.scoring else { return Ok(None) };
+        let scoring = Scoring::from(name.as_str());
+        scoring.check(Self::NAME, Self::CAPABILITIES)?;
+        Ok(Some(scoring))
     }
 }
 
@@ -118,17 +143,28 @@ impl RidgeCv {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChosenPenalty {
     alpha: f64,
+    /// Mean squared errors, or scores where those decide.
     errors: Vec<f64>,
+    best_score: f64,
 }
 
 impl Extras for ChosenPenalty {
     fn write(&self, record: &mut Record) {
         record.put_real("alpha", self.alpha);
+        record.put_real("best_score", self.best_score);
         record.put_tensor("errors", &Tensor::from_slice(&self.errors));
     }
 
     fn read(record: &Record, _width: usize) -> Result<ChosenPenalty> {
-        Ok(ChosenPenalty { alpha: record.real("alpha")?, errors: record.vector("errors")? })
+        let (alpha, errors) = (record.real("alpha")?, record.vector("errors")?);
+        // Files of former versions chose by the smallest error.
+        let least = || -errors.iter().copied().fold(f64::INFINITY, f64::min);
+        let best_score = if record.get("best_score").is_ok() { record.real("best_score")? } else { least() };
+        Ok(ChosenPenalty { alpha, errors, best_score })
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        vec![("alpha", Tensor::scalar(self.alpha)), ("best_score", Tensor::scalar(self.best_score))]
     }
 }
 
@@ -141,7 +177,12 @@ impl FittedRidgeCv {
         self.extras().alpha
     }
 
-    /// The mean squared leave-one-out error of each penalty.
+    /// The score of the penalty that was chosen: minus the mean squared leave-one-out error unless another score was asked for.
+    pub fn best_score(&self) -> f64 {
+        self.extras().best_score
+    }
+
+    /// The mean squared leave-one-out error of each penalty; with `scoring` or `cv`, its score.
     pub fn leave_one_out_errors(&self) -> &[f64] {
         &self.extras().errors
     }
@@ -153,15 +194,40 @@ impl Algorithm for RidgeCv {
     const CAPABILITIES: Capabilities =
         Capabilities { weights: true, sparse: true, multi_output: true, accuracy: 2e-2, ..Capabilities::REGRESSOR };
 
+    fn capabilities_of(settings: &RidgeCv) -> Capabilities {
+        Capabilities { order_free: settings.cv.is_none(), ..Self::CAPABILITIES }
+    }
+
     fn train(&self, samples: &Samples) -> Result<FittedRidgeCv> {
-        let alphas = self.numbers()?;
+        check_alphas(Self::NAME, &self.alphas)?;
+        let largest = |values: &[f64]| {
+            (1..values.len()).fold(0, |best, place| if values[place] > values[best] { place } else { best })
+        };
+        if let Some(folds) = self.cv {
+            let scores = self.by_folds(folds, samples)?;
+            let best = largest(&scores);
+            let (solution, summary) =
+                self.ridge(self.alphas[best]).solve(&Data::several(samples)?, self.alphas[best])?;
+            let extras = ChosenPenalty { alpha: self.alphas[best], best_score: scores[best], errors: scores };
+            return FittedLinear::new(self, samples, &solution, summary, extras);
+        }
         let data = Data::several(samples)?;
         let spectrum = Spectrum::of(&data, self.fit_intercept)?;
-        let coefficients = alphas.iter().map(|&alpha| spectrum.coefficients(alpha)).collect::<Result<Vec<_>>>()?;
-        let (all, intercept) = (&coefficients, self.fit_intercept);
-        let left = LeaveOneOut { data: &data, spectrum: &spectrum, alphas: &alphas, coefficients: all, intercept };
-        let errors = left.errors()?;
-        let best = (1..alphas.len()).fold(0, |best, place| if errors[place] < errors[best] { place } else { best });
+        let coefficients = self.alphas.iter().map(|&alpha| spectrum.coefficients(alpha)).collect::<Result<Vec<_>>>()?;
+        let (all, intercept, alphas) = (&coefficients, self.fit_intercept, &self.alphas[..]);
+        let left = LeaveOneOut { data: &data, spectrum: &spectrum, alphas, coefficients: all, intercept };
+        let (errors, scores) = match self.judge()? {
+            None => {
+                let errors = left.errors()?;
+                let scores = errors.iter().map(|error| -error).collect();
+                (errors, scores)
+            }
+            Some(scoring) => {
+                let scores = left.scores(&scoring, self, samples)?;
+                (scores.clone(), scores)
+            }
+        };
+        let best = largest(&scores);
         let solution = Solution {
             intercepts: spectrum.intercepts(&coefficients[best]),
             coefficients: coefficients[best].clone(),
@@ -169,7 +235,7 @@ impl Algorithm for RidgeCv {
             condition: 1.0,
             covariance: None,
         };
-        let extras = ChosenPenalty { alpha: alphas[best], errors };
+        let extras = ChosenPenalty { alpha: self.alphas[best], errors, best_score: scores[best] };
         FittedLinear::new(self, samples, &solution, Summary::exact(), extras)
     }
 }
@@ -204,6 +270,29 @@ impl LeaveOneOut<'_> {
 
     /// The squared errors of some rows, added up for each penalty.
     fn sums(&self, rows: Range<usize>) -> Result<Vec<f64>> {
+        let mut sums = vec![0.0; self.alphas.len()];
+        self.each(rows, |place, _, weight, error| sums[place] += weight * error * error)?;
+        Ok(sums)
+    }
+
+    /// The score of each penalty's predictions of samples that were left out.
+    fn scores(&self, scoring: &Scoring, estimator: &RidgeCv, samples: &Samples) -> Result<Vec<f64>> {
+        let (n, m) = (self.data.len(), self.data.outputs);
+        let mut predicted = vec![self.data.y.clone(); self.alphas.len()];
+        for start in (0..n).step_by(ROWS) {
+            self.each(start..(start + ROWS).min(n), |place, at, _, error| predicted[place][at] -= error)?;
+        }
+        let shape = if samples.y()?.rank() == 2 { vec![n, m] } else { vec![n] };
+        let score = |predictions: Vec<f64>| {
+            let predictions = Tensor::try_from_vec(predictions, shape.clone())?;
+            let left = LeftOut { about: crate::About::of(estimator, samples), predictions };
+            Ok(scoring.score(&left, samples)?.value)
+        };
+        predicted.into_iter().map(score).collect()
+    }
+
+    /// Calls `take(penalty, row and output, weight, error)` for the leave-one-out errors of some rows.
+    fn each(&self, rows: Range<usize>, mut take: impl FnMut(usize, usize, f64, f64)) -> Result<()> {
         let (d, m, k) = (self.data.width(), self.data.outputs, self.spectrum.values.len());
         let mut centred = vec![0.0; rows.len() * d];
         for (row, out) in rows.clone().zip(centred.chunks_exact_mut(d)) {
@@ -213,7 +302,6 @@ impl LeaveOneOut<'_> {
         let centred = Tensor::try_from_vec(centred, [rows.len(), d])?;
         let turned = centred.try_matmul(&self.spectrum.vectors)?.to_f64_vec();
         let base = if self.intercept { 1.0 / self.spectrum.weight } else { 0.0 };
-        let mut sums = vec![0.0; self.alphas.len()];
         for (place, &alpha) in self.alphas.iter().enumerate() {
             let w = Tensor::try_from_vec(self.coefficients[place].clone(), [d, m])?;
             let predicted = centred.try_matmul(&w)?.to_f64_vec();
@@ -226,10 +314,30 @@ impl LeaveOneOut<'_> {
                 for output in 0..m {
                     let y = self.data.y[row * m + output] - self.spectrum.mean_y[output];
                     let error = (y - predicted[offset * m + output]) / rest;
-                    sums[place] += weight * error * error;
+                    take(place, row * m + output, weight, error);
                 }
             }
         }
-        Ok(sums)
+        Ok(())
+    }
+}
+
+/// Predictions of samples that were left out, as a model that a score can judge.
+struct LeftOut {
+    about: crate::About,
+    predictions: Tensor,
+}
+
+impl Model for LeftOut {
+    fn about(&self) -> &crate::About {
+        &self.about
+    }
+
+    fn predict_rows(&self, _x: &Rows) -> Result<Tensor> {
+        Ok(self.predictions.clone())
+    }
+
+    fn record(&self) -> Record {
+        self.about.record()
     }
 }

@@ -51,11 +51,12 @@ pub(super) fn sums<T: Real>(data: &Data, x: &Csr, shift_x: &[f64], shift_y: &[f6
         for row in part * rows..((part + 1) * rows).min(n) {
             entries.clear();
             entries.extend(order.shifted.iter().enumerate().map(|(place, &column)| (place as u32, -shift_x[column])));
-            for place in x.indptr()[row]..x.indptr()[row + 1] {
-                let at = order.places[x.indices()[place] as usize];
+            let range = x.indptr()[row]..x.indptr()[row + 1];
+            for (&column, stored) in x.indices()[range.clone()].iter().zip(&values[range]) {
+                let at = order.places[column as usize];
                 match entries.get_mut(at as usize).filter(|_| (at as usize) < order.shifted.len()) {
-                    Some((_, value)) => *value += values[place].f64(),
-                    None => entries.push((at, values[place].f64())),
+                    Some((_, value)) => *value += stored.f64(),
+                    None => entries.push((at, stored.f64())),
                 }
             }
             let targets = data.y[row * m..(row + 1) * m].iter().zip(shift_y).enumerate();

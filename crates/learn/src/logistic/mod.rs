@@ -32,6 +32,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
+mod cross_validated;
 pub mod formulas;
 mod hessian;
 pub(crate) mod kernels;
@@ -49,6 +50,7 @@ mod saga;
 mod scaled;
 mod warm;
 
+pub use cross_validated::{Cs, FittedLogisticRegressionCv, LogisticRegressionCv};
 pub use model::FittedLinearClassifier;
 pub(crate) use model::LinearClassifier;
 pub use one_vs_rest::{FittedOneVsRest, OneVsRest};
@@ -96,8 +98,8 @@ pub struct LogisticRegression {
     /// What is added to the loss: none, l2, l1 or elasticnet.
     #[hyper(default = Penalty::L2)]
     pub penalty: Penalty,
-    /// Inverse strength of the penalty.
-    #[hyper(default = 1.0, range = "(0, inf)", alias = "C")]
+    /// Inverse strength of the penalty; infinite for none.
+    #[hyper(default = 1.0, range = "(0, inf]", alias = "C")]
     pub c: f64,
     /// Share of l1 in an elasticnet penalty.
     #[hyper(default = 0.0, range = "[0, 1]")]
@@ -178,12 +180,12 @@ fn newton_is_cheaper<T: Float + Element>(problem: &Problem<'_, T>) -> bool {
 
 /// The softmax does not change when all classes' scores are shifted alike: of the equal optima, the one whose intercepts (and
 /// weights, where nothing penalises them) sum to 0.
-fn centre(parameters: &mut [f64], width: usize, d: usize, penalty: Penalty) {
+fn centre(parameters: &mut [f64], width: usize, d: usize, penalised: bool) {
     let outputs = parameters.len() / width;
     if outputs == 1 {
         return;
     }
-    let first = if penalty == Penalty::None { 0 } else { d };
+    let first = if penalised { d } else { 0 };
     for column in first..width {
         let mean = parameters.iter().skip(column).step_by(width).sum::<f64>() / outputs as f64;
         parameters.iter_mut().skip(column).step_by(width).for_each(|value| *value -= mean);
@@ -208,9 +210,13 @@ impl LogisticRegression {
             strength: objective.strength,
         };
         let mut outcome = self.minimise(&objective, &whole)?;
-        centre(&mut outcome.parameters, problem.width(), samples.width(), self.penalty);
+        centre(&mut outcome.parameters, problem.width(), samples.width(), self.is_penalised());
         let linear = Linear::from_parameters(&outcome.parameters, samples.width(), classes.len(), T::DTYPE)?;
         Ok(FittedLinearClassifier::new(self, classes, linear, self.summary(&problem, &outcome)))
+    }
+
+    fn is_penalised(&self) -> bool {
+        self.penalty != Penalty::None && self.c.is_finite()
     }
 
     fn strength(&self, total: f64) -> Strength {
@@ -262,7 +268,7 @@ impl LogisticRegression {
         let mut summary =
             Summary::iterative(who, outcome.iterations, outcome.converged, outcome.residual, outcome.value);
         summary.curve.clone_from(&outcome.curve);
-        if self.penalty == Penalty::None {
+        if !self.is_penalised() {
             let (least, most) = problem.margins(&outcome.parameters);
             if least > 0.0 {
                 summary.warn(format!(

@@ -2,13 +2,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use tove_optim::settings::Hyperparameters;
+use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_optim::{deadline, until};
 use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Key, Tensor};
 
 use super::loss::{ClassLoss, Loss};
 use super::run::{Ended, Plan, Set, State};
+use super::settings::{Average, DescentSettings, descent_settings_setters};
 use super::{Schedule, shares, split};
 use crate::class_weight::against_rest;
 use crate::logistic::linear::{Linear, Soft, outputs};
@@ -18,7 +19,7 @@ use crate::{Algorithm, Capabilities, ClassWeight, Labels, LearnError, Penalty, R
 
 /// A linear classifier by stochastic gradient descent.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "SGDClassifier")]
+#[hyper(name = "SGDClassifier", check = check)]
 pub struct SgdClassifier {
     /// Loss of a sample.
     #[hyper(default = ClassLoss::Hinge)]
@@ -26,24 +27,9 @@ pub struct SgdClassifier {
     /// What is added to the loss.
     #[hyper(default = Penalty::L2)]
     pub penalty: Penalty,
-    /// Strength of the penalty; also sets the rate of the optimal schedule.
-    #[hyper(default = 1e-4, range = "(0, inf)")]
-    pub alpha: f64,
-    /// Share of l1 in an elasticnet penalty.
-    #[hyper(default = 0.15, range = "[0, 1]")]
-    pub l1_ratio: f64,
-    /// Whether there is an intercept.
-    #[hyper(default = true)]
-    pub fit_intercept: bool,
-    /// Epochs at most.
-    #[hyper(default = 1000, range = "[1, inf)")]
-    pub max_iter: usize,
-    /// Improvement that counts as one; without it all epochs are made.
-    #[hyper(default = Some(1e-3), range = "[0, inf)")]
-    pub tol: Option<f64>,
-    /// Whether samples come in a new order in each epoch.
-    #[hyper(default = true)]
-    pub shuffle: bool,
+    /// What it shares with other models by stochastic gradient descent.
+    #[hyper(flatten)]
+    pub descent: DescentSettings,
     /// How the rate falls.
     #[hyper(default = Schedule::Optimal)]
     pub learning_rate: Schedule,
@@ -53,24 +39,16 @@ pub struct SgdClassifier {
     /// Exponent of the invscaling schedule.
     #[hyper(default = 0.5, range = "[0, inf)")]
     pub power_t: f64,
-    /// Whether a part of the samples is held out to decide when to stop.
-    #[hyper(default = false)]
-    pub early_stopping: bool,
-    /// The share that is held out.
-    #[hyper(default = 0.1, range = "(0, 1)")]
-    pub validation_fraction: f64,
-    /// Epochs without improvement after which training ends.
-    #[hyper(default = 5, range = "[1, inf)")]
-    pub n_iter_no_change: usize,
     /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
-    /// Whether the model is the mean of the weights over all steps.
-    #[hyper(default = false)]
-    pub average: bool,
-    /// Seed of the order.
-    #[hyper(default = 0)]
-    pub random_state: u64,
+    /// Whether the model is the mean of the weights over all steps; with a number, averaging begins once that many samples have been seen.
+    #[hyper(default = Average::default())]
+    pub average: Average,
+}
+
+fn check(settings: &SgdClassifier) -> Result<(), SettingError> {
+    settings.descent.check(SgdClassifier::NAME, settings.learning_rate)
 }
 
 /// A fitted [`SgdClassifier`].
@@ -100,22 +78,22 @@ impl Stepwise for SgdClassifier {
 
 impl SgdClassifier {
     pub(super) fn plan(&self, who: &'static str) -> Plan {
-        let (l1, l2) = shares(self.penalty, self.l1_ratio);
+        let (l1, l2) = shares(self.penalty, self.descent.l1_ratio);
         Plan {
             who,
             loss: Loss::Class(self.loss),
-            alpha: self.alpha,
+            alpha: self.descent.alpha,
             l1,
             l2,
-            fit_intercept: self.fit_intercept,
+            fit_intercept: self.descent.fit_intercept,
             schedule: self.learning_rate,
             eta0: self.eta0,
             power_t: self.power_t,
-            max_iter: self.max_iter,
-            tol: self.tol,
-            shuffle: self.shuffle,
-            patience: self.n_iter_no_change,
-            average: self.average,
+            max_iter: self.descent.max_iter,
+            tol: self.descent.tol,
+            shuffle: self.descent.shuffle,
+            patience: self.descent.n_iter_no_change,
+            average: self.average.first(),
         }
     }
 }
@@ -152,8 +130,8 @@ pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<Fitte
     let labels = Labels::several(E::NAME, samples.y()?)?;
     let given = samples.weights().map(Tensor::to_f64_vec);
     let factors = settings.class_weight.factors(E::NAME, labels.classes(), labels.codes(), given.as_deref())?;
-    let share = settings.early_stopping.then_some(settings.validation_fraction);
-    let (train, watch) = split(labels.codes(), share, settings.random_state);
+    let share = settings.descent.early_stopping.then_some(settings.descent.validation_fraction);
+    let (train, watch) = split(labels.codes(), share, settings.descent.random_state);
     if train.is_empty() || (share.is_some() && watch.is_empty()) {
         let fix = "turn `early_stopping` off, or choose another `validation_fraction`".to_owned();
         return Err(LearnError::TooFew { who: E::NAME, found: samples.len(), needed: 2 * labels.classes().len(), fix });
@@ -165,7 +143,7 @@ pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<Fitte
     let ended = with_real!(samples.x().dtype(), T => {
         let data = Data::<T>::of(samples.x())?;
         job.each(&mut states, |plan, state, y, weights, output| {
-            let key = Key::new(settings.random_state).fold(output as u64);
+            let key = Key::new(settings.descent.random_state).fold(output as u64);
             let set = Set { data, d: samples.width(), y, weights, train: &train, watch: &watch };
             state.run(plan, set, key)
         })?

@@ -15,6 +15,7 @@ mod online;
 mod perceptron;
 mod regressor;
 mod run;
+mod settings;
 mod weights;
 
 pub use crate::logistic::FittedLinearClassifier;
@@ -24,6 +25,7 @@ pub use online::OnlineClassifier;
 pub use perceptron::{FittedPerceptron, Perceptron};
 pub use regressor::{FittedSgdRegressor, OnlineRegressor, SgdRegressor};
 
+pub use settings::{Average, DescentSettings};
 use tove_optim::settings::Choice;
 use tove_tensor::Key;
 

@@ -60,7 +60,7 @@ impl<E: Stepwise> Learner for OnlineClassifier<E> {
         let settings = self.settings.as_sgd();
         samples.require_rows(E::NAME)?;
         samples.require_moderate(E::NAME, true)?;
-        if settings.class_weight == ClassWeight::Balanced || settings.early_stopping {
+        if settings.class_weight == ClassWeight::Balanced || settings.descent.early_stopping {
             let fix = "give sample weights instead, and decide yourself when to stop";
             return Err(LearnError::unsupported(E::NAME, "cannot balance classes or hold out rows in pieces", fix));
         }
@@ -77,7 +77,7 @@ impl<E: Stepwise> Learner for OnlineClassifier<E> {
         let rows: Vec<usize> = (0..samples.len()).collect();
         let (weights, factors) = (given.as_deref(), factors.as_deref());
         let job = Job { plan: &plan, classes: self.classes.len(), codes: &codes, weights, factors };
-        let losses = with_real!(samples.x().dtype(), T => learn::<T>(&job, &mut self.states, samples, &rows, settings.random_state)?);
+        let losses = with_real!(samples.x().dtype(), T => learn::<T>(&job, &mut self.states, samples, &rows, settings.descent.random_state)?);
         self.objective = losses.iter().sum();
         self.pieces += 1;
         Ok(())

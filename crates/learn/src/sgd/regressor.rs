@@ -11,11 +11,12 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Hyperparameters, Named};
+use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::{DType, Key, Tensor, TryOps};
 
 use super::loss::{Loss, RegressionLoss};
 use super::run::{Plan, Set, State};
+use super::settings::{Average, DescentSettings, descent_settings_setters};
 use super::{Schedule, shares, split};
 use crate::logistic::problem::Data;
 use crate::{
@@ -25,7 +26,7 @@ use crate::{
 
 /// A linear regression by stochastic gradient descent.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "SGDRegressor")]
+#[hyper(name = "SGDRegressor", check = check)]
 pub struct SgdRegressor {
     /// Loss of a sample.
     #[hyper(default = RegressionLoss::SquaredError)]
@@ -33,24 +34,9 @@ pub struct SgdRegressor {
     /// What is added to the loss.
     #[hyper(default = Penalty::L2)]
     pub penalty: Penalty,
-    /// Strength of the penalty.
-    #[hyper(default = 1e-4, range = "(0, inf)")]
-    pub alpha: f64,
-    /// Share of l1 in an elasticnet penalty.
-    #[hyper(default = 0.15, range = "[0, 1]")]
-    pub l1_ratio: f64,
-    /// Whether there is an intercept.
-    #[hyper(default = true)]
-    pub fit_intercept: bool,
-    /// Epochs at most.
-    #[hyper(default = 1000, range = "[1, inf)")]
-    pub max_iter: usize,
-    /// Improvement that counts as one; without it all epochs are made.
-    #[hyper(default = Some(1e-3), range = "[0, inf)")]
-    pub tol: Option<f64>,
-    /// Whether samples come in a new order in each epoch.
-    #[hyper(default = true)]
-    pub shuffle: bool,
+    /// What it shares with other models by stochastic gradient descent.
+    #[hyper(flatten)]
+    pub descent: DescentSettings,
     /// Width of the losses huber and epsilon_insensitive.
     #[hyper(default = 0.1, range = "[0, inf)")]
     pub epsilon: f64,
@@ -63,41 +49,33 @@ pub struct SgdRegressor {
     /// Exponent of the invscaling schedule.
     #[hyper(default = 0.25, range = "[0, inf)")]
     pub power_t: f64,
-    /// Whether a part of the samples is held out to decide when to stop.
-    #[hyper(default = false)]
-    pub early_stopping: bool,
-    /// The share that is held out.
-    #[hyper(default = 0.1, range = "(0, 1)")]
-    pub validation_fraction: f64,
-    /// Epochs without improvement after which training ends.
-    #[hyper(default = 5, range = "[1, inf)")]
-    pub n_iter_no_change: usize,
-    /// Whether the model is the mean of the weights over all steps.
-    #[hyper(default = false)]
-    pub average: bool,
-    /// Seed of the order.
-    #[hyper(default = 0)]
-    pub random_state: u64,
+    /// Whether the model is the mean of the weights over all steps; with a number, averaging begins once that many samples have been seen.
+    #[hyper(default = Average::default())]
+    pub average: Average,
+}
+
+fn check(settings: &SgdRegressor) -> Result<(), SettingError> {
+    settings.descent.check(SgdRegressor::NAME, settings.learning_rate)
 }
 
 impl SgdRegressor {
     fn plan(&self) -> Plan {
-        let (l1, l2) = shares(self.penalty, self.l1_ratio);
+        let (l1, l2) = shares(self.penalty, self.descent.l1_ratio);
         Plan {
             who: Self::NAME,
             loss: Loss::Regression(self.loss, self.epsilon),
-            alpha: self.alpha,
+            alpha: self.descent.alpha,
             l1,
             l2,
-            fit_intercept: self.fit_intercept,
+            fit_intercept: self.descent.fit_intercept,
             schedule: self.learning_rate,
             eta0: self.eta0,
             power_t: self.power_t,
-            max_iter: self.max_iter,
-            tol: self.tol,
-            shuffle: self.shuffle,
-            patience: self.n_iter_no_change,
-            average: self.average,
+            max_iter: self.descent.max_iter,
+            tol: self.descent.tol,
+            shuffle: self.descent.shuffle,
+            patience: self.descent.n_iter_no_change,
+            average: self.average.first(),
         }
     }
 }
@@ -121,8 +99,8 @@ impl Algorithm for SgdRegressor {
     fn train(&self, samples: &Samples) -> Result<FittedSgdRegressor> {
         let y = samples.single_target(Self::NAME)?;
         let weights = samples.weights().map(Tensor::to_f64_vec);
-        let share = self.early_stopping.then_some(self.validation_fraction);
-        let (train, watch) = split(&vec![0; y.len()], share, self.random_state);
+        let share = self.descent.early_stopping.then_some(self.descent.validation_fraction);
+        let (train, watch) = split(&vec![0; y.len()], share, self.descent.random_state);
         if train.is_empty() || (share.is_some() && watch.is_empty()) {
             let fix = "turn `early_stopping` off, or choose another `validation_fraction`".to_owned();
             return Err(LearnError::TooFew { who: Self::NAME, found: y.len(), needed: 2, fix });
@@ -132,7 +110,7 @@ impl Algorithm for SgdRegressor {
         let ended = with_real!(samples.x().dtype(), T => {
             let (data, d) = (Data::<T>::of(samples.x())?, samples.width());
             let set = Set { data, d, y: &y, weights: weights.as_deref(), train: &train, watch: &watch };
-            state.run(&plan, set, Key::new(self.random_state))?
+            state.run(&plan, set, Key::new(self.descent.random_state))?
         });
         let mut summary = Summary::iterative(Self::NAME, ended.epochs, ended.converged, ended.fall, ended.objective);
         summary.curve = ended.curve;
@@ -249,7 +227,7 @@ impl Learner for OnlineRegressor {
         self.objective = with_real!(samples.x().dtype(), T => {
             let data = Data::<T>::of(samples.x())?;
             let set = Set { data, d, y: &y, weights: weights.as_deref(), train: &rows, watch: &[] };
-            state.epoch(&plan, set, Key::new(self.settings.random_state))?
+            state.epoch(&plan, set, Key::new(self.settings.descent.random_state))?
         });
         self.pieces += 1;
         Ok(())

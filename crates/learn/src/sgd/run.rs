@@ -27,7 +27,8 @@ pub(super) struct Plan {
     pub(super) tol: Option<f64>,
     pub(super) shuffle: bool,
     pub(super) patience: usize,
-    pub(super) average: bool,
+    /// The first step that enters the mean of the weights; 0 for none.
+    pub(super) average: usize,
 }
 
 /// Slopes beyond this are cut, as in scikit-learn.
@@ -42,6 +43,8 @@ pub(super) struct State {
     weights: Weights,
     intercept: f64,
     mean_intercept: f64,
+    /// Whether any step has entered the means.
+    averaged: bool,
     /// Steps made, and one.
     t: f64,
     eta: f64,
@@ -94,9 +97,11 @@ pub(super) struct Ended {
 impl State {
     pub(super) fn new(plan: &Plan, d: usize) -> State {
         let paid = if plan.l1 > 0.0 { vec![0.0; d] } else { Vec::new() };
-        let weights = Weights::new(d, plan.average);
+        let weights = Weights::new(d, plan.average > 0);
         let norms = Norms::default();
-        State { weights, intercept: 0.0, mean_intercept: 0.0, t: 1.0, eta: plan.eta0, due: 0.0, paid, norms, epochs: 0 }
+        let (intercept, mean_intercept, averaged) = (0.0, 0.0, false);
+        let (t, eta, due, epochs) = (1.0, plan.eta0, 0.0, 0);
+        State { weights, intercept, mean_intercept, averaged, t, eta, due, paid, norms, epochs }
     }
 
     /// Number of features.
@@ -108,8 +113,8 @@ impl State {
     pub(super) fn parameters(&mut self) -> (Vec<f64>, f64) {
         self.weights.settle();
         match self.weights.mean() {
-            Some(mean) => (mean.to_vec(), self.mean_intercept),
-            None => (self.weights.now().to_vec(), self.intercept),
+            Some(mean) if self.averaged => (mean.to_vec(), self.mean_intercept),
+            _ => (self.weights.now().to_vec(), self.intercept),
         }
     }
 
@@ -317,9 +322,11 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
                     state.intercept += update;
                 }
             }
-            if plan.average {
-                state.weights.average(x, update, state.t);
-                state.mean_intercept += (state.intercept - state.mean_intercept) / state.t;
+            if plan.average > 0 && state.t >= plan.average as f64 {
+                let count = state.t - plan.average as f64 + 1.0;
+                state.weights.average(x, update, count);
+                state.mean_intercept += (state.intercept - state.mean_intercept) / count;
+                state.averaged = true;
             }
             if l1 {
                 state.due += plan.l1 * eta * plan.alpha;

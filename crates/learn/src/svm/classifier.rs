@@ -45,7 +45,7 @@ pub trait KernelClassifier: Algorithm {
 impl<E: KernelClassifier> FittedSupportClassifier<E> {
     /// Fits with the kernel of the settings.
     pub(super) fn fit(estimator: &E, samples: &Samples) -> Result<FittedSupportClassifier<E>> {
-        let function = estimator.machine().kernel.function(E::NAME, samples)?;
+        let function = estimator.machine().kernel.function(samples)?;
         FittedSupportClassifier::solve(estimator, function, samples)
     }
 
@@ -53,11 +53,11 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
     pub(super) fn fit_with(estimator: &E, kernel: &KernelFunction, samples: &Samples) -> Result<Self> {
         estimator.validate()?;
         let samples = &crate::estimator::admit(estimator, samples)?;
-        FittedSupportClassifier::solve(estimator, kernel.clone(), samples)
+        crate::kernel::require_answers(FittedSupportClassifier::solve(estimator, kernel.clone(), samples)?, samples)
     }
 
     fn solve(estimator: &E, function: KernelFunction, samples: &Samples) -> Result<FittedSupportClassifier<E>> {
-        let (x, machine) = (samples.x().dense(E::NAME)?, estimator.machine());
+        let (x, machine) = (samples.x(), estimator.machine());
         let (labels, weights) = labelled(E::NAME, samples, &machine.class_weight)?;
         let costs: Vec<f64> = weights.iter().map(|weight| estimator.cost() * weight).collect();
         let mut groups = vec![Vec::new(); labels.classes().len()];
@@ -153,8 +153,8 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
         &self.support
     }
 
-    /// The support vectors, (s, d).
-    pub fn support_vectors(&self) -> &Tensor {
+    /// The support vectors, (s, d), sparse where the samples were; a precomputed kernel has none.
+    pub fn support_vectors(&self) -> &Rows {
         self.expansion.points()
     }
 
@@ -197,7 +197,7 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
 
     /// Decision values (n, pairs) of all pairs, positive for the first class.
     fn values(&self, x: &Rows) -> Result<Vec<f64>> {
-        let mut values = self.expansion.at(x.dense(E::NAME)?)?.to_f64_vec();
+        let mut values = self.expansion.at(x)?.to_f64_vec();
         for row in values.chunks_exact_mut(self.bias.len()) {
             row.iter_mut().zip(&self.bias).for_each(|(value, bias)| *value += bias);
         }
@@ -302,9 +302,9 @@ impl<E: KernelClassifier> Model for FittedSupportClassifier<E> {
         let mut all = self.about.attributes();
         all.extend([
             ("support", Tensor::from_slice(&self.support)),
-            ("support_vectors", self.support_vectors().clone()),
             ("intercept", Tensor::from_slice(&self.intercept())),
         ]);
+        all.extend(self.support_vectors().to_dense().ok().map(|points| ("support_vectors", points)));
         all.extend(self.dual_coef().ok().map(|dual_coef| ("dual_coef", dual_coef)));
         all
     }

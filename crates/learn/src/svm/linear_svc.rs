@@ -1,11 +1,12 @@
 //! Linear classification with margins, dense or sparse.
 
-use tove_optim::settings::{Choice, Hyperparameters, Named};
+use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
 use tove_tensor::{Tensor, TryOps};
 
 use super::coordinate::Classes;
 use super::design::with_design;
 use super::newton::{Newton, SquaredLoss};
+use super::selected::{Columns, Ended, Selected};
 use super::weights::labelled;
 use crate::class_weight::against_rest;
 use crate::logistic::linear::{Linear, decide, outputs, undecided};
@@ -22,6 +23,16 @@ pub enum HingeLoss {
     /// max(0, 1 − yf)².
     #[default]
     SquaredHinge,
+}
+
+/// The norm that is penalised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum MarginPenalty {
+    /// ½‖w‖².
+    #[default]
+    L2,
+    /// ‖w‖₁, which leads to sparse weights; for the squared hinge and the primal problem.
+    L1,
 }
 
 /// Whether the dual or the primal problem is solved; the solution is the same.
@@ -66,8 +77,11 @@ impl Dual {
 /// # Ok::<(), tove_learn::LearnError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(name = "LinearSVC")]
+#[hyper(name = "LinearSVC", check = check)]
 pub struct LinearSvc {
+    /// The norm that is penalised: l2, or l1 for sparse weights.
+    #[hyper(default = MarginPenalty::L2)]
+    pub penalty: MarginPenalty,
     /// What a violated margin costs.
     #[hyper(default = HingeLoss::SquaredHinge)]
     pub loss: HingeLoss,
@@ -78,7 +92,7 @@ pub struct LinearSvc {
     #[hyper(default = 1e-4, range = "(0, inf)")]
     pub tol: f64,
     /// Cost of a violated margin; the larger, the weaker the regularisation.
-    #[hyper(default = 1.0, range = "(0, inf)")]
+    #[hyper(default = 1.0, range = "(0, inf)", alias = "C")]
     pub c: f64,
     /// Whether there is an intercept.
     #[hyper(default = true)]
@@ -95,6 +109,16 @@ pub struct LinearSvc {
     /// Rounds (dual) or steps (primal) at most.
     #[hyper(default = 1000, range = "[1, inf)")]
     pub max_iter: usize,
+}
+
+fn check(settings: &LinearSvc) -> Result<(), SettingError> {
+    let possible = settings.loss == HingeLoss::SquaredHinge && settings.dual != Dual::True;
+    if settings.penalty == MarginPenalty::L2 || possible {
+        return Ok(());
+    }
+    let problem = "l1 is supported with the squared hinge and the primal problem only";
+    let fix = "set `loss` to squared_hinge and `dual` to false or auto, or choose the penalty l2";
+    Err(SettingError::conflict(LinearSvc::NAME, "penalty", problem, fix))
 }
 
 /// A fitted [`LinearSvc`].
@@ -149,10 +173,18 @@ impl LinearSvc {
     fn side(&self, samples: &Samples, y: &[f64], costs: &[f64], primal: bool) -> Result<Side> {
         let squared = self.loss == HingeLoss::SquaredHinge;
         let (rows, constant) = (samples.x(), self.constant());
+        // LIBLINEAR's scale: the rarer class decides.
+        let positive = y.iter().filter(|&&y| y > 0.0).count();
+        let rare = positive.min(y.len() - positive).max(1) as f64 / y.len() as f64;
+        if self.penalty == MarginPenalty::L1 {
+            let columns = Columns::of(rows, constant)?;
+            let (tolerance, limit) = (self.tol * rare, self.max_iter);
+            let mut ended = Selected { columns: &columns, y, costs, tolerance, limit }.solve();
+            ended.w.resize(samples.width() + 1, 0.0);
+            let Ended { w, rounds: iterations, converged, objective, violation: gap } = ended;
+            return Ok(Side { w, iterations, converged, objective, gap });
+        }
         if primal {
-            // LIBLINEAR's scale: the rarer class decides.
-            let positive = y.iter().filter(|&&y| y > 0.0).count();
-            let rare = positive.min(y.len() - positive).max(1) as f64 / y.len() as f64;
             let newton = Newton { loss: &Margin { y, costs }, tolerance: self.tol * rare, limit: self.max_iter };
             let reached = with_design(rows, constant, newton)??;
             // α = 2C max(0, 1 − yf) is feasible, whatever w.

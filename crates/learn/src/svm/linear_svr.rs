@@ -42,7 +42,7 @@ pub struct LinearSvr {
     #[hyper(default = 1e-4, range = "(0, inf)")]
     pub tol: f64,
     /// Cost of an error beyond the tube.
-    #[hyper(default = 1.0, range = "(0, inf)")]
+    #[hyper(default = 1.0, range = "(0, inf)", alias = "C")]
     pub c: f64,
     /// What an error beyond the tube costs: itself or its square.
     #[hyper(default = TubeLoss::EpsilonInsensitive)]
@@ -69,12 +69,18 @@ pub struct LinearSvr {
 pub struct FittedLinearSvr {
     about: About,
     linear: Linear,
+    coef: Tensor, // (d)
 }
 
 impl FittedLinearSvr {
-    /// Weights, (1, d).
+    fn new(about: About, linear: Linear) -> Result<FittedLinearSvr> {
+        let coef = linear.coef.try_reshape([linear.width()])?;
+        Ok(FittedLinearSvr { about, linear, coef })
+    }
+
+    /// Weights, (d).
     pub fn coef(&self) -> &Tensor {
-        &self.linear.coef
+        &self.coef
     }
 
     /// The intercept, (1).
@@ -144,7 +150,7 @@ impl Algorithm for LinearSvr {
         let gap = (objective - dual).max(0.0);
         let summary = Summary::iterative(Self::NAME, iterations, converged, gap, objective);
         let linear = Linear::with_constant(&[w], self.constant(), samples.x().dtype())?;
-        Ok(FittedLinearSvr { about: About::of(self, samples).summary(summary), linear })
+        FittedLinearSvr::new(About::of(self, samples).summary(summary), linear)
     }
 }
 
@@ -163,16 +169,12 @@ impl Model for FittedLinearSvr {
 
     fn attributes(&self) -> Vec<(&'static str, Tensor)> {
         let mut all = self.about.attributes();
-        let flat = self.linear.coef.try_reshape([self.width()]);
-        all.extend([
-            ("coef", flat.unwrap_or_else(|_| self.linear.coef.clone())),
-            ("intercept", self.linear.intercept.clone()),
-        ]);
+        all.extend([("coef", self.coef.clone()), ("intercept", self.linear.intercept.clone())]);
         all
     }
 
     fn coefficients(&self) -> Option<&Tensor> {
-        Some(&self.linear.coef)
+        Some(&self.coef)
     }
 
     fn record(&self) -> Record {
@@ -190,6 +192,6 @@ impl Restore for FittedLinearSvr {
             return Err(record.wrong("coef", "a matrix of one row"));
         }
         let about = About::read(&settings, record, linear.width(), linear.dtype())?;
-        Ok(FittedLinearSvr { about, linear })
+        FittedLinearSvr::new(about, linear)
     }
 }

@@ -8,6 +8,7 @@
 //! | [`Svc`] | classes, any kernel | SMO for each pair of classes |
 //! | [`Svr`] | numbers, any kernel | SMO |
 //! | [`NuSvc`], [`NuSvr`] | the same by the share of errors | SMO within two groups |
+//! | [`OneClassSvm`] | outliers, any kernel | SMO |
 //! | [`LinearSvc`] | classes, linear, also sparse | coordinate descent in the dual, or Newton's method |
 //! | [`LinearSvr`] | numbers, linear, also sparse | the same |
 //! | [`margin`] | the textbook's forms, one beside the other | interior points, subgradients, dual ascent |
@@ -32,11 +33,13 @@ mod linear_svr;
 pub mod margin;
 mod newton;
 mod nu;
+mod one_class;
 mod pairs;
 mod platt;
 mod regressor;
 mod rows;
 mod scan;
+mod selected;
 mod settings;
 mod smo;
 mod svc;
@@ -44,9 +47,10 @@ mod svr;
 mod weights;
 
 pub use classifier::FittedSupportClassifier;
-pub use linear_svc::{Dual, FittedLinearSvc, HingeLoss, LinearSvc};
+pub use linear_svc::{Dual, FittedLinearSvc, HingeLoss, LinearSvc, MarginPenalty};
 pub use linear_svr::{FittedLinearSvr, LinearSvr, TubeLoss};
 pub use nu::{FittedNuSvc, FittedNuSvr, NuSvc, NuSvr};
+pub use one_class::{FittedOneClassSvm, OneClassSvm};
 pub use regressor::FittedSupportRegressor;
 pub use settings::{ClassifierSettings, KernelSettings, SolverSettings};
 pub use svc::{DecisionShape, FittedSvc, Svc};

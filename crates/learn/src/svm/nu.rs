@@ -59,8 +59,13 @@ impl NuSvc {
 
 impl Algorithm for NuSvc {
     type Fitted = FittedNuSvc;
-    const CAPABILITIES: Capabilities =
-        Capabilities { weights: true, accuracy: 5e-3, decision_function: true, ..Capabilities::CLASSIFIER };
+    const CAPABILITIES: Capabilities = Capabilities {
+        weights: true,
+        sparse: true,
+        accuracy: 5e-3,
+        decision_function: true,
+        ..Capabilities::CLASSIFIER
+    };
 
     fn capabilities_of(settings: &NuSvc) -> Capabilities {
         Capabilities { probabilities: settings.machine.probability, ..Self::CAPABILITIES }
@@ -88,7 +93,7 @@ pub struct NuSvr {
     #[hyper(default = 0.5, range = "(0, 1]")]
     pub nu: f64,
     /// Cost of an error beyond the tube.
-    #[hyper(default = 1.0, range = "(0, inf)")]
+    #[hyper(default = 1.0, range = "(0, inf)", alias = "C")]
     pub c: f64,
     /// The kernel and its numbers.
     #[hyper(flatten)]
@@ -120,7 +125,8 @@ impl NuSvr {
 
 impl Algorithm for NuSvr {
     type Fitted = FittedNuSvr;
-    const CAPABILITIES: Capabilities = Capabilities { weights: true, accuracy: 5e-3, ..Capabilities::REGRESSOR };
+    const CAPABILITIES: Capabilities =
+        Capabilities { weights: true, sparse: true, accuracy: 5e-3, ..Capabilities::REGRESSOR };
 
     fn train(&self, samples: &Samples) -> Result<FittedNuSvr> {
         FittedSupportRegressor::fit(self, samples)

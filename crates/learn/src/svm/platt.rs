@@ -58,7 +58,7 @@ pub(super) fn cross_validated(
         let beta = Tensor::try_from_vec(beta, [support.len(), 1])?;
         let expansion = Expansion::of(features, &points, &beta)?;
         let asked: Vec<usize> = held.iter().map(|&i| places[i]).collect();
-        let values = expansion.at(&crate::rows::take(features.rows(), &asked)?)?.to_f64_vec();
+        let values = expansion.at(&features.rows().take(&asked)?)?.to_f64_vec();
         held.iter().zip(values).for_each(|(&i, value)| decisions[i] = value + solution.bias);
     }
     Ok(sigmoid(&decisions, first))

@@ -59,7 +59,7 @@ pub struct FittedSupportRegressor<E> {
 impl<E: KernelRegressor> FittedSupportRegressor<E> {
     /// Fits with the kernel of the settings.
     pub(super) fn fit(estimator: &E, samples: &Samples) -> Result<FittedSupportRegressor<E>> {
-        let function = estimator.settings().kernel.function(E::NAME, samples)?;
+        let function = estimator.settings().kernel.function(samples)?;
         FittedSupportRegressor::solve(estimator, function, samples)
     }
 
@@ -67,11 +67,11 @@ impl<E: KernelRegressor> FittedSupportRegressor<E> {
     pub(super) fn fit_with(estimator: &E, kernel: &KernelFunction, samples: &Samples) -> Result<Self> {
         estimator.validate()?;
         let samples = &crate::estimator::admit(estimator, samples)?;
-        FittedSupportRegressor::solve(estimator, kernel.clone(), samples)
+        crate::kernel::require_answers(FittedSupportRegressor::solve(estimator, kernel.clone(), samples)?, samples)
     }
 
     fn solve(estimator: &E, function: KernelFunction, samples: &Samples) -> Result<FittedSupportRegressor<E>> {
-        let (x, y, settings) = (samples.x().dense(E::NAME)?, samples.single_target(E::NAME)?, estimator.settings());
+        let (x, y, settings) = (samples.x(), samples.single_target(E::NAME)?, estimator.settings());
         let weights = samples.weights().map_or_else(|| vec![1.0; y.len()], Tensor::to_f64_vec);
         let places: Vec<usize> = (0..y.len()).filter(|&place| weights[place] > 0.0).collect();
         let high: Vec<f64> = places.iter().map(|&place| settings.cost * weights[place]).collect();
@@ -103,8 +103,8 @@ impl<E: KernelRegressor> FittedSupportRegressor<E> {
         &self.support
     }
 
-    /// The support vectors, (s, d).
-    pub fn support_vectors(&self) -> &Tensor {
+    /// The support vectors, (s, d), sparse where the samples were; a precomputed kernel has none.
+    pub fn support_vectors(&self) -> &Rows {
         self.expansion.points()
     }
 
@@ -191,19 +191,16 @@ impl<E: KernelRegressor> Model for FittedSupportRegressor<E> {
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        let values = self.expansion.at(x.dense(self.name())?)?.to_f64_vec();
+        let values = self.expansion.at(x)?.to_f64_vec();
         let values: Vec<f64> = values.iter().map(|value| value + self.bias).collect();
         Ok(Tensor::from_slice(&values).to_dtype(self.dtype()))
     }
 
     fn attributes(&self) -> Vec<(&'static str, Tensor)> {
         let mut all = self.about.attributes();
-        all.extend([
-            ("support", Tensor::from_slice(&self.support)),
-            ("support_vectors", self.support_vectors().clone()),
-            ("intercept", Tensor::scalar(self.intercept())),
-        ]);
-        all.extend(Some(self.dual_coef().clone()).map(|dual_coef| ("dual_coef", dual_coef)));
+        all.extend([("support", Tensor::from_slice(&self.support)), ("intercept", Tensor::scalar(self.intercept()))]);
+        all.extend(self.support_vectors().to_dense().ok().map(|points| ("support_vectors", points)));
+        all.push(("dual_coef", self.dual_coef().clone()));
         all
     }
 

@@ -213,7 +213,7 @@ impl<'k> KernelRows<'k> {
         let coefficients: Vec<f64> = support.iter().map(|&i| beta[i]).collect();
         let points: Vec<usize> = support.iter().map(|&i| self.places[i]).collect();
         let asked: Vec<usize> = rows.iter().map(|&row| self.places[row]).collect();
-        let asked = crate::rows::take(self.features.rows(), &asked)?;
+        let asked = self.features.rows().take(&asked)?;
         let coefficients = tove_tensor::Tensor::try_from_vec(coefficients, [support.len(), 1])?;
         let expansion = Expansion::of(self.features, &points, &coefficients)?;
         Ok(expansion.at(&asked)?.to_f64_vec())

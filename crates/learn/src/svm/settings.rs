@@ -33,10 +33,9 @@ pub struct KernelSettings {
 
 impl KernelSettings {
     /// The kernel with its numbers for these samples.
-    pub(super) fn function(&self, who: &'static str, samples: &Samples) -> Result<KernelFunction> {
+    pub(super) fn function(&self, samples: &Samples) -> Result<KernelFunction> {
         let weights = samples.weights().map(Tensor::to_f64_vec);
-        let x = samples.x().dense(who)?;
-        self.kernel.function(self.degree, self.gamma, self.coef0, x, weights.as_deref())
+        self.kernel.function(self.degree, self.gamma, self.coef0, samples.x(), weights.as_deref())
     }
 }
 

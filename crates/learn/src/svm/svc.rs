@@ -32,7 +32,7 @@ pub enum DecisionShape {
 #[hyper(name = "SVC")]
 pub struct Svc {
     /// Cost of a violated margin; the larger, the weaker the regularisation.
-    #[hyper(default = 1.0, range = "(0, inf)")]
+    #[hyper(default = 1.0, range = "(0, inf)", alias = "C")]
     pub c: f64,
     /// What it shares with other machines for classes.
     #[hyper(flatten)]
@@ -61,8 +61,13 @@ impl Svc {
 
 impl Algorithm for Svc {
     type Fitted = FittedSvc;
-    const CAPABILITIES: Capabilities =
-        Capabilities { weights: true, accuracy: 5e-3, decision_function: true, ..Capabilities::CLASSIFIER };
+    const CAPABILITIES: Capabilities = Capabilities {
+        weights: true,
+        sparse: true,
+        accuracy: 5e-3,
+        decision_function: true,
+        ..Capabilities::CLASSIFIER
+    };
 
     fn capabilities_of(settings: &Svc) -> Capabilities {
         Capabilities { probabilities: settings.machine.probability, ..Self::CAPABILITIES }

@@ -28,7 +28,7 @@ pub struct Svr {
     #[hyper(default = 1e-3, range = "(0, inf)")]
     pub tol: f64,
     /// Cost of an error beyond the tube.
-    #[hyper(default = 1.0, range = "(0, inf)")]
+    #[hyper(default = 1.0, range = "(0, inf)", alias = "C")]
     pub c: f64,
     /// Half the width of the tube.
     #[hyper(default = 0.1, range = "[0, inf)")]
@@ -57,7 +57,8 @@ impl Svr {
 
 impl Algorithm for Svr {
     type Fitted = FittedSvr;
-    const CAPABILITIES: Capabilities = Capabilities { weights: true, accuracy: 5e-3, ..Capabilities::REGRESSOR };
+    const CAPABILITIES: Capabilities =
+        Capabilities { weights: true, sparse: true, accuracy: 5e-3, ..Capabilities::REGRESSOR };
 
     fn train(&self, samples: &Samples) -> Result<FittedSvr> {
         FittedSupportRegressor::fit(self, samples)

@@ -1,0 +1,264 @@
+//! Generalized linear models: μ = h(x·w + b), fitted by penalised maximum likelihood.
+//!
+//! min (1/2Σs) Σ sᵢ d(yᵢ, μᵢ) + (α/2)‖w‖², where d is the unit deviance of an exponential dispersion model with variance μᵖ
+//! (Jørgensen 1987): the normal distribution (p = 0), Poisson (1), compound Poisson-gamma (1 < p < 2), gamma (2), inverse Gaussian
+//! (3). h is the inverse of the link: exp for `log`, nothing for `identity`. Up to what y alone contributes, half the deviance is
+//! μ^(2−p)/(2−p) − y μ^(1−p)/(1−p), with logarithms at p = 1 and 2. Newton's method solves for w (`glm_newton.rs`).
+//!
+//! ```
+//! use tove_learn::{Fit, Predict, linear::PoissonRegressor};
+//! use tove_tensor::Tensor;
+//! let (x, y) = (Tensor::from([[0.0], [1.0], [2.0], [3.0]]), Tensor::from([1.0, 2.0, 4.0, 8.0])); // y = 2^x
+//! let model = PoissonRegressor::default().alpha(0.0).tol(1e-10).fit(&x, &y)?;
+//! assert!((model.coef().at::<f64>(&[0]) - 2f64.ln()).abs() < 1e-8);
+//! assert!((model.predict(&Tensor::from([[4.0]]))?.item::<f64>() - 16.0).abs() < 1e-6);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
+use tove_tensor::{Tensor, TryUnary};
+
+use super::glm_newton::{self, Start};
+use super::model::{Extras, FittedLinear};
+use crate::{Algorithm, Capabilities, LearnError, Record, Result, Samples};
+
+/// What all generalized linear models share.
+///
+/// ```
+/// use tove_learn::linear::{GammaRegressor, PoissonRegressor};
+/// assert_eq!(GammaRegressor::default().alpha(2.0).glm, PoissonRegressor::default().alpha(2.0).glm);
+/// ```
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(shared)]
+pub struct GlmSettings {
+    /// Constant that multiplies the l2 penalty; 0 is the unpenalised model.
+    #[hyper(default = 1.0, range = "[0, inf)")]
+    pub alpha: f64,
+    /// Whether an intercept is fitted; it is not penalised.
+    #[hyper(default = true)]
+    pub fit_intercept: bool,
+    /// Iterations at most.
+    #[hyper(default = 100, range = "[1, inf)")]
+    pub max_iter: usize,
+    /// Largest entry of the gradient at which the fit is done.
+    #[hyper(default = 1e-4, range = "(0, inf)")]
+    pub tol: f64,
+}
+
+/// Generalized linear model with a Poisson distribution and the log link, for counts and frequencies.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+pub struct PoissonRegressor {
+    /// What it shares with other generalized linear models.
+    #[hyper(flatten)]
+    pub glm: GlmSettings,
+}
+
+/// Generalized linear model with a gamma distribution and the log link, for positive and skewed targets.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+pub struct GammaRegressor {
+    /// What it shares with other generalized linear models.
+    #[hyper(flatten)]
+    pub glm: GlmSettings,
+}
+
+/// Generalized linear model with a Tweedie distribution: normal, Poisson, compound Poisson-gamma, gamma, inverse Gaussian.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(check = check_power)]
+pub struct TweedieRegressor {
+    /// Power of the mean in the variance: 0 normal, 1 Poisson, 1 to 2 compound Poisson-gamma, 2 gamma, 3 inverse Gaussian.
+    #[hyper(default = 0.0)]
+    pub power: f64,
+    /// The link function; auto is identity for a power of at most 0, else log.
+    #[hyper(default = LinkChoice::Auto)]
+    pub link: LinkChoice,
+    /// What it shares with other generalized linear models.
+    #[hyper(flatten)]
+    pub glm: GlmSettings,
+}
+
+fn check_power(settings: &TweedieRegressor) -> Result<(), SettingError> {
+    let power = settings.power;
+    if power.is_finite() && (power <= 0.0 || power >= 1.0) {
+        return Ok(());
+    }
+    let problem = format!("is {power}, for which no distribution exists");
+    Err(SettingError::conflict(
+        TweedieRegressor::NAME,
+        "power",
+        problem,
+        "choose a finite power of at most 0 or at least 1",
+    ))
+}
+
+/// The link function that a [`TweedieRegressor`] is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum LinkChoice {
+    /// Identity for a power of at most 0, else log.
+    #[default]
+    Auto,
+    /// μ = x·w + b.
+    Identity,
+    /// ln μ = x·w + b.
+    Log,
+}
+
+/// The distribution and the link of a fitted model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Family {
+    pub(super) power: f64,
+    /// Whether the link is the logarithm; else the identity.
+    pub(super) log: bool,
+}
+
+/// A sample's half deviance as a function of η = x·w + b: value, slope, curvature.
+pub(super) struct Terms {
+    pub(super) value: f64,
+    pub(super) slope: f64,
+    pub(super) curvature: f64,
+    /// Its expectation, which is never negative.
+    pub(super) expected: f64,
+}
+
+impl Family {
+    /// μ of η; none outside the domain of the distribution.
+    pub(super) fn mean(&self, eta: f64) -> Option<f64> {
+        let mean = if self.log { eta.exp() } else { eta };
+        let inside = mean.is_finite() && (mean > 0.0 || self.power == 0.0);
+        inside.then_some(mean)
+    }
+
+    /// η of a mean.
+    pub(super) fn link(&self, mean: f64) -> f64 {
+        if self.log { mean.ln() } else { mean }
+    }
+
+    /// Half the deviance up to a constant, with its derivatives by η.
+    pub(super) fn terms(&self, y: f64, eta: f64) -> Option<Terms> {
+        let (p, mean) = (self.power, self.mean(eta)?);
+        let rise = |exponent: f64| if exponent == 0.0 { mean.ln() } else { mean.powf(exponent) / exponent };
+        let own = if y == 0.0 { 0.0 } else { y * rise(1.0 - p) };
+        let value = if p == 0.0 { 0.5 * (y - mean).powi(2) } else { rise(2.0 - p) - own };
+        // By μ: (μ − y) / μᵖ, and its derivative.
+        let by_mean = (mean - y) * mean.powf(-p);
+        let second = if p == 0.0 { 1.0 } else { mean.powf(-p) - p * (mean - y) * mean.powf(-p - 1.0) };
+        let (slope, curvature, expected) = match self.log {
+            true => (by_mean * mean, second * mean * mean + by_mean * mean, mean.powf(2.0 - p)),
+            false => (by_mean, second, mean.powf(-p)),
+        };
+        let finite = [value, slope, curvature, expected].iter().all(|number| number.is_finite());
+        finite.then_some(Terms { value, slope, curvature, expected })
+    }
+
+    /// That the distribution can give these targets.
+    fn check(&self, who: &'static str, y: &[f64], weights: &[f64]) -> Result<()> {
+        let refused = |y: f64| match self.power {
+            p if p >= 2.0 => y <= 0.0,
+            p if p >= 1.0 => y < 0.0,
+            _ => false,
+        };
+        if let Some(row) = y.iter().position(|&y| refused(y)) {
+            let needed = if self.power >= 2.0 { "positive" } else { "non-negative" };
+            let problem = format!("the target of row {row} is {}, and the distribution requires {needed} ones", y[row]);
+            let fix =
+                "choose another distribution, for instance TweedieRegressor with power 0, or transform the targets";
+            return Err(LearnError::data(who, problem, fix));
+        }
+        let mean: f64 = y.iter().zip(weights).map(|(y, weight)| y * weight).sum::<f64>() / weights.iter().sum::<f64>();
+        if (self.log || self.power != 0.0) && mean <= 0.0 {
+            let problem = format!("the mean of the targets is {mean}, and the model needs a positive one");
+            return Err(LearnError::data(
+                who,
+                problem,
+                "give samples with positive targets, or choose the identity link",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Extras for Family {
+    fn write(&self, record: &mut Record) {
+        record.put_real("power", self.power);
+        record.put("log_link", self.log);
+    }
+
+    fn read(record: &Record, _width: usize) -> Result<Family> {
+        Ok(Family { power: record.real("power")?, log: record.switch("log_link")? })
+    }
+
+    fn respond(&self, linear: Tensor) -> Result<Tensor> {
+        Ok(if self.log { linear.try_exp()? } else { linear })
+    }
+}
+
+/// A fitted [`PoissonRegressor`].
+pub type FittedPoissonRegressor = FittedLinear<PoissonRegressor, Family>;
+/// A fitted [`GammaRegressor`].
+pub type FittedGammaRegressor = FittedLinear<GammaRegressor, Family>;
+/// A fitted [`TweedieRegressor`].
+pub type FittedTweedieRegressor = FittedLinear<TweedieRegressor, Family>;
+
+/// Fits a model of this family.
+fn fit<E: Algorithm<Fitted = FittedLinear<E, Family>>>(
+    estimator: &E,
+    settings: &GlmSettings,
+    family: Family,
+    samples: &Samples,
+) -> Result<FittedLinear<E, Family>> {
+    let y = samples.single_target(E::NAME)?;
+    let weights = samples.weights().map_or_else(|| vec![1.0; y.len()], Tensor::to_f64_vec);
+    family.check(E::NAME, &y, &weights)?;
+    if !family.log && family.power != 0.0 && !settings.fit_intercept {
+        let problem =
+            "the identity link without an intercept begins at a mean of 0, outside of the distribution's domain";
+        return Err(LearnError::parameter(E::NAME, format!("{problem}; set `fit_intercept`, or choose the log link")));
+    }
+    let start = Start { who: E::NAME, family, settings, y: &y, weights: &weights };
+    let (w, intercept, summary) = glm_newton::solve(&start, samples.x())?;
+    FittedLinear::single(estimator, samples, (w, intercept), summary, family)
+}
+
+const CAPABILITIES: Capabilities =
+    Capabilities { weights: true, sparse: true, accuracy: 1e-3, positive_targets: true, ..Capabilities::REGRESSOR };
+
+impl Algorithm for PoissonRegressor {
+    type Fitted = FittedPoissonRegressor;
+    const CAPABILITIES: Capabilities = CAPABILITIES;
+
+    fn train(&self, samples: &Samples) -> Result<FittedPoissonRegressor> {
+        fit(self, &self.glm, Family { power: 1.0, log: true }, samples)
+    }
+}
+
+impl Algorithm for GammaRegressor {
+    type Fitted = FittedGammaRegressor;
+    const CAPABILITIES: Capabilities = CAPABILITIES;
+
+    fn train(&self, samples: &Samples) -> Result<FittedGammaRegressor> {
+        fit(self, &self.glm, Family { power: 2.0, log: true }, samples)
+    }
+}
+
+impl TweedieRegressor {
+    fn family(&self) -> Family {
+        let log = match self.link {
+            LinkChoice::Auto => self.power > 0.0,
+            link => link == LinkChoice::Log,
+        };
+        Family { power: self.power, log }
+    }
+}
+
+impl Algorithm for TweedieRegressor {
+    type Fitted = FittedTweedieRegressor;
+    const CAPABILITIES: Capabilities = Capabilities { positive_targets: false, ..CAPABILITIES };
+
+    fn capabilities_of(settings: &TweedieRegressor) -> Capabilities {
+        let family = settings.family();
+        Capabilities { positive_targets: family.log || family.power != 0.0, ..CAPABILITIES }
+    }
+
+    fn train(&self, samples: &Samples) -> Result<FittedTweedieRegressor> {
+        fit(self, &self.glm, self.family(), samples)
+    }
+}

@@ -1,0 +1,116 @@
+//! Hyperparameters that all linear models by stochastic gradient descent have, in one place.
+
+use tove_optim::settings::{Hyperparameters, Kind, Setting, SettingError, Value};
+
+use super::Schedule;
+
+/// What the classifier, the regressor and the perceptron share.
+///
+/// ```
+/// use tove_learn::{Perceptron, SgdClassifier};
+/// assert_eq!(SgdClassifier::default().max_iter(7).descent, Perceptron::default().max_iter(7).descent);
+/// ```
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(shared)]
+pub struct DescentSettings {
+    /// Strength of the penalty; also sets the rate of the optimal schedule.
+    #[hyper(default = 1e-4, range = "[0, inf)")]
+    pub alpha: f64,
+    /// Share of l1 in an elasticnet penalty.
+    #[hyper(default = 0.15, range = "[0, 1]")]
+    pub l1_ratio: f64,
+    /// Whether there is an intercept.
+    #[hyper(default = true)]
+    pub fit_intercept: bool,
+    /// Epochs at most.
+    #[hyper(default = 1000, range = "[1, inf)")]
+    pub max_iter: usize,
+    /// Improvement that counts as one; without it all epochs are made.
+    #[hyper(default = Some(1e-3), range = "[0, inf)")]
+    pub tol: Option<f64>,
+    /// Whether samples come in a new order in each epoch.
+    #[hyper(default = true)]
+    pub shuffle: bool,
+    /// Whether a part of the samples is held out to decide when to stop.
+    #[hyper(default = false)]
+    pub early_stopping: bool,
+    /// The share that is held out.
+    #[hyper(default = 0.1, range = "(0, 1)")]
+    pub validation_fraction: f64,
+    /// Epochs without improvement after which training ends.
+    #[hyper(default = 5, range = "[1, inf)")]
+    pub n_iter_no_change: usize,
+    /// Seed of the order.
+    #[hyper(default = 0)]
+    pub random_state: u64,
+}
+
+impl DescentSettings {
+    /// That the rate of the optimal schedule, which is one over alpha, exists.
+    pub(super) fn check(&self, who: &'static str, schedule: Schedule) -> Result<(), SettingError> {
+        if self.alpha > 0.0 || schedule != Schedule::Optimal {
+            return Ok(());
+        }
+        let problem = "must be positive, since the optimal learning rate is computed from it";
+        Err(SettingError::conflict(
+            who,
+            "alpha",
+            problem,
+            "choose another `learning_rate` and `eta0`, or a positive alpha",
+        ))
+    }
+}
+
+/// Whether, and from which sample on, the model is the mean of the weights over the steps.
+///
+/// ```
+/// use tove_learn::sgd::Average;
+/// use tove_optim::settings::Setting;
+/// assert_eq!((Average::parse("true"), Average::parse("10")), (Some(Average::from(true)), Some(Average::after(10))));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Average(usize);
+
+impl Average {
+    /// Averaging begins once this number of samples has been seen.
+    pub fn after(samples: usize) -> Average {
+        Average(samples)
+    }
+
+    /// The first step that counts; 0 for none.
+    pub(super) fn first(self) -> usize {
+        self.0
+    }
+}
+
+impl From<bool> for Average {
+    fn from(on: bool) -> Average {
+        Average(usize::from(on))
+    }
+}
+
+impl Setting for Average {
+    fn kind() -> Kind {
+        Kind::Text
+    }
+
+    fn value(&self) -> Value {
+        match self.0 {
+            0 => Value::Switch(false),
+            1 => Value::Switch(true),
+            samples => samples.value(),
+        }
+    }
+
+    fn from_value(value: &Value) -> Option<Average> {
+        bool::from_value(value).map(Average::from).or_else(|| usize::from_value(value).map(Average))
+    }
+
+    fn parse(text: &str) -> Option<Average> {
+        bool::parse(text).map(Average::from).or_else(|| usize::parse(text).map(Average))
+    }
+
+    fn expected() -> Option<&'static str> {
+        Some("true, false or a number of samples")
+    }
+}

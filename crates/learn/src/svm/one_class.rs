@@ -1,0 +1,209 @@
+//! Novelty detection: the region that holds most of the samples (Schölkopf, Platt, Shawe-Taylor, Smola and Williamson 2001).
+//!
+//! min ½ αᵀKα subject to 0 ≤ αᵢ ≤ sᵢ and Σα = ν Σs, for weights s of the samples. A row is an inlier where
+//! f(x) = Σ αᵢ k(x, xᵢ) − ρ is positive; ν bounds the share of training samples outside, and is the least share of support vectors.
+//! With α = α₀ + β, for a start α₀ that fulfils the constraints, β solves the problem that SMO solves for classes: Σβ = 0 and
+//! the linear term −Kα₀.
+//!
+//! ```
+//! use tove_learn::{Fit, OneClassSvm, Predict};
+//! use tove_tensor::Tensor;
+//! let x = Tensor::from([[0.0], [0.44], [0.45], [0.46], [1.0]]);
+//! let model = OneClassSvm::default().fit(&x, None)?;
+//! assert_eq!(model.predict(&x)?.to_vec::<i64>(), [-1, 1, 1, 1, -1]);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use tove_optim::settings::{Hyperparameters, Named};
+use tove_tensor::Tensor;
+
+use super::grouped::share_out;
+use super::rows::KernelRows;
+use super::settings::{KernelSettings, SolverSettings, kernel_settings_setters, solver_settings_setters};
+use super::smo::{Problem, Solution, solve};
+use crate::kernel::{Expansion, Features, Gamma, KernelFunction, KernelKind};
+use crate::{About, Algorithm, Capabilities, LearnError, Model, Record, Restore, Result, Rows, Samples};
+
+/// Unsupervised outlier detection: estimates the support of a high-dimensional distribution.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(name = "OneClassSVM")]
+pub struct OneClassSvm {
+    /// Upper bound on the fraction of training errors, and lower bound of the fraction of support vectors.
+    #[hyper(default = 0.5, range = "(0, 1]")]
+    pub nu: f64,
+    /// The kernel and its numbers.
+    #[hyper(flatten)]
+    pub kernel: KernelSettings,
+    /// The violation of optimality at which to stop.
+    #[hyper(default = 1e-3, range = "(0, inf)")]
+    pub tol: f64,
+    /// How the machine is solved.
+    #[hyper(flatten)]
+    pub solver: SolverSettings,
+}
+
+/// A fitted [`OneClassSvm`].
+#[derive(Clone, Debug)]
+pub struct FittedOneClassSvm {
+    about: About,
+    expansion: Expansion, // coefficients (support vectors, 1)
+    offset: f64,
+    support: Vec<i64>,
+}
+
+impl FittedOneClassSvm {
+    /// Places of the support vectors among the samples.
+    pub fn support(&self) -> &[i64] {
+        &self.support
+    }
+
+    /// The support vectors, (s, d), sparse where the samples were.
+    pub fn support_vectors(&self) -> &Rows {
+        self.expansion.points()
+    }
+
+    /// Coefficients of the support vectors, (1, s).
+    pub fn dual_coef(&self) -> Tensor {
+        self.expansion.coefficients().reshape([1, self.support.len()])
+    }
+
+    /// ρ, which turns raw scores into decision values: `decision_function` = `score_samples` − `offset`.
+    pub fn offset(&self) -> f64 {
+        self.offset
+    }
+
+    /// The kernel with its numbers.
+    pub fn kernel(&self) -> &KernelFunction {
+        self.expansion.function()
+    }
+
+    /// Σ α k(x, xᵢ) of each row.
+    fn scores(&self, x: &Rows) -> Result<Vec<f64>> {
+        Ok(self.expansion.at(x)?.to_f64_vec())
+    }
+
+    fn decisions(&self, x: &Rows) -> Result<Vec<f64>> {
+        let values: Vec<f64> = self.scores(x)?.iter().map(|score| score - self.offset).collect();
+        match values.iter().position(|value| !value.is_finite()) {
+            Some(row) => Err(crate::logistic::linear::undecided(self.name(), row)),
+            None => Ok(values),
+        }
+    }
+}
+
+impl OneClassSvm {
+    /// α and ρ of the samples at these places.
+    fn solve(&self, features: &Features, places: &[usize], bounds: &[f64]) -> Result<Solution> {
+        let n = places.len();
+        let start = share_out(self.nu * bounds.iter().sum::<f64>(), bounds);
+        let mut rows = KernelRows::new(features, places, (self.solver.cache_size * 1e6) as usize)?;
+        let sums = rows.sums(&(0..n).collect::<Vec<_>>(), &start)?;
+        let problem = Problem {
+            target: sums.iter().map(|sum| -sum).collect(),
+            low: start.iter().map(|start| -start).collect(),
+            high: bounds.iter().zip(&start).map(|(bound, start)| bound - start).collect(),
+            epsilon: 0.0,
+            tolerance: self.tol,
+            limit: self.solver.max_iter.unwrap_or(10_000_000.max(100 * n)),
+            shrinking: self.solver.shrinking,
+        };
+        let mut solution = solve(&problem, &mut rows)?;
+        for (place, beta) in solution.beta.iter_mut().enumerate() {
+            // At the bounds exactly, so that only support vectors are kept.
+            *beta = match *beta {
+                b if b <= problem.low[place] => 0.0,
+                b if b >= problem.high[place] => bounds[place],
+                b => b + start[place],
+            };
+        }
+        Ok(solution)
+    }
+}
+
+impl Algorithm for OneClassSvm {
+    type Fitted = FittedOneClassSvm;
+    const CAPABILITIES: Capabilities = Capabilities {
+        weights: true,
+        sparse: true,
+        decision_function: true,
+        score_samples: true,
+        accuracy: 5e-3,
+        ..Capabilities::CLUSTERER
+    };
+
+    fn train(&self, samples: &Samples) -> Result<FittedOneClassSvm> {
+        let weights = samples.weights().map_or_else(|| vec![1.0; samples.len()], Tensor::to_f64_vec);
+        let places: Vec<usize> = (0..weights.len()).filter(|&place| weights[place] > 0.0).collect();
+        let bounds: Vec<f64> = places.iter().map(|&place| weights[place]).collect();
+        let features = Features::new(samples.x(), self.kernel.function(samples)?)?;
+        let solution = self.solve(&features, &places, &bounds)?;
+        solution.require_finite(Self::NAME)?;
+        let summary = super::classifier::summary(Self::NAME, std::slice::from_ref(&solution));
+        let kept: Vec<usize> = (0..places.len()).filter(|&i| solution.beta[i] != 0.0).collect();
+        if kept.is_empty() {
+            let problem =
+                "nu times the sum of the weights vanishes beside rounding, so that there are no support vectors";
+            return Err(LearnError::data(Self::NAME, problem, "choose a larger `nu`, or scale the weights"));
+        }
+        let support: Vec<usize> = kept.iter().map(|&i| places[i]).collect();
+        let alpha: Vec<f64> = kept.iter().map(|&i| solution.beta[i]).collect();
+        Ok(FittedOneClassSvm {
+            about: About::of(self, samples).summary(summary),
+            expansion: Expansion::of(&features, &support, &Tensor::try_from_vec(alpha, [kept.len(), 1])?)?,
+            offset: -solution.bias,
+            support: support.iter().map(|&place| place as i64).collect(),
+        })
+    }
+}
+
+impl Model for FittedOneClassSvm {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// 1 for inliers, −1 for outliers.
+    fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
+        let sides = self.decisions(x)?.into_iter().map(|value| if value > 0.0 { 1i64 } else { -1 });
+        Ok(Tensor::from_slice(&sides.collect::<Vec<_>>()))
+    }
+
+    fn decision_rows(&self, x: &Rows) -> Result<Tensor> {
+        Ok(Tensor::from_slice(&self.decisions(x)?).to_dtype(self.dtype()))
+    }
+
+    fn score_rows(&self, x: &Rows) -> Result<Tensor> {
+        Ok(Tensor::from_slice(&self.scores(x)?).to_dtype(self.dtype()))
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        let mut all = self.about.attributes();
+        all.push(("support", Tensor::from_slice(&self.support)));
+        all.extend(self.support_vectors().to_dense().ok().map(|points| ("support_vectors", points)));
+        all.extend([
+            ("dual_coef", self.dual_coef()),
+            ("intercept", Tensor::from([-self.offset])),
+            ("offset", Tensor::scalar(self.offset)),
+        ]);
+        all
+    }
+
+    fn record(&self) -> Record {
+        let mut record = self.about.record();
+        self.expansion.write(&mut record);
+        record.put_tensor("support", &Tensor::from_slice(&self.support));
+        record.put_real("offset", self.offset);
+        record
+    }
+}
+
+impl Restore for FittedOneClassSvm {
+    fn restore(record: &Record) -> Result<FittedOneClassSvm> {
+        let settings: OneClassSvm = record.settings(OneClassSvm::NAME, 1)?;
+        let (expansion, support) = (Expansion::read(record, None)?, record.integers("support")?);
+        if support.is_empty() || expansion.coefficients().dims() != [support.len(), 1] {
+            return Err(record.wrong("coefficients", "a column with a row per support vector"));
+        }
+        let about = About::read(&settings, record, expansion.width(), expansion.dtype())?;
+        Ok(FittedOneClassSvm { about, expansion, offset: record.real("offset")?, support })
+    }
+}
