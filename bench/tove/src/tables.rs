@@ -102,8 +102,7 @@ impl Flights {
     fn run(&self) -> Result<f64, String> {
         let told = |error: &dyn std::fmt::Display| error.to_string();
         let file = TableFile::open(&self.path).map_err(|error| told(&error))?;
-        let (mut table, _) =
-            file.read(&CsvOptions::new(), &Wanted::default()).map_err(|error| told(&error))?;
+        let (mut table, _) = file.read(&CsvOptions::new(), &Wanted::default()).map_err(|error| told(&error))?;
         let mut plan = Plan::new("delay").folds(5).task(TaskKind::Regression);
         let mut model = "Ridge";
         if self.classifies {

@@ -116,11 +116,17 @@ pub fn may_write(path: &Path, overwrite: bool, inputs: &[&Path]) -> Result<(), F
     Ok(())
 }
 
+/// A path from the root, without `.` in it.
+fn full(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    path.components().filter(|part| *part != std::path::Component::CurDir).collect()
+}
+
 /// That no two outputs go to one file.
 pub fn differ(outputs: &[Option<&PathBuf>]) -> Result<(), Failure> {
     for (place, one) in outputs.iter().enumerate() {
         let (Some(one), rest) = (one, &outputs[place + 1..]) else { continue };
-        let same = |other: &&&PathBuf| *one == **other || same_file(one, other);
+        let same = |other: &&&PathBuf| full(one) == full(other) || same_file(one, other);
         if rest.iter().flatten().any(|other| same(&other)) && !atomic::is_special(one) {
             return Err(Failure::usage(format!("{}: two outputs cannot go to one file", one.display())));
         }
@@ -147,7 +153,9 @@ pub fn is_stdout(path: &Path) -> bool {
 
 /// Whether two names lead to one file that is there.
 fn same_file(one: &Path, other: &Path) -> bool {
-    match (std::fs::metadata(one), std::fs::metadata(other)) {
+    // Standard input may be a file of the shell's.
+    let opened = |path: &Path| std::fs::metadata(if path == Path::new("-") { Path::new("/dev/stdin") } else { path });
+    match (opened(one), opened(other)) {
         (Ok(a), Ok(b)) => same(&a, &b, one, other),
         _ => false,
     }

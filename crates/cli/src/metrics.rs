@@ -41,10 +41,6 @@ pub fn place(key: &str) -> usize {
     known.unwrap_or(usize::MAX)
 }
 
-/// Metrics that are defined for two classes only.
-const TWO_CLASSES: [Scorer; 5] =
-    [Scorer::F1, Scorer::Precision, Scorer::Recall, Scorer::RocAuc, Scorer::AveragePrecision];
-
 /// The metric that `--metric` names, for models of these capabilities and a target with so many classes (0 for numbers).
 pub fn chosen(name: &str, capabilities: Capabilities, classes: usize) -> Result<Scorer, Failure> {
     let scorer = Scorer::named(name).map_err(|error| {
@@ -55,7 +51,7 @@ pub fn chosen(name: &str, capabilities: Capabilities, classes: usize) -> Result<
     let problem = if !scorer.judges(capabilities) {
         let task = if classes > 0 { "classification" } else { "regression" };
         format!("it is not a metric for {task}")
-    } else if classes > 2 && TWO_CLASSES.contains(&scorer) {
+    } else if classes > 2 && scorer.is_binary() {
         format!("it is for two classes, and the target has {classes}")
     } else {
         return Ok(scorer);
@@ -65,7 +61,7 @@ pub fn chosen(name: &str, capabilities: Capabilities, classes: usize) -> Result<
 
 /// The metrics to choose from, as advice.
 fn available(capabilities: Capabilities, classes: usize) -> String {
-    let fits = |scorer: &&Scorer| scorer.judges(capabilities) && !(classes > 2 && TWO_CLASSES.contains(scorer));
+    let fits = |scorer: &&Scorer| scorer.judges(capabilities) && !(classes > 2 && scorer.is_binary());
     let ids: Vec<&str> = Scorer::ALL.iter().filter(fits).map(|scorer| id(*scorer)).collect();
     format!("choose one of {}", ids.join(", "))
 }

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use tove::data::table::{Column, Dates, Description, Kind, ReadReport, Table as Data, Unit};
 use tove::learn::Predict;
-use tove::learn::selection::Answers;
 use tove::plot::{BarChart, DecisionMap, LineChart, Report, ScoreChart, Table};
 use tove::tabular::{Judged, NamedScore, Outcome, TabularModel};
 use tove::tensor::{DType, Tensor};

@@ -11,7 +11,7 @@ use tove::tensor::io::{Container, WriteOptions};
 use crate::arguments::Keeping;
 use crate::failure::Failure;
 use crate::files;
-use crate::output::entries;
+use crate::output::{Output, entries};
 use crate::runs::Run;
 
 /// The name of the record of losses in the folder of a run.
@@ -65,6 +65,16 @@ impl Files {
             ("losses", self.losses.display().to_string()),
         ];
         format!("\n{}", entries(&place))
+    }
+
+    /// Prints the result: to standard error if the model or the report went to standard output, where it must not come between the
+    /// bytes of the file.
+    pub fn tell(&self, output: &Output, text: String, document: Value) -> Result<(), Failure> {
+        if files::is_stdout(&self.model) || files::is_stdout(&self.page) {
+            output.remark(text);
+            return Ok(());
+        }
+        output.result(|| text, || document)
     }
 
     /// Adds where everything went to the document of the run.

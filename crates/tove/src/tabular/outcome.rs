@@ -66,6 +66,8 @@ pub struct Cut {
 pub struct Tried {
     /// The candidate.
     pub name: String,
+    /// Whether its model provides probabilities of classes.
+    pub probabilities: bool,
     /// Its score in each fold, or the one on `rows` rows if it did not come to the folds; empty if it failed or was not reached.
     pub scores: Vec<f64>,
     /// Training rows of the fits behind the scores.

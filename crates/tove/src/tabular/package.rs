@@ -25,8 +25,8 @@ pub(super) struct Fitted<'c> {
     pub dropped: usize,
     pub imputed: ColumnCounts,
     pub unseen: ColumnCounts,
-    /// Of a table that was read as a whole.
-    pub fingerprint: Option<String>,
+    /// Of the features and of the target of a table that was read as a whole.
+    pub fingerprints: Option<[String; 2]>,
     pub start: Instant,
 }
 
@@ -39,8 +39,11 @@ impl Plan {
             "model": candidate.name, "dropped": fitted.dropped, "train": document(&evaluated.train),
             "test": document(&evaluated.test), "baseline": document(&evaluated.baseline),
         });
-        match fitted.fingerprint {
-            Some(fingerprint) => facts["fingerprint"] = fingerprint.into(),
+        match fitted.fingerprints {
+            Some([features, target]) => {
+                facts["fingerprint"] = features.into();
+                facts["target_fingerprint"] = target.into();
+            }
             None => facts["streamed"] = true.into(),
         }
         let classifies = candidate.estimator.capabilities().classifies();

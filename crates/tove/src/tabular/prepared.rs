@@ -4,7 +4,7 @@ use tove_data::table::{Role, Schema, Table, TableEncoder, Target};
 use tove_learn::{Estimator, Rows, Samples};
 use tove_tensor::{DType, Tensor};
 
-use super::fingerprint::{feature_sum, fingerprint};
+use super::fingerprint::{feature_sum, fingerprint, row_sum};
 use super::model::encoded;
 use super::split::{check_finite, taken};
 use super::{Candidate, ClassWeights, ColumnCounts, Plan, Result, TabularError};
@@ -24,6 +24,8 @@ pub(super) struct Prepared<'p> {
     pub dropped: usize,
     /// Recognizes the table when the model is evaluated on it.
     pub fingerprint: String,
+    /// Recognizes the values of the target, whatever the features.
+    pub target_fingerprint: String,
 }
 
 /// Rows to fit and rows to evaluate on, encoded by an encoder that was fitted to the former.
@@ -42,6 +44,7 @@ impl Plan {
         self.check(&schema)?;
         let (mut table, mut dropped) = table.drop_missing(&[&self.target])?;
         let own_rows = table.n_rows();
+        let target_fingerprint = fingerprint(row_sum(&[table.column(&self.target)?], own_rows));
         let fingerprint = fingerprint(feature_sum(&table, &schema));
         if let Some(test) = test {
             let (more, without) = self.conformed(&schema, test)?;
@@ -50,7 +53,7 @@ impl Plan {
         let target = Target::encode(table.column(&self.target)?, self.kind)?;
         let weights = row_weights(&table, &schema)?;
         check_finite(&table, &schema)?;
-        Ok(Prepared { plan: self, table, schema, target, weights, own_rows, dropped, fingerprint })
+        Ok(Prepared { plan: self, table, schema, target, weights, own_rows, dropped, fingerprint, target_fingerprint })
     }
 
     /// A test table with the columns of the schema and a target in every row.

@@ -113,7 +113,7 @@ impl Plan {
             dropped,
             imputed: kept.imputed,
             unseen,
-            fingerprint: None,
+            fingerprints: None,
             start,
         });
         Ok(Outcome {

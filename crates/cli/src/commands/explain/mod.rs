@@ -8,16 +8,14 @@ mod dependence;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tove::data::table::{Role, Table, Wanted};
-use tove::learn::Samples;
+use tove::data::table::{Table, Wanted};
 use tove::learn::selection::Scorer;
 use tove::plot::{BarChart, Report};
-use tove::tabular::TabularModel;
+use tove::tabular::{Importance, TabularModel};
 use tove::tensor::Key;
 use tove::tensor::io::WriteOptions;
 
 use crate::arguments::Explain;
-use crate::commands::evaluate::samples;
 use crate::failure::Failure;
 use crate::files;
 use crate::metrics;
@@ -26,13 +24,6 @@ use crate::tables;
 
 /// Columns whose partial dependence a report shows, the most important first.
 const DEPENDENCES: usize = 6;
-
-/// How much the score drops when a column is shuffled.
-struct Importance {
-    column: String,
-    mean: f64,
-    std: f64,
-}
 
 /// A coefficient of a feature; of several classes, each has its own.
 struct Coefficient {
@@ -82,7 +73,10 @@ pub fn run(explain: &Explain, output: &Output) -> Result<(), Failure> {
         return Err(Failure::usage(format!("{name} has no coefficients; give a table for permutation importance")));
     }
     let (score, importances) = match &data {
-        Some(data) => importances(&model, data, scorer, explain).map(|(score, list)| (Some(score), list))?,
+        Some(data) => {
+            let found = model.permutation_importance(data, scorer, explain.repeats, explain.seed)?;
+            (Some(found.score), found.columns)
+        }
         None => (None, Vec::new()),
     };
     let explanation = Explanation { model: &model, scorer, data: data.as_ref(), score, importances, coefficients };
@@ -130,39 +124,6 @@ fn coefficients(model: &TabularModel, data: Option<&Table>) -> Vec<Coefficient> 
     }
     list.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
     list
-}
-
-/// The score on the table, and what each column contributes to it.
-fn importances(
-    model: &TabularModel,
-    data: &Table,
-    scorer: Scorer,
-    explain: &Explain,
-) -> Result<(f64, Vec<Importance>), Failure> {
-    let y = model.labels().encode(data.column(model.target())?)?;
-    let (whole, _) = samples(model, data)?;
-    let score = scorer.score(model.model(), &whole)?.value;
-    let mut list = Vec::new();
-    for (place, name) in model.schema().with(Role::Feature).enumerate() {
-        if !data.has(name) || !model.encoder().columns().any(|column| column == name) {
-            continue;
-        }
-        let mut drops = Vec::new();
-        for repeat in 0..explain.repeats.max(1) {
-            let key = Key::new(explain.seed).fold(place as u64).fold(repeat as u64);
-            let order: Vec<usize> =
-                key.permutation(data.n_rows()).to_vec::<i64>().iter().map(|&row| row as usize).collect();
-            let shuffled = data.take(&order)?.column(name)?.clone();
-            let (rows, _, _) = model.rows(&data.with_column(name, shuffled)?)?;
-            drops.push(score - scorer.score(model.model(), &Samples::new(rows, &y)?)?.value);
-        }
-        let n = drops.len() as f64;
-        let mean = drops.iter().sum::<f64>() / n;
-        let std = (drops.iter().map(|drop| (drop - mean).powi(2)).sum::<f64>() / n).sqrt();
-        list.push(Importance { column: name.to_owned(), mean, std });
-    }
-    list.sort_by(|a, b| b.mean.total_cmp(&a.mean));
-    Ok((score, list))
 }
 
 impl Explanation<'_> {

@@ -72,7 +72,8 @@ pub fn document(fit: &Fit, read: &ReadReport, outcome: &Outcome, model: &Path, p
     let streamed = outcome.streamed.as_ref();
     let streamed = streamed.map(|how| json!({"passes": how.passes, "set_aside": how.set_aside}));
     json!({
-        "file": fit.file.display().to_string(), "target": fit.target, "task": outcome.model.task().to_string(),
+        "file": fit.file.display().to_string(), "target": fit.target,
+        "target_fingerprint": outcome.model.facts()["target_fingerprint"], "task": outcome.model.task().to_string(),
         "classes": outcome.model.classes(), "model": outcome.chosen, "settings": outcome.model.model().settings(),
         "seed": fit.seed, "division": options::division(fit).to_string(), "scorer": outcome.scorer.to_string(), "metric": metrics::id(outcome.scorer),
         "tried": tried, "verdict": verdict(outcome), "comparison": method(outcome),

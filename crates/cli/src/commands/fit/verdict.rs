@@ -114,7 +114,14 @@ fn choice(outcome: &Outcome) -> Option<String> {
     }
     if most < next {
         // A model that was dropped on fewer rows may have had a better score there.
-        return None;
+        let preferred = chosen.probabilities && !second.probabilities && second.dropped.is_none();
+        return preferred.then(|| {
+            let name = &second.name;
+            format!(
+                "{} {name} is not clearly ahead ({label} {other} against {shown}) and has no probabilities.",
+                upper(place)
+            )
+        });
     }
     let ahead = match clear(outcome, (chosen, most), (second, next)) {
         Some(true) => "clearly ahead of",

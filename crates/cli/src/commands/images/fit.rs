@@ -79,7 +79,7 @@ pub fn run(fit: &ImagesFit, output: &Output) -> Result<(), Failure> {
     match work(fit, pictures.classes, plan, net, &sets, &files, output) {
         Ok((text, document, saved)) => {
             files.run.finish(document.clone(), saved)?;
-            output.result(|| text, || document)
+            files.tell(output, text, document)
         }
         Err(failure) => {
             files.abandon();

@@ -40,7 +40,7 @@ pub fn run(transfer: &ImagesTransfer, output: &Output) -> Result<(), Failure> {
     match work(transfer, model, pictures, (&few, &rest), &files, output) {
         Ok((text, document, saved)) => {
             files.run.finish(document.clone(), saved)?;
-            output.result(|| text, || document)
+            files.tell(output, text, document)
         }
         Err(failure) => {
             files.abandon();

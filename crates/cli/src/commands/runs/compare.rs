@@ -46,9 +46,10 @@ pub fn problem(run: &Value) -> String {
     format!("{} from {}", text_of(run, "target"), text_of(run, "file"))
 }
 
-/// Runs that predict the same column of the same file, in the order of the first of each.
+/// Runs that predict the same column of the same file with the same values, in the order of the first of each.
 pub fn groups<'a>(runs: &[&'a Value]) -> Vec<Vec<&'a Value>> {
-    let same = |a: &Value, b: &Value| ["file", "target", "task"].iter().all(|name| a[name] == b[name]);
+    const SAME: [&str; 4] = ["file", "target", "task", "target_fingerprint"];
+    let same = |a: &Value, b: &Value| SAME.iter().all(|name| a[name] == b[name]);
     let mut groups: Vec<Vec<&Value>> = Vec::new();
     for &run in runs {
         match groups.iter_mut().find(|group| same(group[0], run)) {

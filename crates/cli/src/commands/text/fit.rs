@@ -50,7 +50,7 @@ pub fn run(fit: &TextFit, output: &Output) -> Result<(), Failure> {
     match work(fit, net, parts, &files, output) {
         Ok((text, document, saved)) => {
             files.run.finish(document.clone(), saved)?;
-            output.result(|| text, || document)
+            files.tell(output, text, document)
         }
         Err(failure) => {
             files.abandon();

@@ -121,6 +121,7 @@ impl<'c> Contender<'c> {
         };
         Tried {
             name: self.candidate.name.clone(),
+            probabilities: self.candidate.estimator.capabilities().probabilities,
             scores,
             rows,
             rungs: self.rungs.clone(),
