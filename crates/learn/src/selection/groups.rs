@@ -248,7 +248,7 @@ by_groups!(GroupShuffleSplit);
 /// use tove_tensor::Tensor;
 /// let (y, groups) = (Tensor::from([0i64, 0, 1, 1, 0, 1]), [1, 1, 2, 2, 3, 4]);
 /// let folds = StratifiedGroupKFold::new(2, &groups).split(&y)?;
-/// assert_eq!((&folds[0].test[..], &folds[1].test[..]), (&[0, 1, 2, 3][..], &[4, 5][..]));
+/// assert_eq!((&folds[0].test[..], &folds[1].test[..]), (&[0, 1, 5][..], &[2, 3, 4][..]));
 /// # Ok::<(), tove_learn::LearnError>(())
 /// ```
 #[derive(Clone, Debug)]
