@@ -3,7 +3,7 @@
 //! ```
 //! use tove_learn::selection::{CrossValidation, KFold, Scorer};
 //! use tove_learn::{DummyClassifier, Samples};
-//! use tove_tensor::Tensor;
+//! use tove_tensor::{DType, Tensor};
 //! let y = Tensor::from([0i64, 1, 1, 1, 0, 1, 1, 1]);
 //! let samples = Samples::new(&Tensor::zeros([8, 1], DType::F64), &y)?;
 //! let report = CrossValidation::new(KFold::new(4))
