@@ -2,8 +2,7 @@
 //! rows.
 
 use serde_json::{Value, json};
-use tove::data::table::{Field, Format, Kind, Role, Schema, Table};
-use tove::learn::Samples;
+use tove::data::table::{Field, Format, Kind, Role, Schema};
 use tove::learn::selection::Scorer;
 use tove::tabular::{Judged, NamedScore, TabularError, TabularModel};
 use tove::tensor::io::WriteOptions;
@@ -78,16 +77,8 @@ fn judged(
 
 /// The columns that the model uses.
 fn wanted(model: &TabularModel) -> Vec<String> {
-    let used = |field: &&Field| matches!(field.role, Role::Feature | Role::Target);
+    let used = |field: &&Field| matches!(field.role, Role::Feature | Role::Target | Role::Weight);
     model.schema().fields().iter().filter(used).map(|field| field.name.clone()).collect()
-}
-
-/// The rows of a table that have a target, as the model's samples, and how many have none.
-pub fn samples(model: &TabularModel, data: &Table) -> Result<(Samples, usize), Failure> {
-    let (kept, dropped) = data.drop_missing(&[model.target()])?;
-    let y = model.labels().encode(kept.column(model.target())?)?;
-    let (rows, _, _) = model.rows(&kept)?;
-    Ok((Samples::new(rows, &y)?, dropped))
 }
 
 /// The score of the best constant prediction for these rows: the share of the most frequent class, or R² of the mean, which is 0.

@@ -21,7 +21,7 @@ use tove_optim::settings::{Hyperparameters, Named};
 use super::interior::Programme;
 use super::model::FittedLinear;
 use super::moments::{Data, Moments};
-use crate::{Algorithm, Capabilities, Result, Samples, Summary};
+use crate::{Algorithm, Capabilities, LearnError, Result, Samples, Summary};
 
 /// Linear regression of a quantile.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -63,7 +63,14 @@ impl Algorithm for QuantileRegressor {
         let data = Data::single(Self::NAME, samples)?;
         let moments = Moments::of(&data, self.fit_intercept)?;
         let programme = Programme::new(self, &data, &moments)?;
-        let end = programme.solve(self.max_iter, self.tol)?;
+        let end = programme.solve(self.max_iter, self.tol).map_err(|error| match error {
+            // The data are finite: what is not arose from them.
+            LearnError::Tensor(error) if error.is_data() => {
+                let fix = "scale the features (StandardScaler), and the weights to a mean of 1";
+                LearnError::data(Self::NAME, "features or weights of very different sizes overflow in the solver", fix)
+            }
+            other => other,
+        })?;
         let summary = Summary::iterative(Self::NAME, end.iterations, end.converged, end.gap, end.objective);
         FittedLinear::single(self, samples, (end.coefficients, end.intercept), summary, ())
     }

@@ -64,6 +64,12 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
         for (place, &code) in labels.codes().iter().enumerate().filter(|&(place, _)| costs[place] > 0.0) {
             groups[code].push(place);
         }
+        // A coefficient of every support vector in every pair.
+        let (n, m) = (samples.len(), labels.classes().len());
+        let count = m.saturating_mul(m.saturating_sub(1)) / 2;
+        let what = || format!("coefficients of {n} samples in {count} pairs of {m} classes");
+        let fix = "use LinearSVC or LogisticRegression, which need one machine per class";
+        crate::memory::require_with(E::NAME, what, crate::memory::matrix(n, count, 8), fix)?;
         let training = Training {
             who: E::NAME,
             nu: estimator.nu(),
@@ -197,6 +203,10 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
 
     /// Decision values (n, pairs) of all pairs, positive for the first class.
     fn values(&self, x: &Rows) -> Result<Vec<f64>> {
+        let (n, count) = (x.len(), self.bias.len());
+        let what = || format!("decision values of {n} rows for {count} pairs of classes");
+        let fix = "predict fewer rows at a time";
+        crate::memory::require_with(E::NAME, what, crate::memory::matrix(n, count, 16), fix)?;
         let mut values = self.expansion.at(x)?.to_f64_vec();
         for row in values.chunks_exact_mut(self.bias.len()) {
             row.iter_mut().zip(&self.bias).for_each(|(value, bias)| *value += bias);
