@@ -258,6 +258,12 @@ fn logistic_regression_chooses_c_as_scikit_learn_does() {
     let (x, y) = standard("iris");
     let unknown = LogisticRegressionCv::default().scoring(Some("acuracy".into())).fit(&x, &y).unwrap_err();
     assert!(unknown.to_string().contains("accuracy"), "{unknown}");
+    // One sample of a class: where it is tested on, it cannot be learned.
+    let mut rare = vec![0i64; 150];
+    (0..75).for_each(|row| rare[2 * row] = 1);
+    rare[7] = 2;
+    let lacking = LogisticRegressionCv::default().fit(&x, &Tensor::from_slice(&rare)).unwrap_err();
+    assert!(lacking.to_string().contains("class 2"), "{lacking}");
     let mut estimator = LogisticRegressionCv::default();
     estimator.parse("Cs", "3").unwrap();
     assert_eq!(estimator.fit(&x, &y).unwrap().cs().to_f64_vec(), [1e-4, 1.0, 1e4]);

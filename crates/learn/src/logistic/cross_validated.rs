@@ -241,7 +241,7 @@ impl LogisticRegressionCv {
     }
 
     /// All fits to parts, fold by fold.
-    fn parts(&self, pairs: &[(f64, f64)], folds: &[Fold], samples: &Samples) -> Result<Vec<Part>> {
+    fn parts(&self, pairs: &[(f64, f64)], folds: &[Fold], classes: &[i64], samples: &Samples) -> Result<Vec<Part>> {
         let scoring = Scoring::from(self.scoring.as_deref().unwrap_or("accuracy"));
         scoring.check(Self::NAME, self.capabilities())?;
         let slots: Vec<Mutex<Option<Part>>> = (0..folds.len() * pairs.len()).map(|_| Mutex::new(None)).collect();
@@ -249,6 +249,9 @@ impl LogisticRegressionCv {
             let (fold, (ratio, c)) = (&folds[task / pairs.len()], pairs[task % pairs.len()]);
             let (train, test) = (samples.take(&fold.train)?, samples.take(&fold.test)?);
             let model = crate::quietly(|| crate::Fit::fit_samples(&self.candidate(c, ratio), &train))?;
+            if model.classes() != classes {
+                return Err(lacking(task / pairs.len(), classes, model.classes()));
+            }
             let score = scoring.score(&model, &test)?.value;
             let (coef, intercept) = (model.coef().to_f64_vec(), model.intercept().to_f64_vec());
             *slots[task].lock().unwrap_or_else(PoisonError::into_inner) = Some(Part { coef, intercept, score });
@@ -259,6 +262,14 @@ impl LogisticRegressionCv {
         }
         Ok(slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
     }
+}
+
+#[cold]
+fn lacking(fold: usize, classes: &[i64], found: &[i64]) -> LearnError {
+    let class = classes.iter().find(|class| !found.contains(class)).copied().unwrap_or_default();
+    let problem =
+        format!("all samples of class {class} are in the test part of fold {fold}, so that it cannot be learned");
+    LearnError::data(LogisticRegressionCv::NAME, problem, "give more samples of the class, or leave it out")
 }
 
 /// The first place of the largest number.
@@ -288,7 +299,7 @@ impl Algorithm for LogisticRegressionCv {
         let labels = Labels::several(Self::NAME, samples.y()?)?;
         let (pairs, ratios) = self.candidates()?;
         let folds = StratifiedKFold::new(self.cv).split(samples.y()?)?;
-        let parts = self.parts(&pairs, &folds, samples)?;
+        let parts = self.parts(&pairs, &folds, labels.classes(), samples)?;
         let rows: Vec<&[Part]> = parts.chunks(pairs.len()).collect();
         let shape = [outputs(labels.classes().len()), samples.width()];
         let (coef, intercept, (l1_ratio, c), summary) = if self.refit {

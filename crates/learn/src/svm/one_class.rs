@@ -6,11 +6,11 @@
 //! the linear term −Kα₀.
 //!
 //! ```
-//! use tove_learn::{Fit, OneClassSvm, Predict};
+//! use tove_learn::{Fit, Gamma, OneClassSvm, Predict};
 //! use tove_tensor::Tensor;
 //! let x = Tensor::from([[0.0], [0.44], [0.45], [0.46], [1.0]]);
-//! let model = OneClassSvm::default().fit(&x, None)?;
-//! assert_eq!(model.predict(&x)?.to_vec::<i64>(), [-1, 1, 1, 1, -1]);
+//! let model = OneClassSvm::default().gamma(Gamma::Auto).fit(&x, None)?;
+//! assert_eq!(model.predict(&Tensor::from([[0.0], [0.45], [1.0]]))?.to_vec::<i64>(), [-1, 1, -1]);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
