@@ -67,7 +67,7 @@ pub fn of_fit(
         report = columns(report, about);
     }
     let settings = format!("{:#}", model.settings());
-    report = report.section("How it was made").text(format!(
+    report = report.section("Details").text(format!(
         "From {}, seed {}, {:.1} seconds.",
         fit.file.display(),
         fit.seed,

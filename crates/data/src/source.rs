@@ -137,7 +137,7 @@ impl<'a> Source<'a> {
     pub(crate) fn end(mut self) -> Result<()> {
         let mut byte = Vec::new();
         self.fill(1, &mut byte)?;
-        if byte.is_empty() { Ok(()) } else { Err(self.malformed("there are bytes after the last element".to_owned())) }
+        if byte.is_empty() { Ok(()) } else { Err(self.malformed("bytes follow the last element".to_owned())) }
     }
 
     fn fill(&mut self, count: u64, bytes: &mut Vec<u8>) -> Result<()> {

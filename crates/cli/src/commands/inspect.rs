@@ -219,7 +219,7 @@ fn about_other(container: &Container) -> String {
 }
 
 fn parameters(container: &Container) -> usize {
-    container.tensors.iter().map(|(_, x)| x.numel()).sum()
+    container.tensors.values().map(|x| x.numel()).sum()
 }
 
 /// The tensors of the file.

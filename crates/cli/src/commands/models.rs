@@ -87,7 +87,7 @@ fn list(verbose: bool) -> String {
 
 fn details(entry: &Entry) -> String {
     let schema = (entry.schema)();
-    let mut text = format!("{} ({})\n\n{}", entry.name, family(entry), paragraph(&schema.doc));
+    let mut text = format!("{} ({})\n\n{}", entry.name, family(entry), paragraph(schema.doc));
     let able: Vec<&str> = capabilities(&entry.capabilities).into_iter().map(|(_, words)| words).collect();
     if !able.is_empty() {
         text.push_str(&format!("\n{}", paragraph(&format!("Supports {}.", able.join(", ")))));

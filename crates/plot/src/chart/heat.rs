@@ -193,7 +193,7 @@ impl Picture for ConfusionChart {
         same_length(WHAT, ("cells", k * k), ("counts", self.counts.len()))?;
         let total: u64 = self.counts.iter().sum();
         let right: u64 = (0..k).map(|i| self.counts[i * k + i]).sum();
-        let share = if total == 0 { "no samples".to_owned() } else { percent(right, total) + " right" };
+        let share = if total == 0 { "no samples".to_owned() } else { percent(right, total) + " correct" };
         let note = format!(
             "{} of {} on the diagonal ({share}). Shade and % are shares of the row.",
             count(right),

@@ -24,7 +24,7 @@ enum Words {
 ///     .prediction(&[0.0, 0.5, 0.5, 1.0], "7", "7")
 ///     .prediction(&[1.0, 0.5, 0.5, 0.0], "4", "9")
 ///     .columns(2);
-/// assert!(grid.to_svg()?.contains("✗ 4, is 9"));
+/// assert!(grid.to_svg()?.contains("✗ 4, true 9"));
 /// # Ok::<(), tove_plot::PlotError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ impl ImageGrid {
         let (line, class, text) = match words {
             Words::Plain(text) => ("axis", "", text.clone()),
             Words::Answer { predicted, truth } if predicted == truth => ("goodline", "good", format!("✓ {predicted}")),
-            Words::Answer { predicted, truth } => ("badline", "bad", format!("✗ {predicted}, is {truth}")),
+            Words::Answer { predicted, truth } => ("badline", "bad", format!("✗ {predicted}, true {truth}")),
         };
         let image = scene.tag("image").number("x", place.x).number("y", place.y);
         let image = image.number("width", place.width).number("height", place.height).text("class", "mark");
@@ -133,8 +133,8 @@ impl Picture for ImageGrid {
         let right = answers.iter().filter(|a| **a).count();
         let mut legend = Vec::new();
         if !answers.is_empty() {
-            notes.insert(0, format!("{right} of {} right.", answers.len()));
-            legend = vec![Entry::new(Sign::Patch("good"), "✓ right"), Entry::new(Sign::Patch("bad"), "✗ wrong")];
+            notes.insert(0, format!("{right} of {} correct.", answers.len()));
+            legend = vec![Entry::new(Sign::Patch("good"), "✓ correct"), Entry::new(Sign::Patch("bad"), "✗ wrong")];
         }
         let columns = self.columns.min(self.images.len());
         let rows = self.images.len().div_ceil(columns) as f64;

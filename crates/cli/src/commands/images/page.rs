@@ -30,7 +30,7 @@ pub fn of(evaluated: &Evaluated<'_>) -> Result<Report, Failure> {
         .card("Parameters", model.plan.parameters().unwrap_or(0).to_string())
         .text(verdict(evaluated))
         .section("Scores");
-    let mut rows = vec![["accuracy", "train", "test (95 % interval)"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["", "train", "test (95 % interval)"].map(str::to_owned).to_vec()];
     for (name, train, score) in &evaluated.rows {
         let train = train.as_ref().map_or_else(String::new, |score| format!("{:.4}", score.value));
         rows.push(vec![(*name).to_owned(), train, with_interval(score)]);
@@ -53,7 +53,7 @@ pub fn of(evaluated: &Evaluated<'_>) -> Result<Report, Failure> {
         page = attention(page, evaluated)?;
     }
     let settings = format!("{:#}", model.facts);
-    page = page.section("How it was made").text(format!("Seed {}. {:.1} seconds.", evaluated.seed, evaluated.seconds));
+    page = page.section("Details").text(format!("Seed {}. {:.1} seconds.", evaluated.seed, evaluated.seconds));
     Ok(page.details("Settings", |body| Ok(body.preformatted(&settings)))?)
 }
 
@@ -74,10 +74,7 @@ fn training(mut page: Report, report: &Training, validation: usize) -> Result<Re
         page = page.picture_or_reason(&chart.title("Accuracy"));
     }
     if validation > 0 {
-        page = page.text(format!(
-            "The weights with the lowest loss on {validation} validation images, which were split off the training images, were \
-             kept."
-        ));
+        page = page.text(format!("The weights with the lowest loss on the {validation} validation images were kept."));
         if let Some((loss, step)) = report.best {
             page = page.text(format!("The lowest validation loss was {loss:.4}, at step {step} of {}.", report.steps));
         }

@@ -56,7 +56,7 @@ pub fn of(evaluated: &Evaluated<'_>) -> Result<Page, Failure> {
     page = samples(page.section("Generated text"), model, fit.seed)?;
     page = attention(page.section("Attention"), model, evaluated.beginning)?;
     let settings = format!("{:#}", model.facts);
-    page = page.section("How it was made").text(format!("Seed {}. {:.1} seconds.", fit.seed, evaluated.seconds));
+    page = page.section("Details").text(format!("Seed {}. {:.1} seconds.", fit.seed, evaluated.seconds));
     Ok(page.details("Settings", |body| Ok(body.preformatted(&settings)))?)
 }
 
