@@ -113,7 +113,7 @@ impl Flights {
         }
         let candidate = Candidate::named(model).map_err(|error| told(&error))?;
         let outcome = plan.fit(&table, &[candidate], &mut |_| {}).map_err(|error| told(&error))?;
-        outcome.tried.first().and_then(|tried| tried.mean()).ok_or_else(|| "no folds".to_owned())
+        outcome.candidates.first().and_then(|tried| tried.mean()).ok_or_else(|| "no folds".to_owned())
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use tove::data::table::{Column, Dates, Description, Kind, ReadReport, Table as Data, Unit};
 use tove::learn::Predict;
 use tove::plot::{BarChart, DecisionMap, LineChart, Report, ScoreChart, Table};
-use tove::tabular::{Judged, NamedScore, Outcome, TabularModel};
+use tove::tabular::{EvaluationReport, NamedScore, Outcome, TabularModel};
 use tove::tensor::{DType, Tensor};
 
 use crate::arguments::Fit;
@@ -41,7 +41,7 @@ pub fn of_fit(
         report = report.card_with_note("Baseline", value, "a constant prediction");
     }
     report = report
-        .card_with_note("Training rows", outcome.fitted_rows.to_string(), format!("{} held out", outcome.judged_rows))
+        .card_with_note("Training rows", outcome.n_train.to_string(), format!("{} held out", outcome.n_test))
         .card("Features", model.width().to_string());
     report = report.text(fitting::verdict(outcome));
     report = report.section("Scores").table(&table(&fitting::score_rows(outcome)));
@@ -50,10 +50,10 @@ pub fn of_fit(
         legend(&outcome.test)
     );
     report = report.text(about.trim_end());
-    for sentence in fitting::beside_baseline(outcome).into_iter().chain(fitting::doubts(outcome)) {
+    for sentence in fitting::beside_baseline(outcome).into_iter().chain(fitting::data_warnings(outcome)) {
         report = report.text(format!("Warning: {}.", sentence.trim_end_matches('.')));
     }
-    if !outcome.tried.is_empty() {
+    if !outcome.candidates.is_empty() {
         report = comparison(report, outcome);
     }
     let samples = &outcome.test_samples;
@@ -87,7 +87,12 @@ pub fn of_fit(
 }
 
 /// The report of an evaluation: verdict, scores, charts of the errors.
-pub fn of_evaluation(file: &Path, model: &TabularModel, judged: &Judged, verdict: &str) -> Result<Report, Failure> {
+pub fn of_evaluation(
+    file: &Path,
+    model: &TabularModel,
+    judged: &EvaluationReport,
+    verdict: &str,
+) -> Result<Report, Failure> {
     let mut report = Report::new(format!("{} evaluated on {}", model.target(), file_name(file))).subtitle(format!(
         "{}, {} by tove {}",
         model.task(),
@@ -132,7 +137,7 @@ fn comparison(report: Report, outcome: &Outcome) -> Report {
     let sign = if scorer.greater_is_better() { 1.0 } else { -1.0 };
     let mut chart = ScoreChart::new().wide().value_label(format!("{} in each fold", scorer.label()));
     let mut drawn = 0;
-    for tried in outcome.tried.iter().filter(|tried| !tried.scores.is_empty()) {
+    for tried in outcome.candidates.iter().filter(|tried| !tried.scores.is_empty()) {
         chart = chart.group(tried.name.as_str(), &tried.scores.iter().map(|score| sign * score).collect::<Vec<_>>());
         drawn += 1;
     }

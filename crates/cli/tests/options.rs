@@ -179,7 +179,7 @@ fn an_interrupted_comparison_keeps_the_best_so_far() {
     // The model is that of a fold: nine tenths of the 11,250 training rows.
     assert_eq!(fitted["train_rows"].as_u64(), Some(10_125));
     assert!(err.contains("interrupted"), "{err}");
-    let tried = fitted["tried"].as_array().unwrap();
+    let tried = fitted["candidates"].as_array().unwrap();
     assert!(tried.iter().any(|tried| tried["problem"] == "interrupted") && tried[0]["mean"].is_f64(), "{tried:?}");
     assert!(place.path("tove-runs/1/model.tove").exists());
 }

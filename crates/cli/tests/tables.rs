@@ -278,7 +278,9 @@ fn auto_compares_and_says_why() {
         .run(&["fit", file.to_str().unwrap(), "--target", "z", "--budget", "0", "--json", "--cv", "2"])
         .ok()
         .json();
-    assert!(none["tried"].as_array().unwrap().iter().skip(1).all(|tried| tried["problem"] == "time budget exhausted"));
+    assert!(
+        none["candidates"].as_array().unwrap().iter().skip(1).all(|tried| tried["problem"] == "time budget exhausted")
+    );
 }
 
 #[test]

@@ -47,10 +47,7 @@ fn compare(table: &Table, plan: &Plan, seconds: f64) -> Result<(), Box<dyn std::
     );
     let line = |name: &str, outcome: &Outcome| {
         let score = &outcome.test[0];
-        println!(
-            "| {name} | {} {:.4} | {} | {:.1} |",
-            score.name, score.score.value, outcome.fitted_rows, outcome.seconds
-        );
+        println!("| {name} | {} {:.4} | {} | {:.1} |", score.name, score.score.value, outcome.n_train, outcome.seconds);
         score.score.value
     };
     let mut best = f64::NEG_INFINITY;

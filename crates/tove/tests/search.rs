@@ -75,9 +75,9 @@ fn everybody_has_a_first_score_before_anybody_has_a_second() {
     assert_eq!(outcome.chosen, "MlpRegressor");
     assert!(outcome.test[0].score.value > 0.9, "{:?}", outcome.test[0]);
     // Who could not catch up was dropped, with the rows at which that was seen, and the winner was fitted to all rows.
-    assert!(outcome.tried[..3].iter().all(|tried| tried.dropped == Some(8192) && tried.scores.len() == 1));
-    assert_eq!((outcome.fitted_rows, outcome.cut), (30_000, None));
-    assert_eq!(outcome.tried[0].rungs.iter().map(|rung| rung.rows).collect::<Vec<_>>(), [2048, 8192]);
+    assert!(outcome.candidates[..3].iter().all(|tried| tried.dropped == Some(8192) && tried.scores.len() == 1));
+    assert_eq!((outcome.n_train, outcome.cut), (30_000, None));
+    assert_eq!(outcome.candidates[0].rungs.iter().map(|rung| rung.rows).collect::<Vec<_>>(), [2048, 8192]);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_small_table_is_compared_fold_by_fold() {
     let rounds: Vec<&str> = fits.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(rounds[..3], rounds[3..6]);
     assert_eq!(rounds.len(), 9);
-    assert!(outcome.tried.iter().all(|tried| tried.scores.len() == 3 && tried.rungs.is_empty()));
+    assert!(outcome.candidates.iter().all(|tried| tried.scores.len() == 3 && tried.rungs.is_empty()));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn the_choice_has_the_same_bits_for_any_number_of_threads() {
         let plan = regression().budget(Duration::from_secs(100_000));
         let (outcome, fits) = watched(&plan, &table, &candidates);
         let scores: Vec<Vec<u64>> =
-            outcome.tried.iter().map(|tried| tried.scores.iter().map(|score| score.to_bits()).collect()).collect();
+            outcome.candidates.iter().map(|tried| tried.scores.iter().map(|score| score.to_bits()).collect()).collect();
         let predicted = outcome.model.predict(&table).unwrap().column;
         let bits: Vec<u64> = (0..100).map(|row| predicted.number(row).unwrap().to_bits()).collect();
         (outcome.chosen, fits, scores, bits)
@@ -143,12 +143,12 @@ fn a_fit_without_end_starves_nobody() {
         let candidates = [endless(false), Candidate::named("Ridge").unwrap()];
         let outcome = plan.fit(&table, &candidates, &mut |_| {}).unwrap();
         assert_eq!(outcome.chosen, "Ridge");
-        assert_eq!(outcome.tried[0].problem.as_deref(), Some("time budget exhausted"));
-        assert!(outcome.tried[1].mean().is_some());
+        assert_eq!(outcome.candidates[0].problem.as_deref(), Some("time budget exhausted"));
+        assert!(outcome.candidates[1].mean().is_some());
         // What counts although it was cut short is compared like everything else.
         let candidates = [endless(true), Candidate::named("Ridge").unwrap().set("alpha", 1e6).unwrap()];
         let outcome = plan.fit(&table, &candidates, &mut |_| {}).unwrap();
-        assert_eq!(outcome.chosen, "Endless", "{:?}", outcome.tried);
+        assert_eq!(outcome.chosen, "Endless", "{:?}", outcome.candidates);
         // Alone it has no one to take its place.
         let alone = plan.clone().folds(0).fit(&table, &[endless(false)], &mut |_| {});
         assert!(alone.is_err());
@@ -163,7 +163,7 @@ fn no_time_at_all_still_gives_a_model() {
         let plan = regression().folds(2).budget(Duration::ZERO);
         let outcome = plan.fit(&table(rows), &regressors(), &mut |_| {}).unwrap();
         assert_eq!(outcome.chosen, "LinearRegression");
-        assert!(outcome.tried[1..].iter().all(|tried| tried.problem.as_deref() == Some("time budget exhausted")));
+        assert!(outcome.candidates[1..].iter().all(|tried| tried.problem.as_deref() == Some("time budget exhausted")));
         assert!(outcome.cut.is_none_or(|cut| cut.rows <= cut.of), "{:?}", outcome.cut);
     }
 }
@@ -174,9 +174,9 @@ fn no_time_at_all_still_gives_a_model() {
 fn the_budget_holds_to_within_a_second() {
     let held = |plan: Plan, table: &Table, candidates: &[Candidate], budget: f64| {
         let outcome = plan.budget(Duration::from_secs_f64(budget)).fit(table, candidates, &mut |_| {}).unwrap();
-        let scored = outcome.tried.iter().filter(|tried| tried.mean().is_some()).count();
-        assert!(outcome.seconds <= budget + 1.0, "{} of {budget} seconds: {:?}", outcome.seconds, outcome.tried);
-        assert!(scored >= 1, "{:?}", outcome.tried);
+        let scored = outcome.candidates.iter().filter(|tried| tried.mean().is_some()).count();
+        assert!(outcome.seconds <= budget + 1.0, "{} of {budget} seconds: {:?}", outcome.seconds, outcome.candidates);
+        assert!(scored >= 1, "{:?}", outcome.candidates);
     };
     for (rows, budget) in [(900, 0.5), (12_000, 1.0), (60_000, 0.5), (60_000, 2.0)] {
         let table = table(rows);
@@ -210,8 +210,8 @@ fn an_interrupted_search_keeps_the_best_so_far() {
     assert!(outcome.interrupted);
     assert_eq!(outcome.chosen, "MlpRegressor");
     // As it was fitted in the first round.
-    assert_eq!(outcome.fitted_rows, 2048);
-    assert!(outcome.tried.iter().any(|tried| tried.problem.as_deref() == Some("interrupted")));
+    assert_eq!(outcome.n_train, 2048);
+    assert!(outcome.candidates.iter().any(|tried| tried.problem.as_deref() == Some("interrupted")));
 }
 
 #[test]
@@ -270,10 +270,14 @@ fn a_slow_starter_is_tried_again_on_many_rows() {
     let candidates = [Candidate::named("Ridge").unwrap().set("alpha", 20_000.0).unwrap(), slow()];
     for plan in [regression(), regression().budget(Duration::from_secs(30))] {
         let outcome = plan.fit(&table, &candidates, &mut |_| {}).unwrap();
-        assert_eq!(outcome.chosen, "SlowStarter", "{:?}", outcome.tried);
+        assert_eq!(outcome.chosen, "SlowStarter", "{:?}", outcome.candidates);
         // It was dropped, and then was not.
-        let rows: Vec<usize> = outcome.tried[1].rungs.iter().map(|rung| rung.rows).collect();
-        assert_eq!((rows, outcome.tried[1].dropped), (vec![2048, 8192, 32_768], None), "{:?}", outcome.tried);
-        assert!(outcome.tried[1].rungs[1].score < outcome.tried[0].rungs[1].score, "{:?}", outcome.tried);
+        let rows: Vec<usize> = outcome.candidates[1].rungs.iter().map(|rung| rung.rows).collect();
+        assert_eq!((rows, outcome.candidates[1].dropped), (vec![2048, 8192, 32_768], None), "{:?}", outcome.candidates);
+        assert!(
+            outcome.candidates[1].rungs[1].score < outcome.candidates[0].rungs[1].score,
+            "{:?}",
+            outcome.candidates
+        );
     }
 }

@@ -154,7 +154,7 @@ fn who_takes_no_weights_is_left_out_with_a_sentence() {
     let both = [unweighted.clone(), Candidate::named("LinearRegression").unwrap()];
     let outcome = plan.fit(&table, &both, &mut |_| {}).unwrap();
     assert_eq!(outcome.chosen, "LinearRegression");
-    let problem = outcome.tried[0].problem.clone().unwrap();
+    let problem = outcome.candidates[0].problem.clone().unwrap();
     assert!(problem.contains("takes no sample weights") && problem.contains("column w"), "{problem}");
     let alone = plan.fit(&table, &[unweighted], &mut |_| {}).map(|outcome| outcome.chosen).unwrap_err();
     assert!(alone.to_string().contains("takes no sample weights"), "{alone}");
@@ -177,11 +177,11 @@ fn evaluation_uses_the_weight_column() {
     let candidate = Candidate::named("LogisticRegression").unwrap();
     let model = plan.fit(&table, &[candidate], &mut |_| {}).unwrap().model;
     let accuracy = |table: &Table| -> tove::tabular::Result<f64> {
-        let mut judge = model.judge();
+        let mut judge = model.evaluator();
         for start in (0..rows).step_by(150) {
             judge.see(&table.slice(start..rows.min(start + 150)))?;
         }
-        Ok(judge.judged()?.scores[0].score.value)
+        Ok(judge.finish()?.scores[0].score.value)
     };
     assert!(accuracy(&table).unwrap() > 0.97);
     assert!((accuracy(&table.select(&["x", "class"]).unwrap()).unwrap() - 0.5).abs() < 0.06);

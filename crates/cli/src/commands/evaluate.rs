@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tove::data::table::{Field, Format, Kind, Role, Schema};
 use tove::learn::selection::Scorer;
-use tove::tabular::{Judged, NamedScore, TabularError, TabularModel};
+use tove::tabular::{EvaluationReport, NamedScore, TabularError, TabularModel};
 use tove::tensor::io::WriteOptions;
 
 use crate::arguments::Evaluate;
@@ -48,7 +48,7 @@ fn judged(
     model: &TabularModel,
     metric: Option<Scorer>,
     output: &Output,
-) -> Result<Judged, Failure> {
+) -> Result<EvaluationReport, Failure> {
     let (path, wanted) = (&evaluate.file, wanted(model));
     let mut options = tables::options(&evaluate.reading)?;
     // Features are read as they were at fitting. The type of the target is inferred from the whole file; a pipe can be read only
@@ -64,7 +64,7 @@ fn judged(
     let (names, notes) = (chunks.names().to_vec(), chunks.notes());
     let failed = |error: TabularError| tables::failed(path, &names, error);
     model.schema().conform(&chunks.header()?).map_err(|error| tables::failed(path, &names, error))?;
-    let mut judge = metric.into_iter().fold(model.judge(), |judge, metric| judge.scorer(metric));
+    let mut judge = metric.into_iter().fold(model.evaluator(), |judge, metric| judge.scorer(metric));
     for table in chunks {
         judge.see(&table?).map_err(failed)?;
     }
@@ -72,7 +72,7 @@ fn judged(
     if judge.rows() + judge.dropped() == 0 {
         return Err(tables::no_rows(path));
     }
-    judge.judged().map_err(failed)
+    judge.finish().map_err(failed)
 }
 
 /// The columns that the model uses.
@@ -82,7 +82,7 @@ fn wanted(model: &TabularModel) -> Vec<String> {
 }
 
 /// The score of the best constant prediction for these rows: the share of the most frequent class, or R² of the mean, which is 0.
-fn constant(judged: &Judged, first: &NamedScore) -> Option<f64> {
+fn constant(judged: &EvaluationReport, first: &NamedScore) -> Option<f64> {
     if first.scorer == Scorer::R2 {
         return Some(0.0);
     }
@@ -94,7 +94,7 @@ fn constant(judged: &Judged, first: &NamedScore) -> Option<f64> {
 }
 
 /// What the model is worth on this table, in one or two sentences.
-fn verdict(model: &TabularModel, judged: &Judged) -> String {
+fn verdict(model: &TabularModel, judged: &EvaluationReport) -> String {
     let (name, target, rows) = (model.model().name(), model.target(), judged.rows);
     let Some(first) = judged.scores.first() else { return format!("{name} predicts {target} on {rows} rows.") };
     let mut text = format!("{name} predicts {target} with {} {} on {rows} rows", first.name, with_margin(first));
@@ -122,14 +122,14 @@ fn verdict(model: &TabularModel, judged: &Judged) -> String {
 }
 
 /// Rows of a table with the scores.
-pub fn score_rows(judged: &Judged) -> Vec<Vec<String>> {
+pub fn score_rows(judged: &EvaluationReport) -> Vec<Vec<String>> {
     let mut lines = vec![["metric", "value (95 % interval)"].map(str::to_owned).to_vec()];
     let row = |named: &NamedScore| vec![named.name.to_owned(), with_interval(named, decimals_of(named))];
     lines.extend(judged.scores.iter().map(row));
     lines
 }
 
-fn text(model: &TabularModel, judged: &Judged, verbose: bool) -> String {
+fn text(model: &TabularModel, judged: &EvaluationReport, verbose: bool) -> String {
     let mut text = format!("{}\n", paragraph(&verdict(model, judged)));
     if judged.dropped > 0 {
         text.push_str(&format!("Note: {} rows without a target were left out.\n\n", judged.dropped));
@@ -145,7 +145,7 @@ fn text(model: &TabularModel, judged: &Judged, verbose: bool) -> String {
     text
 }
 
-fn document(model: &TabularModel, judged: &Judged) -> Value {
+fn document(model: &TabularModel, judged: &EvaluationReport) -> Value {
     json!({
         "model": model.model().name(), "rows": judged.rows, "dropped": judged.dropped, "fitted_on": judged.fitted_on,
         "verdict": verdict(model, judged), "scores": scores(&judged.scores),

@@ -20,16 +20,16 @@ use super::{NamedScore, Result, TabularError, TabularModel};
 /// # let (table, _) = tove::data::table::CsvOptions::new().read_bytes(csv.as_bytes())?;
 /// # let candidate = Candidate::named("LogisticRegression")?;
 /// # let model = Plan::new("kind").test_size(0.2).folds(0).fit(&table, &[candidate], &mut |_| {})?.model;
-/// let mut judge = model.judge();
+/// let mut judge = model.evaluator();
 /// for start in (0..table.n_rows()).step_by(4) {
 ///     judge.see(&table.slice(start..table.n_rows().min(start + 4)))?;
 /// }
-/// let judged = judge.judged()?;
+/// let judged = judge.finish()?;
 /// assert_eq!((judged.rows, judged.scores[0].name), (10, "accuracy"));
 /// assert!(judged.fitted_on);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Judge<'m> {
+pub struct Evaluator<'m> {
     model: &'m TabularModel,
     truth: Vec<f64>,
     /// Sample weights, if the model was fitted with a column of them and the table has it.
@@ -45,7 +45,7 @@ pub struct Judge<'m> {
 
 /// What a model is worth on a table.
 #[derive(Debug)]
-pub struct Judged {
+pub struct EvaluationReport {
     /// The scores on all rows together.
     pub scores: Vec<NamedScore>,
     /// The targets of the rows: class codes, or numbers.
@@ -101,8 +101,8 @@ fn note(given: &mut Option<Given>, answer: tove_learn::Result<Tensor>) {
 
 impl TabularModel {
     /// Begins to judge the model on rows that have the target.
-    pub fn judge(&self) -> Judge<'_> {
-        Judge {
+    pub fn evaluator(&self) -> Evaluator<'_> {
+        Evaluator {
             model: self,
             truth: Vec::new(),
             weights: Vec::new(),
@@ -116,11 +116,11 @@ impl TabularModel {
     }
 }
 
-impl Judge<'_> {
+impl Evaluator<'_> {
     /// Puts the score of this metric first.
     #[must_use]
     pub fn scorer(self, scorer: Scorer) -> Self {
-        Judge { scorer: Some(scorer), ..self }
+        Evaluator { scorer: Some(scorer), ..self }
     }
 
     /// Answers the next rows; those without a target are left out and counted.
@@ -164,7 +164,7 @@ impl Judge<'_> {
     ///
     /// # Errors
     /// If there was no row, or the model has no score of the metric that was asked for.
-    pub fn judged(self) -> Result<Judged> {
+    pub fn finish(self) -> Result<EvaluationReport> {
         let (model, rows) = (self.model.model(), self.truth.len());
         if rows == 0 {
             return Err(TabularError::Plan(format!("no row has a value of {}", self.model.target())));
@@ -190,7 +190,7 @@ impl Judge<'_> {
         }
         let scores = scores_of_evaluation(&evaluation, self.scorer);
         drop(evaluation);
-        Ok(Judged {
+        Ok(EvaluationReport {
             scores,
             truth,
             answers,

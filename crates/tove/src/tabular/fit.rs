@@ -13,7 +13,7 @@ use super::package::Fitted;
 use super::prepared::{Prepared, check_candidates};
 use super::search::{Clock, Search, Winner};
 use super::split::{self, TrainTest};
-use super::{Candidate, DataWarning, Event, Outcome, Plan, Result, TabularError, Tried, data_warnings};
+use super::{Candidate, CandidateResult, DataWarning, Event, Outcome, Plan, Result, TabularError, data_warnings};
 
 /// Seconds of the last fit up to which a learning curve is made of four more.
 const QUICK: f64 = 0.1;
@@ -26,7 +26,7 @@ const LARGE: usize = 2048;
 struct Found {
     winner: Winner,
     /// Results of all candidates, if they were compared.
-    tried: Vec<Tried>,
+    candidates: Vec<CandidateResult>,
     scorer: Scorer,
     guarantee: Option<SelectionGuarantee>,
     /// Models that the guarantee covers.
@@ -82,7 +82,7 @@ impl Plan {
             start,
         });
         Ok(Outcome {
-            tried: found.tried,
+            candidates: found.candidates,
             cut,
             models: found.models,
             guarantee: found.guarantee,
@@ -90,7 +90,7 @@ impl Plan {
             learning,
             train_rows,
             test_rows: rows.test,
-            doubts: warnings,
+            data_warnings: warnings,
             ..package
         })
     }
@@ -114,12 +114,12 @@ impl Plan {
             warnings.extend((compares && made < asked).then_some(fewer));
             search.run(&folds, watch)?;
         }
-        let tried: Vec<Tried> = if compares { search.results() } else { Vec::new() };
+        let tried: Vec<CandidateResult> = if compares { search.results() } else { Vec::new() };
         let begun = Instant::now();
         let winner = search.finish(&rows.test, watch)?;
         let quick = begun.elapsed().as_secs_f64() < QUICK && !self.stopped() && winner.cut.is_none();
         let guarantee = guarantee(&tried, scorer, search.judged, search.models)?;
-        Ok(Found { winner, tried, scorer, guarantee, models: search.models, quick })
+        Ok(Found { winner, candidates: tried, scorer, guarantee, models: search.models, quick })
     }
 }
 
@@ -129,7 +129,12 @@ impl Plan {
 /// the mean of independent values, given the model that was fitted without them; those of different folds depend on each other,
 /// so that their average is promised only what one of them is: by convexity E exp(λ mean Zᶠ) ≤ mean E exp(λ Zᶠ), Hoeffding's
 /// bound for the average is that of a single fold.
-fn guarantee(tried: &[Tried], scorer: Scorer, rows: usize, models: usize) -> Result<Option<SelectionGuarantee>> {
+fn guarantee(
+    tried: &[CandidateResult],
+    scorer: Scorer,
+    rows: usize,
+    models: usize,
+) -> Result<Option<SelectionGuarantee>> {
     let errors: Vec<f64> = tried.iter().filter_map(|tried| Some(1.0 - tried.mean()?)).collect();
     if scorer != Scorer::Accuracy || errors.len() < 2 || rows == 0 {
         return Ok(None);

@@ -39,7 +39,7 @@ pub enum Event {
 
 /// A fit of a candidate to a part of the training rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rung {
+pub struct SubsampleFit {
     /// Training rows.
     pub rows: usize,
     /// The score on rows that take no part in any fit of the comparison.
@@ -52,7 +52,7 @@ pub struct Rung {
 
 /// What the time budget left undone at the last fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct BudgetLimit {
     /// Training rows that the model was fitted to.
     pub rows: usize,
     /// Training rows that there are.
@@ -63,7 +63,7 @@ pub struct Cut {
 
 /// How a candidate did in the comparison.
 #[derive(Clone, Debug)]
-pub struct Tried {
+pub struct CandidateResult {
     /// The candidate.
     pub name: String,
     /// Whether its model provides probabilities of classes.
@@ -73,7 +73,7 @@ pub struct Tried {
     /// Training rows of the fits behind the scores.
     pub rows: usize,
     /// Fits to growing parts of the training rows, before the folds.
-    pub rungs: Vec<Rung>,
+    pub rungs: Vec<SubsampleFit>,
     /// The training rows at which it was dropped: it would have stayed behind even if it had gone on to improve as before.
     pub dropped: Option<usize>,
     /// Seconds for all fits.
@@ -84,7 +84,7 @@ pub struct Tried {
     pub warning: Option<(String, usize)>,
 }
 
-impl Tried {
+impl CandidateResult {
     /// Mean of the scores.
     pub fn mean(&self) -> Option<f64> {
         (!self.scores.is_empty()).then(|| self.scores.iter().sum::<f64>() / self.scores.len() as f64)
@@ -126,11 +126,11 @@ pub struct Outcome {
     /// The winner's name.
     pub chosen: String,
     /// All candidates, if there was a comparison.
-    pub tried: Vec<Tried>,
+    pub candidates: Vec<CandidateResult>,
     /// Whether the work was interrupted: the model is then that of a fold, or of the rows read so far.
     pub interrupted: bool,
     /// If the time budget did not allow a whole fit to all training rows, what it allowed.
-    pub cut: Option<Cut>,
+    pub cut: Option<BudgetLimit>,
     /// The score that decided.
     pub scorer: Scorer,
     /// Models that the union bound covers: all candidates at all sizes.
@@ -150,9 +150,9 @@ pub struct Outcome {
     /// Scores by the number of training rows; empty where that would take long.
     pub learning: Vec<LearningPoint>,
     /// How many rows were fitted on.
-    pub fitted_rows: usize,
+    pub n_train: usize,
     /// How many rows were judged on.
-    pub judged_rows: usize,
+    pub n_test: usize,
     /// Rows of the table that were fitted on; empty if the file was read in pieces.
     pub train_rows: Vec<usize>,
     /// Rows of the table that were judged on, those of a second table behind those of the first; empty likewise.
@@ -164,7 +164,7 @@ pub struct Outcome {
     /// Columns with categories in the judged rows that the fitted rows do not have, and in how many rows.
     pub unseen: ColumnCounts,
     /// What makes the scores doubtful; not looked for in a file that was read in pieces.
-    pub doubts: Vec<DataWarning>,
+    pub data_warnings: Vec<DataWarning>,
     /// If the file was read in pieces, how.
     pub streamed: Option<Streamed>,
     /// Seconds from table to outcome.

@@ -1,7 +1,7 @@
 //! The comparison of models: what each reached, the bound that holds for the choice, and what the time budget allowed.
 
 use serde_json::{Value, json};
-use tove::tabular::{Cut, Outcome, Rung, Tried};
+use tove::tabular::{BudgetLimit, CandidateResult, Outcome, SubsampleFit};
 
 use crate::metrics;
 
@@ -11,14 +11,14 @@ pub fn tried_rows(outcome: &Outcome) -> Vec<Vec<String>> {
     let head = format!("mean {}", scorer.label());
     let mut rows = vec![vec!["model".to_owned(), head, "std".to_owned(), "seconds".to_owned(), String::new()]];
     // Fits to parts of the rows can be compared only if it is told which.
-    let staged = outcome.tried.iter().any(|tried| !tried.rungs.is_empty());
+    let staged = outcome.candidates.iter().any(|tried| !tried.rungs.is_empty());
     if staged {
         rows[0].insert(1, "rows".to_owned());
     }
     let sign = if scorer.greater_is_better() { 1.0 } else { -1.0 };
-    let decimals = metrics::decimals(metrics::id(scorer), outcome.tried.iter().filter_map(Tried::mean));
-    let mut order: Vec<&Tried> = outcome.tried.iter().collect();
-    let value = |tried: &Tried| tried.mean().unwrap_or(f64::NEG_INFINITY);
+    let decimals = metrics::decimals(metrics::id(scorer), outcome.candidates.iter().filter_map(CandidateResult::mean));
+    let mut order: Vec<&CandidateResult> = outcome.candidates.iter().collect();
+    let value = |tried: &CandidateResult| tried.mean().unwrap_or(f64::NEG_INFINITY);
     order.sort_by(|a, b| {
         (b.name == outcome.chosen, value(b))
             .partial_cmp(&(a.name == outcome.chosen, value(a)))
@@ -49,26 +49,26 @@ pub fn tried_rows(outcome: &Outcome) -> Vec<Vec<String>> {
 
 /// What the fits of the comparison warned of, a sentence for each candidate.
 pub fn warnings_of_folds(outcome: &Outcome) -> Vec<String> {
-    let sentence = |tried: &Tried| {
+    let sentence = |tried: &CandidateResult| {
         let (text, folds) = tried.warning.as_ref()?;
         let of = tried.rungs.len() + if tried.rungs.is_empty() { tried.scores.len() } else { 0 };
         let what = if tried.rungs.is_empty() { "folds" } else { "fits" };
         Some(format!("in {folds} of {} {what} of {}: {text}", of.max(*folds), tried.name))
     };
-    outcome.tried.iter().filter_map(sentence).collect()
+    outcome.candidates.iter().filter_map(sentence).collect()
 }
 
 /// How the comparison was made, and the bound that holds for the choice.
 pub fn method(outcome: &Outcome) -> String {
-    let compared = outcome.tried.iter().filter(|tried| tried.mean().is_some()).count();
+    let compared = outcome.candidates.iter().filter(|tried| tried.mean().is_some()).count();
     if compared < 2 {
         return String::new();
     }
     let mut text = String::new();
-    let staged = outcome.tried.iter().any(|tried| !tried.rungs.is_empty());
+    let staged = outcome.candidates.iter().any(|tried| !tried.rungs.is_empty());
     if staged {
         text.push_str("Models were compared on growing samples of the training rows");
-        if outcome.tried.iter().any(|tried| tried.dropped.is_some()) {
+        if outcome.candidates.iter().any(|tried| tried.dropped.is_some()) {
             text.push_str("; a model was dropped once it could not catch up at the rate at which it had improved");
         }
         text.push_str(". ");
@@ -97,7 +97,7 @@ pub fn method(outcome: &Outcome) -> String {
 
 /// What the time budget left undone.
 pub fn cut(outcome: &Outcome) -> Option<String> {
-    let Cut { rows, of, cut_short } = outcome.cut?;
+    let BudgetLimit { rows, of, cut_short } = outcome.cut?;
     let name = &outcome.chosen;
     let mut text = match rows < of {
         true => format!("Time budget: {name} was fitted to {rows} of {of} training rows"),
@@ -109,7 +109,7 @@ pub fn cut(outcome: &Outcome) -> Option<String> {
 }
 
 /// Fits to growing samples, for machines.
-pub fn rungs(tried: &Tried) -> Vec<Value> {
-    let entry = |rung: &Rung| json!({"rows": rung.rows, "score": rung.score, "seconds": rung.seconds, "cut_short": rung.cut_short});
+pub fn rungs(tried: &CandidateResult) -> Vec<Value> {
+    let entry = |rung: &SubsampleFit| json!({"rows": rung.rows, "score": rung.score, "seconds": rung.seconds, "cut_short": rung.cut_short});
     tried.rungs.iter().map(entry).collect()
 }

@@ -9,7 +9,7 @@ use tove::tabular::{ColumnCounts, NamedScore, Outcome};
 use super::comparison::{method, rungs};
 use super::options;
 use super::verdict::{beside_baseline, verdict};
-use super::warnings::doubts;
+use super::warnings::data_warnings;
 use crate::arguments::Fit;
 use crate::metrics;
 
@@ -54,7 +54,7 @@ fn counted(counts: &ColumnCounts) -> Value {
 /// The whole document.
 pub fn document(fit: &Fit, read: &ReadReport, outcome: &Outcome, model: &Path, page: &Path) -> Value {
     let tried: Vec<Value> = outcome
-        .tried
+        .candidates
         .iter()
         .map(|tried| {
             json!({
@@ -76,13 +76,13 @@ pub fn document(fit: &Fit, read: &ReadReport, outcome: &Outcome, model: &Path, p
         "target_fingerprint": outcome.model.facts()["target_fingerprint"], "task": outcome.model.task().to_string(),
         "classes": outcome.model.classes(), "model": outcome.chosen, "settings": outcome.model.model().settings(),
         "seed": fit.seed, "division": options::division(fit).to_string(), "scorer": outcome.scorer.to_string(), "metric": metrics::id(outcome.scorer),
-        "tried": tried, "verdict": verdict(outcome), "comparison": method(outcome),
+        "candidates": tried, "verdict": verdict(outcome), "comparison": method(outcome),
         "interrupted": outcome.interrupted, "budget": options::budget(fit),
         "cut": outcome.cut.map(|cut| json!({"rows": cut.rows, "of": cut.of, "cut_short": cut.cut_short})), "train": scores(&outcome.train), "test": scores(&outcome.test),
         "baseline": scores(&outcome.baseline), "learning": learning, "curve": curve(outcome).1, "iterations": curve(outcome).0,
-        "train_rows": outcome.fitted_rows, "test_rows": outcome.judged_rows, "dropped": outcome.dropped,
+        "train_rows": outcome.n_train, "test_rows": outcome.n_test, "dropped": outcome.dropped,
         "imputed": counted(&outcome.imputed), "unseen": counted(&outcome.unseen), "read": read,
-        "coerced": read.coerced(), "doubts": doubts(outcome), "beside_baseline": beside_baseline(outcome), "streamed": streamed, "peak_memory": peak_memory(), "seconds": outcome.seconds,
+        "coerced": read.coerced(), "data_warnings": data_warnings(outcome), "beside_baseline": beside_baseline(outcome), "streamed": streamed, "peak_memory": peak_memory(), "seconds": outcome.seconds,
         "warnings": outcome.model.model().summary().warnings, "model_file": model.display().to_string(),
         "report": page.display().to_string(),
     })

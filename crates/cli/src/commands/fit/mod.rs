@@ -27,7 +27,7 @@ pub use comparison::{cut, method, tried_rows};
 pub use document::{curve, scores};
 pub use summary::{named_matrix, score_rows};
 pub use verdict::{beside_baseline, verdict};
-pub use warnings::{changes, doubts, gathered, quoted, streaming};
+pub use warnings::{changes, data_warnings, gathered, quoted, streaming};
 
 /// Rows at the beginning of a file by which the types of columns are inferred when it is read in chunks.
 const HEAD: usize = 20_000;

@@ -9,7 +9,7 @@ use tove::tensor::DType;
 
 use super::comparison::{cut, method, tried_rows, warnings_of_folds};
 use super::verdict::{beside_baseline, same_metric, verdict};
-use super::warnings::{changes, doubts, gathered, streaming};
+use super::warnings::{changes, data_warnings, gathered, streaming};
 use crate::arguments::Fit;
 use crate::metrics::{decimals, legend, with_interval};
 use crate::output::{entries, note, paragraph, table, width};
@@ -91,7 +91,7 @@ pub fn text(read: &ReadReport, outcome: &Outcome, model: &Path, page: &Path, run
     if let Some(advice) = beside_baseline(outcome) {
         text.push_str(&note(&format!("Warning: {advice}")));
     }
-    for doubt in doubts(outcome) {
+    for doubt in data_warnings(outcome) {
         text.push_str(&note(&format!("Warning: {doubt}.")));
     }
     for change in changes(read, outcome) {
@@ -117,7 +117,7 @@ pub fn text(read: &ReadReport, outcome: &Outcome, model: &Path, page: &Path, run
     if let Some(matrix) = confusion(outcome) {
         text.push_str(&format!("\n{matrix}"));
     }
-    if outcome.tried.len() > 1 || verbose && !outcome.tried.is_empty() {
+    if outcome.candidates.len() > 1 || verbose && !outcome.candidates.is_empty() {
         text.push_str(&comparison(outcome, verbose));
     }
     let place = [
@@ -131,9 +131,9 @@ pub fn text(read: &ReadReport, outcome: &Outcome, model: &Path, page: &Path, run
 
 /// The models that were compared.
 fn comparison(outcome: &Outcome, verbose: bool) -> String {
-    let staged = outcome.tried.iter().any(|tried| !tried.rungs.is_empty());
+    let staged = outcome.candidates.iter().any(|tried| !tried.rungs.is_empty());
     let how = if staged { "Comparison on samples of the" } else { "Cross-validation on" };
-    let rows = outcome.cut.map_or(outcome.fitted_rows, |cut| cut.of);
+    let rows = outcome.cut.map_or(outcome.n_train, |cut| cut.of);
     let mut text = format!("\n{how} {rows} training rows:\n\n{}", table(&tried_rows(outcome)));
     for warning in warnings_of_folds(outcome) {
         text.push_str(&note(&format!("Note: {warning}")));

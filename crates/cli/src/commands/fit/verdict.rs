@@ -1,7 +1,7 @@
 //! The first sentences of a result: what the model reaches on held-out rows, beside a constant prediction and the other models.
 
 use tove::learn::Model;
-use tove::tabular::{NamedScore, Outcome, Tried};
+use tove::tabular::{CandidateResult, NamedScore, Outcome};
 
 use crate::metrics::{self, Standing, with_margin};
 
@@ -17,7 +17,7 @@ pub fn verdict(outcome: &Outcome) -> String {
 
 /// The held-out score beside that of a constant prediction.
 fn held_out(outcome: &Outcome) -> String {
-    let (chosen, target, rows) = (&outcome.chosen, outcome.model.target(), outcome.judged_rows);
+    let (chosen, target, rows) = (&outcome.chosen, outcome.model.target(), outcome.n_test);
     let Some(first) = outcome.test.first() else { return format!("{chosen} predicts {target}.") };
     let mut text =
         format!("{chosen} predicts {target} with {} {} on {rows} held-out rows", first.name, with_margin(first));
@@ -66,7 +66,7 @@ pub fn beside_baseline(outcome: &Outcome) -> Option<String> {
         return None;
     }
     let first = outcome.test.first()?;
-    let (name, value, rows) = (first.name, metrics::decimals_of(first).show(first.score.value), outcome.judged_rows);
+    let (name, value, rows) = (first.name, metrics::decimals_of(first).show(first.score.value), outcome.n_test);
     let mut text = match standing {
         Standing::Unclear => {
             format!("{name} {value} is not clearly better than the {base} of a constant prediction on {rows} rows.")
@@ -92,8 +92,8 @@ pub fn beside_baseline(outcome: &Outcome) -> Option<String> {
 
 /// The winner of the comparison beside the second.
 fn choice(outcome: &Outcome) -> Option<String> {
-    let mut ranked: Vec<(&Tried, f64)> =
-        outcome.tried.iter().filter_map(|tried| Some((tried, tried.mean()?))).collect();
+    let mut ranked: Vec<(&CandidateResult, f64)> =
+        outcome.candidates.iter().filter_map(|tried| Some((tried, tried.mean()?))).collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
     let place = ranked.iter().position(|(tried, _)| tried.name == outcome.chosen)?;
     let (chosen, most) = ranked.remove(place);
@@ -102,9 +102,9 @@ fn choice(outcome: &Outcome) -> Option<String> {
     let decimals = metrics::decimals(metrics::id(scorer), [most, next]);
     let sign = if scorer.greater_is_better() { 1.0 } else { -1.0 };
     let (shown, other) = (decimals.show(sign * most), decimals.show(sign * next));
-    let staged = outcome.tried.iter().any(|tried| !tried.rungs.is_empty());
+    let staged = outcome.candidates.iter().any(|tried| !tried.rungs.is_empty());
     let place = if staged { "on held-out training rows" } else { "in cross-validation" };
-    let (of, label) = (outcome.tried.len(), scorer.label());
+    let (of, label) = (outcome.candidates.len(), scorer.label());
     if shown == other {
         return Some(format!(
             "{place_upper} it ties with {} among {of} models ({label} {shown}).",
@@ -145,7 +145,11 @@ const STUDENT: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.
 
 /// Whether the first two differ by more than chance: the corrected resampled t-test over the folds (Nadeau and Bengio, 2003),
 /// whose variance counts that training sets overlap; without folds the union bound. `None` where neither says anything.
-fn clear(outcome: &Outcome, (first, most): (&Tried, f64), (second, next): (&Tried, f64)) -> Option<bool> {
+fn clear(
+    outcome: &Outcome,
+    (first, most): (&CandidateResult, f64),
+    (second, next): (&CandidateResult, f64),
+) -> Option<bool> {
     let folds = first.scores.len();
     if folds >= 3 && second.scores.len() == folds {
         let k = folds as f64;

@@ -8,7 +8,7 @@ use tove::tabular::{ColumnCounts, DataWarning, Outcome, Spelling};
 use crate::failure::tell_warnings;
 
 /// Reasons to doubt the scores, a sentence each, with the option that helps.
-pub fn doubts(outcome: &Outcome) -> Vec<String> {
+pub fn data_warnings(outcome: &Outcome) -> Vec<String> {
     let sentence = |doubt: &DataWarning| match doubt {
         DataWarning::NamesRows { column } => format!("{doubt} (--id {})", quoted(column)),
         DataWarning::Constant { column }
@@ -26,7 +26,7 @@ pub fn doubts(outcome: &Outcome) -> Vec<String> {
         DataWarning::Spelt { spelling, .. } => format!("{doubt}; {}", other_format(*spelling)),
         _ => doubt.to_string(),
     };
-    outcome.doubts.iter().map(sentence).collect()
+    outcome.data_warnings.iter().map(sentence).collect()
 }
 
 /// What to do about numbers and dates that are written in another format.
@@ -109,10 +109,10 @@ pub fn gathered(warnings: &[String]) -> Vec<String> {
 pub fn streaming(outcome: &Outcome) -> Option<String> {
     let streamed = outcome.streamed.as_ref()?;
     let mut text = format!("The file was read in chunks, in {} passes.", streamed.passes);
-    if streamed.set_aside > outcome.judged_rows {
+    if streamed.set_aside > outcome.n_test {
         text.push_str(&format!(
             " {} rows were held out; {} of them, drawn at random, were used for the scores.",
-            streamed.set_aside, outcome.judged_rows
+            streamed.set_aside, outcome.n_test
         ));
     }
     Some(text)

@@ -191,23 +191,23 @@ const SEVERAL: usize = 20;
 
 /// Doubts about single columns that need no target, features only.
 fn columns(table: &Table, schema: &Schema) -> Vec<DataWarning> {
-    let mut doubts = Vec::new();
+    let mut data_warnings = Vec::new();
     for name in schema.with(Role::Feature) {
         let Ok(column) = table.column(name) else { continue };
         let owned = || name.to_owned();
         if let Some((spelling, example)) = spelling_of(column) {
-            doubts.push(DataWarning::Spelt { column: owned(), example, spelling });
+            data_warnings.push(DataWarning::Spelt { column: owned(), example, spelling });
         } else if is_constant(column) {
-            doubts.push(DataWarning::Constant { column: owned() });
+            data_warnings.push(DataWarning::Constant { column: owned() });
         } else if table.n_rows() >= SEVERAL && names_rows(name, column) {
-            doubts.push(DataWarning::NamesRows { column: owned() });
+            data_warnings.push(DataWarning::NamesRows { column: owned() });
         } else if let Some(distinct) = number_codes(name, column) {
-            doubts.push(DataWarning::Codes { column: owned(), distinct });
+            data_warnings.push(DataWarning::Codes { column: owned(), distinct });
         } else if let Some(distinct) = text_codes(column) {
-            doubts.push(DataWarning::CodesAsText { column: owned(), distinct });
+            data_warnings.push(DataWarning::CodesAsText { column: owned(), distinct });
         }
     }
-    doubts
+    data_warnings
 }
 
 /// Different whole numbers from which on a column of codes is no scale of a few steps.

@@ -4,8 +4,8 @@ use tove_data::table::TableEncoder;
 use tove_learn::Model;
 
 use super::clock::Pace;
-use crate::tabular::outcome::Rung;
-use crate::tabular::{Candidate, Tried};
+use crate::tabular::outcome::SubsampleFit;
+use crate::tabular::{Candidate, CandidateResult};
 
 /// A candidate as it was fitted to some of the rows. The encoded rows are not kept: others need the memory.
 pub(super) struct Kept {
@@ -20,7 +20,7 @@ pub(super) struct Kept {
 pub(super) struct Contender<'c> {
     pub candidate: &'c Candidate,
     /// Scores by growing parts of the training rows.
-    pub rungs: Vec<Rung>,
+    pub rungs: Vec<SubsampleFit>,
     /// Scores of folds, all training rows of which were fitted.
     pub folds: Vec<f64>,
     pub pace: Pace,
@@ -77,7 +77,7 @@ impl<'c> Contender<'c> {
         if on_fold {
             self.folds.push(kept.score);
         } else {
-            self.rungs.push(Rung { rows: kept.rows.len(), score: kept.score, seconds, cut_short });
+            self.rungs.push(SubsampleFit { rows: kept.rows.len(), score: kept.score, seconds, cut_short });
         }
         // A fit that was cut short may be worse than one to fewer rows.
         if on_fold || self.kept.as_ref().is_none_or(|known| !cut_short || kept.score > known.score) {
@@ -109,7 +109,7 @@ impl<'c> Contender<'c> {
     }
 
     /// Its result.
-    pub fn tried(&self) -> Tried {
+    pub fn tried(&self) -> CandidateResult {
         let scores = match (self.folds.is_empty(), &self.kept) {
             (true, Some(kept)) if !self.rungs.is_empty() => vec![kept.score],
             _ => self.folds.clone(),
@@ -119,7 +119,7 @@ impl<'c> Contender<'c> {
             (Some(kept), false) => kept.rows.len(),
             _ => self.rows,
         };
-        Tried {
+        CandidateResult {
             name: self.candidate.name.clone(),
             probabilities: self.candidate.estimator.capabilities().probabilities,
             scores,
@@ -143,7 +143,7 @@ mod tests {
         let candidate = Candidate::named("Ridge").unwrap();
         let contender = |scores: [f64; 2]| {
             let mut contender = Contender::new(&candidate);
-            let rung = |(rows, score)| Rung { rows, score, seconds: 0.0, cut_short: false };
+            let rung = |(rows, score)| SubsampleFit { rows, score, seconds: 0.0, cut_short: false };
             contender.rungs = [2048, 8192].into_iter().zip(scores).map(rung).collect();
             contender
         };

@@ -7,7 +7,7 @@ use super::contender::{Contender, Kept};
 use super::encoded::EncodedRows;
 use crate::tabular::evaluate::COMPARED;
 use crate::tabular::prepared::{Parts, add_counts};
-use crate::tabular::{Cut, Event, Result, Rung, TabularError};
+use crate::tabular::{BudgetLimit, Event, Result, SubsampleFit, TabularError};
 
 /// Seconds beyond the budget that the last fit may take when that makes it whole.
 const GRACE: f64 = 0.3;
@@ -26,7 +26,7 @@ pub(in crate::tabular) struct Winner {
     /// The rows it was fitted to.
     pub rows: Vec<usize>,
     /// If the time did not allow a whole fit to all rows.
-    pub cut: Option<Cut>,
+    pub cut: Option<BudgetLimit>,
 }
 
 impl Search<'_, '_> {
@@ -52,9 +52,10 @@ impl Search<'_, '_> {
             }
         }
         let kept = self.contenders[place].kept.take().ok_or_else(|| self.nothing())?;
-        let of_kept = |rung: &&Rung| rung.rows == kept.rows.len() && rung.score == kept.score;
+        let of_kept = |rung: &&SubsampleFit| rung.rows == kept.rows.len() && rung.score == kept.score;
         let cut_short = self.contenders[place].rungs.iter().find(of_kept).is_some_and(|rung| rung.cut_short);
-        let cut = (limited && !self.data.plan.stopped()).then_some(Cut { rows: kept.rows.len(), of: n, cut_short });
+        let cut =
+            (limited && !self.data.plan.stopped()).then_some(BudgetLimit { rows: kept.rows.len(), of: n, cut_short });
         let Kept { model, encoder, rows, .. } = kept;
         let estimator = &*self.contenders[place].candidate.estimator;
         let (train, mut imputed, _) = self.data.held_out(&encoder, &rows[..rows.len().min(COMPARED)], estimator)?;
@@ -139,7 +140,7 @@ impl Search<'_, '_> {
         };
         let late = deadline.is_some_and(|deadline| std::time::Instant::now() >= deadline);
         let cut_short = late && !model.summary().converged;
-        let cut = cut_short.then_some(Cut { rows: rows.len(), of: rows.len(), cut_short });
+        let cut = cut_short.then_some(BudgetLimit { rows: rows.len(), of: rows.len(), cut_short });
         Ok(Some(Winner { place, model, parts, rows, cut }))
     }
 

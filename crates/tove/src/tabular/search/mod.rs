@@ -25,7 +25,7 @@ use tove_tensor::{DType, Key};
 
 use super::prepared::{Prepared, check_weights};
 use super::split::taken;
-use super::{Candidate, Event, Result, TabularError, Tried};
+use super::{Candidate, CandidateResult, Event, Result, TabularError};
 pub(super) use clock::Clock;
 use clock::Pace;
 use contender::{Contender, Kept};
@@ -166,7 +166,7 @@ impl<'a, 'd> Search<'a, 'd> {
     }
 
     /// What each candidate reached.
-    pub fn results(&self) -> Vec<Tried> {
+    pub fn results(&self) -> Vec<CandidateResult> {
         self.contenders.iter().map(Contender::tried).collect()
     }
 

@@ -47,7 +47,7 @@ fn columns_that_name_rows_say_nothing_or_tell_the_target_are_told() {
     let mended = ["--id", "customer_id,token", "--drop", "version,closed account"];
     let plain = ["fit", "t.csv", "--target", "class", "--model", "LogisticRegression", "--json", "-o", "m.tove"];
     let mended = place.run(&[&plain[..], &mended].concat()).ok().json();
-    assert_eq!(mended["doubts"].as_array().unwrap().len(), 0);
+    assert_eq!(mended["data_warnings"].as_array().unwrap().len(), 0);
     assert!(mended["test"]["accuracy"]["value"].as_f64().unwrap() < 0.99);
     // Identifiers keep all their digits, in text and in JSON.
     let first = place.run(&["predict", "m.tove", "t.csv", "--json"]).ok().json();
@@ -63,7 +63,7 @@ fn columns_that_name_rows_say_nothing_or_tell_the_target_are_told() {
         let fit = ["fit", &shipped(name), "--target", target, "--json", "--cv", "0", "--model"];
         let model = if target == "progression" { "Ridge" } else { "LogisticRegression" };
         let honest = place.run(&[&fit[..], &[model]].concat()).ok().json();
-        assert_eq!(honest["doubts"].as_array().unwrap().len(), 0, "{name}: {}", honest["doubts"]);
+        assert_eq!(honest["data_warnings"].as_array().unwrap().len(), 0, "{name}: {}", honest["data_warnings"]);
     }
 }
 
@@ -165,7 +165,7 @@ fn numbers_and_dates_in_other_spellings_are_recognized() {
     let fit = ["fit", file.to_str().unwrap(), "--target", "preis", "--model", "Ridge"];
     let [found, given] = [&["--json"][..], &["--json", "--decimal-comma"]]
         .map(|more| place.run(&[&fit[..], &["-o", "k.tove", "--overwrite"], more].concat()).ok().json());
-    assert!(found["task"] == "regression" && found["doubts"].as_array().unwrap().is_empty());
+    assert!(found["task"] == "regression" && found["data_warnings"].as_array().unwrap().is_empty());
     assert_eq!(found["test"], given["test"]);
     // With values that are both, nobody knows: the target is no name of a class, and what to do is said.
     let mixed = text.replacen("\n0,", "\n1.5;2.5\n0,", 1);
@@ -185,8 +185,11 @@ fn rare_classes_and_few_rows_are_no_reason_to_give_up() {
     let text = written("a,b,y", 8, |i| format!("{i},{},{}", i % 3, 2 * i + 1));
     let file = place.write("tiny.csv", &text);
     let tiny = place.run(&["fit", file.to_str().unwrap(), "--target", "y", "--json"]).ok().json();
-    assert_eq!(tiny["tried"][0]["scores"].as_array().unwrap().len(), 3);
-    assert!(tiny["doubts"].to_string().contains("6 training rows are too few for 5 folds; there are 3"), "{tiny}");
+    assert_eq!(tiny["candidates"][0]["scores"].as_array().unwrap().len(), 3);
+    assert!(
+        tiny["data_warnings"].to_string().contains("6 training rows are too few for 5 folds; there are 3"),
+        "{tiny}"
+    );
     // Two rows are too few for anything: said in the user's words.
     for text in ["a,b,y\n1,2,3\n2,3,4\n", "a,b,y\n1,2,yes\n2,3,no\n4,5,yes\n"] {
         let file = place.write("two.csv", text);
@@ -271,9 +274,15 @@ fn rows_are_divided_by_order_or_by_groups_when_asked() {
     let file = place.write("t.csv", &text);
     let fit = ["fit", file.to_str().unwrap(), "-t", "y", "-m", "Ridge", "--json"];
     let random = place.run(&fit).ok().json();
-    assert!(random["doubts"].to_string().contains("--in-order") && random["division"] == "at random", "{random}");
+    assert!(
+        random["data_warnings"].to_string().contains("--in-order") && random["division"] == "at random",
+        "{random}"
+    );
     let ordered = place.run(&[&fit[..], &["--in-order"]].concat()).ok().json();
-    assert!(!ordered["doubts"].to_string().contains("--in-order") && ordered["division"] == "in order", "{ordered}");
+    assert!(
+        !ordered["data_warnings"].to_string().contains("--in-order") && ordered["division"] == "in order",
+        "{ordered}"
+    );
     let r2 = |run: &serde_json::Value| run["test"]["r2"]["value"].as_f64().unwrap();
     assert!(r2(&random) > 0.5 && r2(&ordered) < 0.0, "{} {}", r2(&random), r2(&ordered));
     // Ten rows of every patient are alike, and classes go by patient with nothing behind: only grouped rows tell.
@@ -288,7 +297,7 @@ fn rows_are_divided_by_order_or_by_groups_when_asked() {
     let grouped = place.run(&[&fit[..], &["--group", "patient", "-o", "m.tove"]].concat()).ok().json();
     let accuracy = |run: &serde_json::Value| run["test"]["accuracy"]["value"].as_f64().unwrap();
     assert!(accuracy(&random) > 0.95 && accuracy(&grouped) < 0.8, "{} {}", accuracy(&random), accuracy(&grouped));
-    assert!(grouped["tried"][0]["mean"].as_f64().unwrap() < 0.8 && grouped["division"] == "by groups of patient");
+    assert!(grouped["candidates"][0]["mean"].as_f64().unwrap() < 0.8 && grouped["division"] == "by groups of patient");
     // The group names the rows of the answers.
     let answers = place.run(&["predict", "m.tove", file.to_str().unwrap()]).ok();
     assert!(answers.out.starts_with("patient,predicted class\np0,"), "{}", answers.out);
