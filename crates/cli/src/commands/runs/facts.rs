@@ -90,3 +90,9 @@ pub fn learning(run: &Value) -> [Vec<f64>; 3] {
 pub fn title(run: &Value) -> String {
     format!("run {} {}", run["run"], run["model"].as_str().unwrap_or_default())
 }
+
+/// The candidates of a comparison; runs of older versions have them under another name.
+pub fn candidates(run: &Value) -> Vec<Value> {
+    let list = ["candidates", "tried"].iter().find_map(|name| run[name].as_array());
+    list.cloned().unwrap_or_default()
+}

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tove::plot::{BarChart, LineChart, Report, ScoreChart};
 
-use super::facts::{curve, learning, numbers, score, score_keys, title};
+use super::facts::{self, curve, learning, numbers, score, score_keys, title};
 use super::{compare, time};
 use crate::failure::Failure;
 use crate::metrics::{decimals, greater_is_better, label};
@@ -63,7 +63,7 @@ pub fn of_runs(runs: &[&Value]) -> Result<Report, Failure> {
 }
 
 fn candidates(report: Report, run: &Value) -> Result<Report, Failure> {
-    let tried = run["tried"].as_array().cloned().unwrap_or_default();
+    let tried = facts::candidates(run);
     let metric = run["metric"].as_str().or(run["scorer"].as_str()).unwrap_or("score");
     let sign = if greater_is_better(metric) { 1.0 } else { -1.0 };
     let mut chart = ScoreChart::new().wide().value_label(format!("{} in each fold", label(metric)));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tove::plot::terminal::{LineText, bars};
 
-use super::facts::{StoredScore, curve, learning, score, score_keys};
+use super::facts::{self, StoredScore, curve, learning, score, score_keys};
 use super::{text_of, time};
 use crate::metrics::{decimals, greater_is_better, label};
 use crate::output::{entries, number, paragraph, table};
@@ -63,7 +63,7 @@ fn scores(run: &Value) -> String {
 
 /// What the candidates of a comparison reached, as bars.
 fn candidates(run: &Value, verbose: bool) -> String {
-    let tried = run["tried"].as_array().cloned().unwrap_or_default();
+    let tried = facts::candidates(run);
     let means: Vec<(String, f64)> =
         tried.iter().filter_map(|tried| Some((tried["model"].as_str()?.to_owned(), tried["mean"].as_f64()?))).collect();
     if means.len() < 2 {
