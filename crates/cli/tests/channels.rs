@@ -479,3 +479,28 @@ fn a_quiet_server_is_quiet() {
     assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
     std::io::stdout().flush().unwrap();
 }
+
+/// Standard input may be a file of the shell's, and two names may be one file.
+#[test]
+fn outputs_do_not_replace_standard_input_or_each_other() {
+    let place = place("own-input");
+    let before = fs::read(place.path("iris.csv")).unwrap();
+    let ran = shell(&place, "$tove predict m.tove - -o iris.csv --overwrite < iris.csv");
+    refused(&ran, 2, &["iris.csv", "same file"]);
+    assert_eq!(fs::read(place.path("iris.csv")).unwrap(), before);
+    let ran = shell(&place, "$tove split iris.csv --train t.csv --test ./t.csv");
+    refused(&ran, 2, &["two outputs"]);
+    assert!(!place.path("t.csv").exists());
+}
+
+/// A model that goes to standard output is alone there.
+#[test]
+fn nets_are_written_to_standard_output() {
+    let place = place("net-stdout");
+    fs::write(place.path("fox.txt"), "the quick brown fox jumps over the lazy dog.\n".repeat(60)).unwrap();
+    let fit = "$tove text fit fox.txt --layers 1 --heads 1 --width 8 --context 16 --steps 5 -o /dev/stdout > net.tove";
+    let ran = shell(&place, fit);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = shell(&place, "$tove inspect net.tove");
+    assert!(ran.code == 0 && !ran.out.is_empty(), "{}\n{}", ran.out, ran.err);
+}

@@ -138,6 +138,38 @@ fn runs_are_shown_and_compared_with_curves() {
     assert_eq!(json["learning"].as_array().unwrap().len(), 5);
 }
 
+/// Runs are ranked only if they predict the same values: a name of a file is not enough.
+#[test]
+fn runs_of_other_data_under_the_same_name_are_not_ranked() {
+    let place = Place::new("same-name");
+    let fit = ["fit", "t.csv", "-t", "kind", "-m", "LogisticRegression", "--cv", "0", "-q"];
+    place.write("t.csv", &rare(400));
+    place.run(&fit).ok();
+    place.run(&[&fit[..], &["--drop", "shop"]].concat()).ok();
+    place.write("t.csv", &rare(500));
+    place.run(&fit).ok();
+    let other_columns = place.run(&["runs", "compare", "1", "2"]).ok().out;
+    assert!(!other_columns.contains("not compared"), "{other_columns}");
+    let other_rows = place.run(&["runs", "compare", "1", "3"]).ok().out;
+    assert!(other_rows.contains("not compared"), "{other_rows}");
+}
+
+/// Sample weights count in an evaluation as they did in the fit.
+#[test]
+fn evaluate_uses_the_weight_column() {
+    let place = Place::new("evaluate-weights");
+    let row = |i: usize| {
+        let (x, counts) = ((i * 31) % 17, i % 2 == 0);
+        format!("{x},{},{}\n", u8::from(counts), if (x > 8) == counts { "up" } else { "down" })
+    };
+    place.write("t.csv", &("x,w,kind\n".to_owned() + &(0..400).map(row).collect::<String>()));
+    place.run(&["fit", "t.csv", "-t", "kind", "--weights", "w", "-m", "LogisticRegression", "-o", "m.tove", "-q"]).ok();
+    let evaluated = place.run(&["evaluate", "m.tove", "t.csv", "--json"]).ok().json();
+    assert!(evaluated["scores"]["accuracy"]["value"].as_f64() > Some(0.95), "{evaluated}");
+    place.write("bad.csv", "x,w,kind\n1,-1,up\n12,-1,down\n");
+    place.run(&["evaluate", "m.tove", "bad.csv"]).fails(1, &["weight", "-1", "row 1"]);
+}
+
 #[test]
 fn two_columns_of_numbers_show_their_regions() {
     let place = Place::new("regions");

@@ -33,10 +33,10 @@ fn rows(count: usize) -> Tensor {
     Tensor::from((0..3 * count).map(value).collect::<Vec<f64>>()).reshape([count, 3])
 }
 
-fn samples(classes: bool) -> Samples {
+fn samples(classes: bool, positive: bool) -> Samples {
     let x = rows(40);
     let flat = x.to_vec::<f64>();
-    let score = |row: &[f64]| row[0] - 0.5 * row[1] + 0.25 * row[2] * row[2];
+    let score = |row: &[f64]| row[0] - 0.5 * row[1] + 0.25 * row[2] * row[2] + if positive { 8.0 } else { 0.0 };
     match classes {
         false => Samples::new(&x, &Tensor::from(flat.chunks(3).map(score).collect::<Vec<f64>>())),
         true => {
@@ -103,11 +103,11 @@ fn write_the_zoo() {
         }
         // Selection of features looks at classes unless told otherwise.
         let classes = entry.capabilities.classifies() || entry.name == "SelectKBest";
-        keep(entry.name, estimator.fit_samples(&samples(classes)).unwrap());
+        keep(entry.name, estimator.fit_samples(&samples(classes, entry.capabilities.positive_targets)).unwrap());
     }
     if old["models"].get("Pipeline").is_none() {
         let pipeline = Pipeline::default().step("scale", StandardScaler::default()).then(LogisticRegression::default());
-        keep("Pipeline", pipeline.fit_boxed(&samples(true)).unwrap());
+        keep("Pipeline", pipeline.fit_boxed(&samples(true, false)).unwrap());
     }
     for (name, target, other, model) in
         [("table-classes", "class", "y", "LogisticRegression"), ("table-numbers", "y", "class", "Ridge")]

@@ -1,11 +1,9 @@
 //! Calibration: probabilities of a classifier that agree with the frequencies of its classes.
 //!
 //! The classifier is fitted to the training parts of `cv` folds; from its scores on the held-out parts a calibrator learns how
-//! often each class occurs at a score (see [Platt 1999] and Zadrozny and Elkan 2002). Several classes are calibrated one against
+//! often each class occurs at a score (Platt 1999; Zadrozny and Elkan 2002). Several classes are calibrated one against
 //! the rest and divided by their sum. With `ensemble` each fold keeps its classifier and calibrator, and probabilities are
 //! averaged; without, one calibrator is fitted to the held-out scores of all folds, for one classifier fitted to all samples.
-//!
-//! [Platt 1999]: https://www.researchgate.net/publication/2594015
 //!
 //! ```
 //! use tove_learn::ensemble::CalibratedClassifier;

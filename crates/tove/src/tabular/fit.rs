@@ -31,6 +31,8 @@ struct Found {
     guarantee: Option<SelectionGuarantee>,
     /// Models that the guarantee covers.
     models: usize,
+    /// Of fewer folds than asked for.
+    warning: Option<DataWarning>,
     /// Whether the last fit was so quick that a few more do not matter.
     quick: bool,
 }
@@ -57,7 +59,8 @@ impl Plan {
         check_candidates(candidates, data.classifies(), &self.target)?;
         let rows = data.split(test.is_some())?;
         let mut warnings = data_warnings::of(&data, &rows, test.is_some());
-        let found = self.search(&data, candidates, &rows, clock, (&mut warnings, watch))?;
+        let found = self.search(&data, candidates, &rows, clock, watch)?;
+        warnings.extend(found.warning);
         let Winner { place, model, parts, rows: train_rows, cut } = found.winner;
         let chosen = &candidates[place];
         let evaluated = Evaluated::new(&*model, &parts.train, &parts.test, self.scorer)?;
@@ -102,16 +105,17 @@ impl Plan {
         candidates: &[Candidate],
         rows: &TrainTest,
         clock: Clock,
-        (warnings, watch): (&mut Vec<DataWarning>, &mut dyn FnMut(&Event)),
+        watch: &mut dyn FnMut(&Event),
     ) -> Result<Found> {
         let scorer = self.scorer.unwrap_or_else(|| usual_scorer(data.classifies()));
         let compares = candidates.len() > 1 || self.folds > 0;
+        let mut warning = None;
         let mut search = Search::new(data, candidates, scorer, clock, (&rows.train, rows.test.len()));
         if compares || clock.is_limited() && rows.train.len() > LARGE {
             let folds = split::folds(data, &rows.train)?;
             let (asked, made) = (self.folds.max(2), folds.len());
             let fewer = DataWarning::FewerFolds { asked, made, rows: rows.train.len() };
-            warnings.extend((compares && made < asked).then_some(fewer));
+            warning = (compares && made < asked).then_some(fewer);
             search.run(&folds, watch)?;
         }
         let tried: Vec<CandidateResult> = if compares { search.results() } else { Vec::new() };
@@ -119,7 +123,7 @@ impl Plan {
         let winner = search.finish(&rows.test, watch)?;
         let quick = begun.elapsed().as_secs_f64() < QUICK && !self.stopped() && winner.cut.is_none();
         let guarantee = guarantee(&tried, scorer, search.judged, search.models)?;
-        Ok(Found { winner, candidates: tried, scorer, guarantee, models: search.models, quick })
+        Ok(Found { winner, candidates: tried, scorer, guarantee, models: search.models, warning, quick })
     }
 }
 
