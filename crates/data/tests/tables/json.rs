@@ -36,7 +36,7 @@ fn objects_become_rows() {
 fn what_is_no_table_is_refused_with_its_line() {
     let folder = Folder::new();
     for (text, words) in [
-        ("{\"a\": 1}\n{\"a\": 1, \"a\": 2}\n", vec!["line 2", "\"a\"", "twice"]),
+        ("{\"a\": 1}\n{\"a\": 1, \"a\": 2}\n", vec!["line 2", "\"a\"", "duplicate key"]),
         ("[{\"a\": 1},\n{\"a\": [1]}]", vec!["line 2", "list"]),
         ("{\"a\": {\"b\": 1}}", vec!["line 1", "object inside"]),
         ("{\"a\": 1}\n{\"a\": \n", vec!["t.json", "JSON"]),
