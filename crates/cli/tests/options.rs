@@ -159,7 +159,7 @@ fn runs_of_other_data_under_the_same_name_are_not_ranked() {
 fn evaluate_uses_the_weight_column() {
     let place = Place::new("evaluate-weights");
     let row = |i: usize| {
-        let (x, counts) = ((i * 31) % 17, i % 2 == 0);
+        let (x, counts) = ((i * 31) % 17, i.is_multiple_of(2));
         format!("{x},{},{}\n", u8::from(counts), if (x > 8) == counts { "up" } else { "down" })
     };
     place.write("t.csv", &("x,w,kind\n".to_owned() + &(0..400).map(row).collect::<String>()));

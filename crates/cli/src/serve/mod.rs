@@ -17,7 +17,6 @@ mod batches;
 mod columns;
 mod connections;
 mod counters;
-mod dates;
 mod hosts;
 mod json;
 mod openapi;

@@ -6,8 +6,8 @@ use tove::data::table::csv::{Charset, MISSING};
 use tove::data::table::{CsvOptions, Field, Role, Schema, Table, Unit};
 use tove::tabular::TabularModel;
 
+use super::json;
 use super::refusal::Refusal;
-use super::{dates, json};
 
 /// The largest number of columns of a CSV body; those that the model does not use are ignored.
 const WIDEST: usize = 1 << 16;
@@ -236,7 +236,7 @@ pub fn date(field: &Field, row: usize, value: &Value) -> Result<Option<i64>, Ref
     let read = match value {
         Value::Null => return Ok(None),
         Value::String(text) if absent(text.trim()) => return Ok(None),
-        Value::String(text) => dates::parse(text.trim(), date_unit(field)),
+        Value::String(text) => date_unit(field).parse(text.trim()),
         _ => None,
     };
     read.map(Some).ok_or_else(|| misfit(field, row, value, "a date such as \"2026-01-31\""))

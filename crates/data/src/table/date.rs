@@ -29,6 +29,23 @@ impl Unit {
         86_400 * self.per_second().max(1) / if self == Unit::Days { 86_400 } else { 1 }
     }
 
+    /// An ISO 8601 date or instant in this unit since 1970, by the rules of the CSV reader: `2026-01-31` or `2026/01/31`, then
+    /// optionally `T` or a space, `14:05`, `14:05:59`, `14:05:59.25`, and a time zone, `Z` or `+02:00`. `None` for anything else.
+    ///
+    /// ```
+    /// use tove_data::table::Unit;
+    /// assert_eq!(Unit::Days.parse("2001-01-01"), Some(11_323));
+    /// assert_eq!(Unit::Seconds.parse("1970-01-02T01:00:00+01:00"), Some(86_400));
+    /// assert_eq!(Unit::Days.parse("01.01.2001"), None);
+    /// ```
+    pub fn parse(self, text: &str) -> Option<i64> {
+        let (micros, _) = parse(text.as_bytes())?;
+        match self {
+            Unit::Nanoseconds => micros.checked_mul(1000),
+            unit => Some(micros.div_euclid(86_400_000_000 / unit.per_day())),
+        }
+    }
+
     fn per_second(self) -> i64 {
         match self {
             Unit::Days => 0,
