@@ -188,7 +188,7 @@ fn files_that_need_more_memory_than_there_is_are_read_in_pieces() {
     let able = [&call[..], &["2", "--model", "LogisticRegression"]].concat();
     let unable = place.run(&able).ok();
     assert!(
-        unable.err.contains("models with partial fit need less") && unable.json()["streamed"].is_null(),
+        unable.err.contains("models with partial fit can read it in chunks") && unable.json()["streamed"].is_null(),
         "{}",
         unable.err
     );

@@ -41,6 +41,11 @@ pub fn warn(text: &str) {
     }
 }
 
+/// Whether warnings of this thread are told to nobody.
+pub(crate) fn is_quiet() -> bool {
+    SILENCED.get() > 0
+}
+
 /// Runs something whose warnings are told to nobody: fits that are a means, not the result. They stay in the models' summaries.
 ///
 /// ```

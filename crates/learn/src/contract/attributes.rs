@@ -68,7 +68,9 @@ pub(super) fn named_and_shaped(estimator: &dyn Estimator, samples: &Samples) -> 
     let model = estimator.fit_samples(samples)?;
     for (name, tensor) in model.attributes() {
         let letters = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
-        if name.is_empty() || name.ends_with('_') || !name.chars().all(letters) {
+        // LogisticRegressionCV has `C_` and `Cs_` in scikit-learn.
+        let known = matches!(name, "C" | "Cs");
+        if name.is_empty() || name.ends_with('_') || !(known || name.chars().all(letters)) {
             return Ok(Outcome::Failed(format!("`{name}` is not a name such as `coef` or `n_iter`")));
         }
         // What is made of others passes on the attributes of a part, which may have other features.

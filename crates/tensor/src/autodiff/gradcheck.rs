@@ -149,25 +149,28 @@ impl GradCheck {
         Ok(2.0 * change + bounded(rounding(x, f), unit) / step * (numerical.len() as f64).sqrt())
     }
 
-    /// The most exact of several difference quotients, with what it is unsure of in units of `unit`.
+    /// The most exact of several difference quotients, with what it is unsure of in units of `unit`, and the size of the quotient
+    /// over the largest step.
     fn best_quotient(
         &self,
         x: &Tensor,
         f: &dyn Fn(&Tensor) -> Tensor,
         first: &[f64],
         unit: f64,
-    ) -> crate::Result<(Vec<f64>, f64)> {
+    ) -> crate::Result<(Vec<f64>, f64, f64)> {
         let mut best = (first.to_vec(), f64::INFINITY);
+        let mut coarse = 0.0;
         for step in STEPS.map(|multiple| multiple * self.step_for(x)).into_iter().filter(|&step| step <= LARGEST_STEP) {
             let numerical = try_numerical_jacobian(f, x, Scheme::Central, step)?.jacobian.to_f64_vec();
             if numerical.iter().all(|value| value.is_finite()) {
                 let slack = self.noise(x, f, step, &numerical, unit)?;
+                coarse = norm(numerical.iter().map(|v| v / unit));
                 if slack < best.1 {
                     best = (numerical, slack);
                 }
             }
         }
-        Ok(best)
+        Ok((best.0, best.1, coarse))
     }
 
     fn compare(
@@ -197,12 +200,14 @@ impl GradCheck {
         // What a quotient itself is unsure of is looked up only where it matters.
         let (mut n, mut undecided) = (n, false);
         if finite {
-            let (best, slack) = self.best_quotient(x, f, &n, unit)?;
+            let (best, slack, coarse) = self.best_quotient(x, f, &n, unit)?;
             let distance = norm(a.iter().zip(&best).map(|(a, n)| a / unit - n / unit));
             let scale = norm(best.iter().map(|v| v / unit)).max(norm(a.iter().map(|v| v / unit)));
             let agrees = slack.is_finite() && distance <= self.tolerance * scale + slack;
-            let hidden = unit * LARGEST_STEP <= rounding(x, f) * (n.len() as f64).sqrt();
-            if agrees && (slack <= UNSURE * scale || hidden) {
+            // A slope that vanishes at a point has a size near it.
+            let certain = slack <= UNSURE * scale.max(coarse);
+            let hidden = unit * scale * LARGEST_STEP <= HIDDEN * rounding(x, f) * (n.len() as f64).sqrt();
+            if agrees && (certain || hidden) {
                 return Ok(());
             }
             (n, undecided) = (best, agrees);
@@ -221,6 +226,9 @@ impl GradCheck {
         Err(if undecided { CheckError::Undecided(found) } else { CheckError::Mismatch(found) })
     }
 }
+
+/// The part of the rounding allowed in a value below which its change over the largest step counts as none.
+const HIDDEN: f64 = 4.0 / ROUNDINGS;
 
 /// The largest step of a difference quotient.
 const LARGEST_STEP: f64 = 1e-2;

@@ -74,7 +74,10 @@ pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
     let watch = &mut |event: &Event| progress.watch(event);
     let (outcome, heard) = warnings::heard(|| plan.fit_and_test(&data, judge.as_ref(), &candidates, watch));
     progress.end();
-    heard.iter().for_each(|warning| output.remark(format!("warning: {warning}")));
+    // The result has those of the model itself.
+    let own = outcome.as_ref().map(|outcome| outcome.model.model().summary().warnings.clone()).unwrap_or_default();
+    let others: Vec<String> = heard.into_iter().filter(|warning| !own.contains(warning)).collect();
+    warnings::gathered(&others).iter().for_each(|warning| output.remark(format!("warning: {warning}")));
     let outcome = outcome.map_err(|error| failed(fit, data.names(), error))?;
     finish(fit, Some((&data, &about)), &read, &outcome, output)
 }
