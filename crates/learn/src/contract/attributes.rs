@@ -33,7 +33,7 @@ const SHAPES: &[(&str, &[&str])] = &[
     ("quantiles", &["*, features"]),
     ("references", &["*"]),
     ("scale", &["", "features"]),
-    ("scores", &["*"]),
+    ("scores", &["*", "*, *, *"]),
     ("statistics", &["features"]),
     ("support_vectors", &["*, features"]),
     ("theta", &["classes, features"]),
@@ -68,8 +68,8 @@ pub(super) fn named_and_shaped(estimator: &dyn Estimator, samples: &Samples) -> 
     let model = estimator.fit_samples(samples)?;
     for (name, tensor) in model.attributes() {
         let letters = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
-        // LogisticRegressionCV has `C_` and `Cs_` in scikit-learn.
-        let known = matches!(name, "C" | "Cs");
+        // LogisticRegressionCV has `C_` and `Cs_` in scikit-learn, KernelRidge `X_fit_`.
+        let known = matches!(name, "C" | "Cs" | "X_fit");
         if name.is_empty() || name.ends_with('_') || !(known || name.chars().all(letters)) {
             return Ok(Outcome::Failed(format!("`{name}` is not a name such as `coef` or `n_iter`")));
         }
