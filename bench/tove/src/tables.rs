@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tove::tabular::{Candidate, Plan};
-use tove_data::table::{Column, CsvOptions, TableFile, TaskKind, Wanted};
+use tove_data::table::encode::ManyCategories;
+use tove_data::table::{Column, CsvOptions, Encoding, TableFile, TaskKind, Wanted};
 
 use crate::data;
 use crate::workload::{Workload, number};
@@ -103,7 +104,9 @@ impl Flights {
         let told = |error: &dyn std::fmt::Display| error.to_string();
         let file = TableFile::open(&self.path).map_err(|error| told(&error))?;
         let (mut table, _) = file.read(&CsvOptions::new(), &Wanted::default()).map_err(|error| told(&error))?;
-        let mut plan = Plan::new("delay").folds(5).task(TaskKind::Regression);
+        // One number per airport on both sides; the usual encoding hashes more than 100 categories.
+        let encoding = Encoding { many: ManyCategories::OneHot, ..Plan::usual_encoding() };
+        let mut plan = Plan::new("delay").folds(5).task(TaskKind::Regression).encoding(encoding);
         let mut model = "Ridge";
         if self.classifies {
             let delay = table.column("delay").map_err(|error| told(&error))?;
