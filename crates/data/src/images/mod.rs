@@ -2,15 +2,15 @@
 //! (feature `images`).
 
 pub mod cifar;
-mod cover;
 #[cfg(feature = "images")]
 mod decode;
 pub mod idx;
 mod records;
+mod resize;
 mod streamed;
 
-pub use cover::cover;
 #[cfg(feature = "images")]
 pub use decode::{image_size, read_image};
 pub use idx::{IdxType, read_idx, write_idx};
+pub use resize::cover;
 pub use streamed::StreamedImages;

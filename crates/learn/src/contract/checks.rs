@@ -2,7 +2,7 @@
 
 use tove_tensor::{DType, Tensor, TryOps, num_threads, set_num_threads};
 
-use super::hostile;
+use super::bad_input;
 use super::problems::{distance, plain, three_classes, weighted};
 use super::{Check, Outcome};
 use crate::{Csr, Estimator, Fit, LearnError, Model, Predict, Predictions, Record, Result, Rows, Samples, restore};
@@ -10,12 +10,12 @@ use crate::{Csr, Estimator, Fit, LearnError, Model, Predict, Predictions, Record
 pub(super) const ALL: &[(&str, Check)] = &[
     ("fits and predicts", fits),
     ("one sample", one_sample),
-    ("no samples", hostile::no_samples),
-    ("weights that cannot be used are refused", hostile::bad_weights),
-    ("huge and tiny numbers", hostile::magnitudes),
-    ("a class that is missing from a part", hostile::missing_class),
-    ("a fit leaves no trace in the estimator", hostile::refit),
-    ("decisions, scores and probabilities agree", hostile::agreement),
+    ("no samples", bad_input::no_samples),
+    ("weights that cannot be used are refused", bad_input::bad_weights),
+    ("huge and tiny numbers", bad_input::magnitudes),
+    ("a class that is missing from a part", bad_input::missing_class),
+    ("a fit leaves no trace in the estimator", bad_input::refit),
+    ("decisions, scores and probabilities agree", bad_input::agreement),
     ("one class", one_class),
     ("three classes", several_classes),
     ("NaN is a missing value or refused with its place", nan_is_named),
@@ -30,7 +30,7 @@ pub(super) const ALL: &[(&str, Check)] = &[
     ("same bits when repeated", repeated),
     ("same bits for any number of threads", threads),
     ("a saved model gives the same bits", saved),
-    ("a damaged record is an error", hostile::damaged),
+    ("a damaged record is an error", bad_input::damaged),
     ("probabilities", probabilities),
     ("absurd hyperparameters are refused", hyperparameters),
 ];

@@ -13,9 +13,9 @@
 //! ```
 
 mod attributes;
+mod bad_input;
 mod checks;
 mod declared;
-mod hostile;
 mod problems;
 mod transformers;
 

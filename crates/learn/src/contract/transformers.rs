@@ -2,8 +2,8 @@
 
 use tove_tensor::{DType, Key, Tensor};
 
+use super::bad_input::{FACTORS, damages, invalid_weights, is_about_data};
 use super::checks::require;
-use super::hostile::{FACTORS, damages, invalid_weights, is_about_data};
 use super::{Check, Outcome};
 use crate::{Estimator, Fit, LearnError, Model, Result, Rows, Samples, Transform, restore};
 

@@ -13,7 +13,7 @@ use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::Tensor;
 
 use super::columns::{Way, affine, by_column, refuse_centring, sorted, without_infinite, without_zeros};
-use super::order::order_statistics;
+use super::order_statistics::order_statistics;
 use crate::{About, Algorithm, Capabilities, Result, Rows, Samples, with_real};
 
 /// Centres every column at its median and divides it by a range of quantiles, as scikit-learn's `RobustScaler`.

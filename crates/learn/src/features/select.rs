@@ -24,7 +24,7 @@ use tove_optim::settings::{Choice, Hyperparameters, Named};
 use tove_tensor::{DType, Key, Tensor};
 
 use super::columns::{column, each, extremes};
-use super::mutual;
+use super::mutual_information;
 use crate::rows::vector;
 use crate::selection::in_parallel;
 use crate::{
@@ -112,11 +112,11 @@ impl Algorithm for SelectKBest {
             FeatureScore::Chi2 => chi2(x, &Labels::several(Self::NAME, y)?)?,
             FeatureScore::MutualInfoClassif => {
                 let labels = Labels::several(Self::NAME, y)?;
-                mutual_info(x, |feature| Ok(mutual::with_classes(feature, &labels)))?
+                mutual_info(x, |feature| Ok(mutual_information::with_classes(feature, &labels)))?
             }
             FeatureScore::MutualInfoRegression => {
-                let y = mutual::scaled(&vector("targets", y)?, Key::new(1))?;
-                mutual_info(x, |feature| mutual::with_numbers(Self::NAME, feature, &y))?
+                let y = mutual_information::scaled(&vector("targets", y)?, Key::new(1))?;
+                mutual_info(x, |feature| mutual_information::with_numbers(Self::NAME, feature, &y))?
             }
         };
         // Rounding can give a constant column a spread, and then any score.
@@ -199,7 +199,9 @@ fn chi2(x: &Rows, labels: &Labels) -> Result<Vec<f64>> {
 /// The mutual information of each feature.
 fn mutual_info(x: &Rows, of: impl Fn(&[f64]) -> Result<f64> + Sync) -> Result<Vec<f64>> {
     let (values, d) = (x.dense(SelectKBest::NAME)?.to_f64_vec(), x.width());
-    let one = |feature: usize| of(&mutual::scaled(&column(&values, d, feature), Key::new(2).fold(feature as u64))?);
+    let one = |feature: usize| {
+        of(&mutual_information::scaled(&column(&values, d, feature), Key::new(2).fold(feature as u64))?)
+    };
     in_parallel(d, one).into_iter().collect()
 }
 

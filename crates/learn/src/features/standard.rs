@@ -14,8 +14,8 @@ use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
 
 use super::columns::{Way, affine, by_column, each, refuse_centring, without_infinite};
-use super::extreme;
 use super::moments::{Spreads, spreads};
+use super::rescaled_moments;
 use crate::{About, Algorithm, Capabilities, Result, Rows, Samples, with_real};
 
 /// Centres every column and divides it by its standard deviation, as scikit-learn's `StandardScaler`.
@@ -86,7 +86,7 @@ impl Algorithm for StandardScaler {
     fn train(&self, samples: &Samples) -> Result<FittedStandardScaler> {
         let mut fitted = self.of_spreads(About::of(self, samples), self.spreads(samples)?);
         let weights = samples.weights().map(Tensor::to_f64_vec);
-        extreme::repair(samples.x(), weights.as_deref(), &mut fitted.mean, &fitted.var, &mut fitted.scale)?;
+        rescaled_moments::repair(samples.x(), weights.as_deref(), &mut fitted.mean, &fitted.var, &mut fitted.scale)?;
         Ok(fitted)
     }
 

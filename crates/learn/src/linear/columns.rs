@@ -2,7 +2,7 @@
 
 use super::descent::Products;
 use super::moments::Data;
-use super::working::dot;
+use super::working_set::dot;
 use crate::{Csr, Real, Result, with_real};
 
 /// Columns √w (x − x̄) and a residual.

@@ -6,7 +6,7 @@
 //! The products x_jᵀr are what has to be kept right. With a Gram matrix they are changed directly, d numbers for each
 //! coordinate that moves, and the samples are never looked at again; otherwise the residual is changed, n numbers, and each
 //! product is a pass over one column. [`Products`] hides which. Dense rows without a Gram matrix have most columns left out from
-//! the start (`working.rs`).
+//! the start (`working_set.rs`).
 //!
 //! The dual point θ = r / max(1, ‖Xᵀr − bw‖∞ / a) gives a gap that bounds the distance from the minimum; a coordinate with
 //! |x_jᵀθ| + √(2 gap) ‖x_j‖ < a (in these units) is zero at the minimum and is left out from then on (Ndiaye et al. 2017).

@@ -3,7 +3,7 @@
 //! The absolute values put coefficients at exactly zero: for orthonormal columns w_j is the soft threshold of x_jᵀy/n at α.
 //! Coordinate descent (`descent.rs`) works on the Gram matrix when there are more samples than features, which takes one pass
 //! over X however many penalties are tried, and on residuals otherwise, of dense rows with a small set of columns that grows
-//! (`working.rs`). It stops at a duality gap of `tol` ‖y‖², as scikit-learn
+//! (`working_set.rs`). It stops at a duality gap of `tol` ‖y‖², as scikit-learn
 //! does, so that the objective is known to be that near the minimum.
 //!
 //! ```
@@ -24,7 +24,7 @@ use super::descent::{FromGram, Net, Outcome, Products};
 use super::model::FittedLinear;
 use super::moments::{Data, Moments};
 use super::solve::{Solution, prefers_iterations};
-use super::working::Working;
+use super::working_set::Working;
 use crate::{Algorithm, Capabilities, LearnError, Result, Rows, Samples, Summary};
 
 /// Whether coordinate descent works on the Gram matrix.

@@ -13,8 +13,8 @@ use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Tensor};
 
 use super::blocks::{add_gram, mirror, padded, pairwise, project};
+use super::gram_panels::{WIDE, add_products, part_rows};
 use super::sparse_gram;
-use super::wide::{WIDE, add_products, part_rows};
 use crate::features::by_rows;
 use crate::{LearnError, Real, Result, Rows, Samples, memory, with_real};
 

@@ -18,7 +18,7 @@
 
 use tove_optim::settings::{Hyperparameters, Named};
 
-use super::interior::Programme;
+use super::interior_point::LinearProgram;
 use super::model::FittedLinear;
 use super::moments::{Data, Moments};
 use crate::{Algorithm, Capabilities, LearnError, Result, Samples, Summary};
@@ -62,7 +62,7 @@ impl Algorithm for QuantileRegressor {
     fn train(&self, samples: &Samples) -> Result<FittedQuantileRegressor> {
         let data = Data::single(Self::NAME, samples)?;
         let moments = Moments::of(&data, self.fit_intercept)?;
-        let programme = Programme::new(self, &data, &moments)?;
+        let programme = LinearProgram::new(self, &data, &moments)?;
         let end = programme.solve(self.max_iter, self.tol).map_err(|error| match error {
             // The data are finite: what is not arose from them.
             LearnError::Tensor(error) if error.is_data() => {

@@ -2,7 +2,7 @@
 //!
 //! `alpha` belongs to the plain sum of squares; [`Scaling::alpha`](super::Scaling::alpha) converts from means. The intercept is
 //! not penalised. Solved by Cholesky's factor of the Gram matrix (with a second pass where that would lose digits; for some
-//! hundred columns and more, with the factor in single precision and corrections in double precision, `mixed.rs`), by singular
+//! hundred columns and more, with the factor in single precision and corrections in double precision, `mixed_precision.rs`), by singular
 //! values for more features than samples, by LSQR for wide sparse rows. [`Ridge::path`] solves for many penalties from one
 //! eigendecomposition.
 //!
@@ -20,7 +20,7 @@ use tove_optim::settings::{Choice, Hyperparameters, Named};
 
 use super::alphas::Alphas;
 use super::lsqr::lsqr;
-use super::mixed;
+use super::mixed_precision;
 use super::model::FittedLinear;
 use super::moments::{Data, Moments};
 use super::positive::positive;
@@ -106,7 +106,7 @@ impl Ridge {
             RidgeSolver::Svd => problem.by_singular_values(data)?,
             RidgeSolver::Lsqr => lsqr(data, alpha, self.fit_intercept)?,
             RidgeSolver::Auto if prefers_iterations(data.x) => lsqr(data, alpha, self.fit_intercept)?,
-            RidgeSolver::Auto => match mixed::solve(data, alpha, self.fit_intercept)? {
+            RidgeSolver::Auto => match mixed_precision::solve(data, alpha, self.fit_intercept)? {
                 Some(solution) => solution,
                 None => problem.solve(data)?,
             },

@@ -7,7 +7,7 @@
 use tove_tensor::Tensor;
 use tove_tensor::linalg::lstsq;
 
-use super::interior::{Programme, State};
+use super::interior_point::{LinearProgram, State};
 use super::moments::read_row;
 use crate::Result;
 
@@ -16,7 +16,7 @@ const MOST: usize = 1000;
 /// A row whose part outside the span of the others is smaller, relative to it, counts as dependent.
 const DEPENDENT: f64 = 1e-9;
 
-impl Programme<'_> {
+impl LinearProgram<'_> {
     /// λ at a vertex, if one is found that is no worse.
     pub(super) fn vertex(&self, state: &State) -> Result<Option<Vec<f64>>> {
         let (n, d, p) = (self.weights.len(), self.scales.len(), self.parameters());

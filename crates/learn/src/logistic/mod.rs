@@ -36,19 +36,19 @@ mod cross_validated;
 pub mod formulas;
 mod hessian;
 pub(crate) mod kernels;
-mod lagged;
 pub(crate) mod linear;
 mod links;
 mod model;
 mod newton;
 mod objective;
 mod one_vs_rest;
-mod precondition;
+mod preconditioner;
 pub(crate) mod problem;
 mod quasi_newton;
 mod saga;
-mod scaled;
-mod warm;
+mod saga_lazy;
+mod saga_scaled;
+mod subsample_start;
 
 pub use cross_validated::{Cs, FittedLogisticRegressionCv, LogisticRegressionCv};
 pub use model::FittedLinearClassifier;
@@ -202,7 +202,7 @@ impl LogisticRegression {
         let classes = labels.classes();
         let problem = Problem::<T>::new(samples.x(), labels.codes(), classes.len(), weights, self.fit_intercept)?;
         let objective = Objective { problem: &problem, strength: self.strength(problem.total()) };
-        let whole = warm::Whole {
+        let whole = subsample_start::Whole {
             x: samples.x(),
             codes: labels.codes(),
             weights,
@@ -233,7 +233,7 @@ impl LogisticRegression {
     fn minimise<T: Float + Element>(
         &self,
         objective: &Objective<'_, '_, T>,
-        whole: &warm::Whole<'_>,
+        whole: &subsample_start::Whole<'_>,
     ) -> Result<Outcome> {
         let size = objective.problem.size();
         let limits = Limits { tol: self.tol, max_iter: self.max_iter };

@@ -11,7 +11,7 @@ use tove_tensor::{Element, Tensor, TryLinalg};
 
 use super::kernels::Wide;
 use super::objective::{Limits, Objective, Outcome, dot, largest, overflow};
-use super::precondition::Preconditioner;
+use super::preconditioner::Preconditioner;
 use crate::Result;
 
 /// Passes over the coordinates for one proximal step.

@@ -11,7 +11,7 @@ use tove_tensor::kernels::math::Float;
 
 use super::kernels::Wide;
 use super::objective::{Limits, Objective, Outcome, dot, largest, overflow};
-use super::precondition::Preconditioner;
+use super::preconditioner::Preconditioner;
 use crate::{LearnError, Result};
 
 const HISTORY: usize = 10;

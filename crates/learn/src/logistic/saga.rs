@@ -15,10 +15,10 @@ use tove_tensor::kernels::simd::{Kernel, dispatch};
 use tove_tensor::{Element, Key};
 
 use super::kernels::Wide;
-use super::lagged::{Lagged, soft};
 use super::objective::{Limits, Objective, Outcome, largest, overflow};
 use super::problem::{Data, Problem};
-use super::scaled::{self, Csr};
+use super::saga_lazy::{LazyUpdates, soft};
+use super::saga_scaled::{self, Csr};
 use crate::Result;
 
 pub(super) struct State {
@@ -52,7 +52,7 @@ pub(super) fn minimise<T: Float + Element>(
     let pace = Pace { step, keep: 1.0 - step * strength.l2, threshold: step * strength.l1 };
     let plain = problem.outputs == 1 && pace.threshold == 0.0;
     let mut lagged = match problem.data {
-        Data::Sparse(..) if !plain => Some(Lagged::new(pace, problem.n, problem.d)),
+        Data::Sparse(..) if !plain => Some(LazyUpdates::new(pace, problem.n, problem.d)),
         _ => None,
     };
     let (mut epochs, mut curve, mut drawn) = (0, Vec::new(), 0.0);
@@ -80,7 +80,7 @@ pub(super) fn minimise<T: Float + Element>(
         drawn = match problem.data {
             Data::Sparse(starts, columns, values) if plain => {
                 let rows = Csr { starts, columns, values };
-                dispatch(scaled::Epoch { problem, rows, state: &mut state, pace, order: &order })
+                dispatch(saga_scaled::Epoch { problem, rows, state: &mut state, pace, order: &order })
             }
             _ => dispatch(Epoch { problem, state: &mut state, pace, lagged: lagged.as_mut(), order: &order }),
         };
@@ -134,7 +134,7 @@ struct Epoch<'a, 'b, T> {
     state: &'a mut State,
     pace: Pace,
     /// For sparse rows, how far each weight lags behind.
-    lagged: Option<&'a mut Lagged>,
+    lagged: Option<&'a mut LazyUpdates>,
     order: &'a [i64],
 }
 

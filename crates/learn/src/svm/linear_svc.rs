@@ -4,9 +4,9 @@ use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
 use tove_tensor::{Tensor, TryOps};
 
 use super::coordinate::Classes;
+use super::coordinate_l1::{Columns, Ended, Selected};
 use super::design::with_design;
 use super::newton::{Newton, SquaredLoss};
-use super::selected::{Columns, Ended, Selected};
 use super::weights::labelled;
 use crate::class_weight::against_rest;
 use crate::logistic::linear::{Linear, decide, outputs, undecided};

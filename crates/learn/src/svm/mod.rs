@@ -26,8 +26,8 @@
 
 mod classifier;
 mod coordinate;
+mod coordinate_l1;
 mod design;
-mod grouped;
 mod linear_svc;
 mod linear_svr;
 pub mod margin;
@@ -38,10 +38,10 @@ mod pairs;
 mod platt;
 mod regressor;
 mod rows;
-mod scan;
-mod selected;
 mod settings;
 mod smo;
+mod smo_nu;
+mod smo_scan;
 mod svc;
 mod svr;
 mod weights;

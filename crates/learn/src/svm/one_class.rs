@@ -17,10 +17,10 @@
 use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
 
-use super::grouped::share_out;
 use super::rows::KernelRows;
 use super::settings::{KernelSettings, SolverSettings, kernel_settings_setters, solver_settings_setters};
 use super::smo::{Problem, Solution, solve};
+use super::smo_nu::share_out;
 use crate::kernel::{Expansion, Features, Gamma, KernelFunction, KernelKind};
 use crate::{About, Algorithm, Capabilities, LearnError, Model, Record, Restore, Result, Rows, Samples};
 

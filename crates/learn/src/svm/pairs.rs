@@ -9,9 +9,9 @@
 
 use std::borrow::Cow;
 
-use super::grouped::{Group, Grouped, share_out};
 use super::rows::KernelRows;
 use super::smo::{Problem, Solution, solve};
+use super::smo_nu::{Group, Grouped, share_out};
 use crate::kernel::{Features, between_f32, symmetric_f32};
 use crate::{LearnError, Result};
 

@@ -2,10 +2,10 @@
 
 use tove_tensor::Tensor;
 
-use super::grouped::{Group, Grouped, share_out};
 use super::rows::KernelRows;
 use super::settings::{KernelSettings, SolverSettings};
 use super::smo::{Problem, Solution, solve};
+use super::smo_nu::{Group, Grouped, share_out};
 use crate::kernel::{Expansion, Features, KernelFunction};
 use crate::{About, Algorithm, Model, Record, Restore, Result, Rows, Samples};
 

@@ -9,7 +9,7 @@
 //! βᵢ up and βⱼ down by the same amount. Rows of K are kept in single precision, residuals in double, as LIBSVM does.
 
 use super::rows::KernelRows;
-use super::scan::{Best, gain, update};
+use super::smo_scan::{Best, gain, update};
 use crate::{LearnError, Result};
 
 /// The numbers of a problem.

@@ -1,8 +1,8 @@
 //! Typed columns from the fields of a block, each as narrow as its values allow.
 
 use super::dictionary::Dictionary;
+use super::number_format::NumberFormat;
 use super::numbers;
-use super::spelled::NumberFormat;
 use super::tokens::{Dialect, Form, Place, Span, Tokens, place};
 use crate::table::categorical::NO_CODE;
 use crate::table::date::{self, Detail};

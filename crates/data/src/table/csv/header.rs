@@ -2,8 +2,8 @@
 
 use super::CsvOptions;
 use super::block::{Plan, Rules};
+use super::number_format::NumberFormat;
 use super::read::{line_of, open_quote};
-use super::spelled::NumberFormat;
 use super::tokens::{Until, place, tokenise};
 use crate::table::{Kind, no_column, repeated};
 use crate::{DataError, Result};

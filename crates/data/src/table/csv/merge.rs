@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::block::{Parsed, Plan, Rules, join};
-use super::spelled::{NumberFormat, Spelled};
+use super::number_format::{NumberFormat, Spelled};
 use crate::table::categorical::NO_CODE;
 use crate::table::date::Detail;
 use crate::table::{Categorical, Column, Dates, Kind, Text, Unit, Values};

@@ -23,11 +23,11 @@ pub(in crate::table) mod dictionary;
 mod header;
 pub(in crate::table) mod input;
 pub(in crate::table) mod merge;
+mod not_numeric;
+mod number_format;
 mod numbers;
 mod read;
 mod report;
-mod spelled;
-mod stopped;
 mod stream;
 mod tokens;
 mod write;
@@ -40,8 +40,8 @@ use block::Rules;
 use input::Input;
 use tokens::Dialect;
 
+pub use number_format::NumberFormat;
 pub use report::{ColumnReport, NotNumbers, ReadReport};
-pub use spelled::NumberFormat;
 pub use stream::{ChunkPlace, CsvChunks};
 
 /// Fields that mean a missing value, besides the empty one.

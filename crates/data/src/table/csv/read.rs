@@ -9,8 +9,8 @@ use super::block::{Fields, Misfit, ParsedColumn, Plan, parse};
 use super::body::{BLOCK, Body, Cuts, Cutter, read_at};
 use super::header::{Opened, open};
 use super::merge::Joint;
+use super::not_numeric::NotNumeric;
 use super::report::{ColumnReport, ReadReport};
-use super::stopped::Stopped;
 use super::tokens::{Found, Tokens};
 use super::{Charset, CsvOptions, Ragged, input};
 use crate::table::{Column, Kind, Table};
@@ -207,12 +207,12 @@ impl Reader<'_> {
             blocks.iter().for_each(|block| joint.see(&block.columns[column].parsed, most, &self.opened.rules));
             joint.settle(&self.opened.rules);
         }
-        let mut stopped: Vec<Stopped> = joints.iter().map(Stopped::of).collect();
+        let mut stopped: Vec<NotNumeric> = joints.iter().map(NotNumeric::of).collect();
         for block in &blocks {
             let line = |offset: usize| line_of(text, self.opened.body + block.start + offset);
             stopped.iter_mut().zip(&block.columns).for_each(|(stopped, column)| stopped.see(column, line));
         }
-        let stopped: Vec<_> = stopped.into_iter().map(Stopped::told).collect();
+        let stopped: Vec<_> = stopped.into_iter().map(NotNumeric::told).collect();
         // What stopped a column from being numbers is told with its line.
         if self.whole.is_none() && stopped.iter().any(Option::is_some) {
             return Err(Trouble::Lines);

@@ -1,6 +1,6 @@
 //! The report of reading a file: what was dropped, coerced and inferred.
 
-use super::spelled::NumberFormat;
+use super::number_format::NumberFormat;
 use crate::table::Kind;
 
 /// What was read, and everything that was coerced or dropped on the way.

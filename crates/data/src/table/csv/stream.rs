@@ -12,9 +12,9 @@ use super::block::{Fields, Parsed, ParsedColumn, Plan, parse};
 use super::header::{Opened, open};
 use super::input::{self, Input};
 use super::merge::{Joint, unit_of};
+use super::not_numeric::NotNumeric;
 use super::read::{line_of, misfit, note};
 use super::report::{ColumnReport, NotNumbers, ReadReport};
-use super::stopped::Stopped;
 use super::tokens::{MOST_BYTES, Until, tokenise};
 use super::{Charset, CsvOptions};
 use crate::table::{Field, Kind, Role, Schema, Table, Unit};
@@ -205,7 +205,7 @@ impl Iterator for CsvChunks {
 fn infer(options: &CsvOptions, path: &Path, charset: Charset) -> Result<(Vec<Joint>, Vec<Option<NotNumbers>>)> {
     let mut blocks = Blocks::open(options, Input::open(path)?, charset)?;
     let plans = blocks.opened.plans.clone();
-    let mut stopped: Vec<Stopped> = plans.iter().map(|_| Stopped::unknown()).collect();
+    let mut stopped: Vec<NotNumeric> = plans.iter().map(|_| NotNumeric::unknown()).collect();
     for pass in 0..2 {
         let most = blocks.opened.rules.max_categories;
         let mut joints: Vec<Joint> = plans.iter().map(|&plan| Joint::new(plan)).collect();
@@ -226,7 +226,7 @@ fn infer(options: &CsvOptions, path: &Path, charset: Charset) -> Result<(Vec<Joi
         let again: Vec<usize> =
             (0..plans.len()).filter(|&n| narrow[n] && plans[n] == Plan::Infer && strings(n)).collect();
         if again.is_empty() {
-            let told = |(stopped, joint): (Stopped, &Joint)| {
+            let told = |(stopped, joint): (NotNumeric, &Joint)| {
                 stopped.told().filter(|_| joint.infers() && matches!(joint.kind(), Kind::Categorical | Kind::Text))
             };
             let told = stopped.into_iter().zip(&joints).map(told).collect();

@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
+use super::column_encoding::{ColumnEncoding, Form, date_feature, positive, unit};
 use super::options::{Choices, Encoding, Impute, ManyCategories, TextFeatures};
-use super::part::{Form, Part, date_feature, positive, unit};
 use super::words::Vocabulary;
 use super::{Role, Schema, Table, TableEncoder};
 use crate::table::{Categorical, Column, Kind, Unit};
@@ -166,7 +166,7 @@ impl EncoderFit {
         for seen in self.columns {
             parts.extend(seen.part()?);
         }
-        let names = parts.iter().flat_map(Part::names).collect();
+        let names = parts.iter().flat_map(ColumnEncoding::names).collect();
         Ok(TableEncoder { parts, names })
     }
 }
@@ -217,9 +217,9 @@ impl Seen {
         Ok(())
     }
 
-    fn part(self) -> Result<Option<Part>> {
+    fn part(self) -> Result<Option<ColumnEncoding>> {
         let Seen { name, options, rows, missing, facts } = self;
-        let part = |form: Form, numbers: Vec<f64>| Some(Part { column: name.clone(), form, numbers });
+        let part = |form: Form, numbers: Vec<f64>| Some(ColumnEncoding { column: name.clone(), form, numbers });
         Ok(match facts {
             Facts::Ignored => None,
             Facts::Number(moments) => {
@@ -229,7 +229,7 @@ impl Seen {
             Facts::Categories(counts) => {
                 let names = sorted(&counts);
                 let counted: Vec<(String, usize)> = names.iter().map(|name| (name.clone(), counts[name])).collect();
-                Part::fit_categories(&name, &counted, missing, &options)
+                ColumnEncoding::fit_categories(&name, &counted, missing, &options)
             }
             Facts::Date { time, features } => {
                 let form = Form::Date { time };

@@ -6,7 +6,7 @@
 use tove_tensor::random::permutation;
 use tove_tensor::{DType, Key};
 
-use super::part::used;
+use super::column_encoding::used;
 use crate::table::{Categorical, Target, Task};
 use crate::{DataError, Result};
 

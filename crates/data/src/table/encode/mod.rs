@@ -10,11 +10,11 @@
 //! Rows that are encoded later change nothing: a category that is not in the training rows is encoded as zeros and
 //! counted. Text and wide categorical columns are mostly zeros: [`TableEncoder::encode_sparse`] keeps only the rest.
 
+mod column_encoding;
+mod feature_names;
 mod fitting;
 mod means;
 mod options;
-mod part;
-mod readable;
 mod sparse;
 mod words;
 
@@ -26,7 +26,7 @@ use tove_tensor::{DType, Tensor};
 
 use super::{Column, Role, Schema, Table, Target};
 use crate::{DataError, Result};
-use part::{Bound, Form, Oddities, Part};
+use column_encoding::{Bound, ColumnEncoding, Form, Oddities};
 
 pub use fitting::EncoderFit;
 pub use options::{Choices, Encoding, Impute, ManyCategories, TextFeatures};
@@ -79,7 +79,7 @@ pub struct Encoded<X = Tensor> {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableEncoder {
-    parts: Vec<Part>,
+    parts: Vec<ColumnEncoding>,
     names: Vec<String>,
 }
 
@@ -144,7 +144,7 @@ impl TableEncoder {
             part.numbers = numbers;
             out_of_fold.insert(part.column.clone(), training);
         }
-        encoder.names = encoder.parts.iter().flat_map(Part::names).collect();
+        encoder.names = encoder.parts.iter().flat_map(ColumnEncoding::names).collect();
         let mut encoded = encoder.dense(rows)?;
         let width = encoder.names.len();
         let mut offset = 0;
@@ -164,9 +164,9 @@ impl TableEncoder {
     fn fit_parts(rows: &Table, schema: &Schema, options: &Choices) -> Result<Self> {
         let mut parts = Vec::new();
         for name in schema.with(Role::Feature) {
-            parts.extend(Part::fit(name, rows.column(name)?, options.of(name))?);
+            parts.extend(ColumnEncoding::fit(name, rows.column(name)?, options.of(name))?);
         }
-        let names = parts.iter().flat_map(Part::names).collect();
+        let names = parts.iter().flat_map(ColumnEncoding::names).collect();
         Ok(Self { parts, names })
     }
 
@@ -303,10 +303,10 @@ impl TableEncoder {
     /// If the JSON is not that of an encoder, or the numbers are not as many as it needs.
     pub fn from_state(json: &str, numbers: &Tensor) -> Result<Self> {
         let wrong = |problem: String| DataError::parameter("TableEncoder", problem);
-        let mut parts: Vec<Part> =
+        let mut parts: Vec<ColumnEncoding> =
             serde_json::from_str(json).map_err(|error| wrong(format!("not the JSON of an encoder: {error}")))?;
         let numbers = numbers.try_to_vec::<f64>()?;
-        let count = |part: &Part| part.form.checked_count();
+        let count = |part: &ColumnEncoding| part.form.checked_count();
         let needed = parts.iter().try_fold(0usize, |sum, part| sum.checked_add(count(part)?));
         if needed != Some(numbers.len()) {
             return Err(wrong(format!("{} fitted numbers do not fit the JSON; the file is damaged", numbers.len())));
@@ -316,7 +316,7 @@ impl TableEncoder {
             let (own, others) = rest.split_at(part.form.count());
             (part.numbers, rest) = (own.to_vec(), others);
         }
-        let names = parts.iter().flat_map(Part::names).collect();
+        let names = parts.iter().flat_map(ColumnEncoding::names).collect();
         Ok(Self { parts, names })
     }
 }

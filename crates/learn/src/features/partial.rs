@@ -23,15 +23,15 @@ use crate::{About, Algorithm, LearnError, Learner, PartialFit, Result, Samples};
 
 /// A scaler under way: what it has seen so far.
 #[derive(Clone, Debug)]
-pub struct ScalerPieces<E, S> {
+pub struct PartialScaler<E, S> {
     settings: E,
     seen: Option<(S, usize, DType)>,
 }
 
-impl<E: Algorithm, S> ScalerPieces<E, S> {
-    fn new(settings: &E) -> Result<ScalerPieces<E, S>> {
+impl<E: Algorithm, S> PartialScaler<E, S> {
+    fn new(settings: &E) -> Result<PartialScaler<E, S>> {
         settings.validate()?;
-        Ok(ScalerPieces { settings: settings.clone(), seen: None })
+        Ok(PartialScaler { settings: settings.clone(), seen: None })
     }
 
     fn add(
@@ -94,14 +94,14 @@ fn merge_spreads(seen: &mut Spreads, piece: Spreads) {
 macro_rules! in_pieces {
     ($type:ident, $fitted:ident, $state:ty, $of:expr, $merge:expr, |$settings:ident, $about:ident, $seen:ident| $model:expr) => {
         impl PartialFit for $type {
-            type Learner = ScalerPieces<$type, $state>;
+            type Learner = PartialScaler<$type, $state>;
 
-            fn learner(&self, _classes: &[i64]) -> Result<ScalerPieces<$type, $state>> {
-                ScalerPieces::new(self)
+            fn learner(&self, _classes: &[i64]) -> Result<PartialScaler<$type, $state>> {
+                PartialScaler::new(self)
             }
         }
 
-        impl Learner for ScalerPieces<$type, $state> {
+        impl Learner for PartialScaler<$type, $state> {
             type Fitted = $fitted;
 
             fn learn(&mut self, samples: &Samples) -> Result<()> {

@@ -16,9 +16,9 @@ use tove_tensor::kernels::simd::{Kernel, dispatch};
 use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Tensor, TryLinalg};
 
+use super::gram_panels::{WIDE, add_products, part_rows};
 use super::moments::Data;
 use super::solve::Solution;
-use super::wide::{WIDE, add_products, part_rows};
 use crate::features::{by_rows, spreads};
 use crate::{Real, Result, Rows, memory, with_real};
 

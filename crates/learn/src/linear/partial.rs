@@ -36,7 +36,7 @@ const MOST_FEATURES: usize = 16_384;
 
 /// A linear regression under way: the sums of what it has seen.
 #[derive(Clone, Debug)]
-pub struct LinearPieces<E> {
+pub struct PartialLinear<E> {
     settings: E,
     centred: bool,
     seen: Option<(Moments, Shape)>,
@@ -50,10 +50,10 @@ struct Shape {
     rows: usize,
 }
 
-impl<E: Algorithm> LinearPieces<E> {
-    fn new(settings: &E, centred: bool) -> Result<LinearPieces<E>> {
+impl<E: Algorithm> PartialLinear<E> {
+    fn new(settings: &E, centred: bool) -> Result<PartialLinear<E>> {
         settings.validate()?;
-        Ok(LinearPieces { settings: settings.clone(), centred, seen: None })
+        Ok(PartialLinear { settings: settings.clone(), centred, seen: None })
     }
 
     fn add(&mut self, samples: &Samples) -> Result<()> {
@@ -122,18 +122,18 @@ impl Moments {
 }
 
 impl PartialFit for Ridge {
-    type Learner = LinearPieces<Ridge>;
+    type Learner = PartialLinear<Ridge>;
 
-    fn learner(&self, _classes: &[i64]) -> Result<LinearPieces<Ridge>> {
+    fn learner(&self, _classes: &[i64]) -> Result<PartialLinear<Ridge>> {
         if matches!(self.solver, RidgeSolver::Svd | RidgeSolver::Lsqr) {
             let fix = "leave `solver` at auto, or fit to all samples at once";
             return Err(LearnError::unsupported(Self::NAME, "cannot use this solver on data in pieces", fix));
         }
-        LinearPieces::new(self, self.fit_intercept)
+        PartialLinear::new(self, self.fit_intercept)
     }
 }
 
-impl Learner for LinearPieces<Ridge> {
+impl Learner for PartialLinear<Ridge> {
     type Fitted = FittedRidge;
 
     fn learn(&mut self, samples: &Samples) -> Result<()> {
@@ -147,18 +147,18 @@ impl Learner for LinearPieces<Ridge> {
 }
 
 impl PartialFit for LinearRegression {
-    type Learner = LinearPieces<LinearRegression>;
+    type Learner = PartialLinear<LinearRegression>;
 
-    fn learner(&self, _classes: &[i64]) -> Result<LinearPieces<LinearRegression>> {
+    fn learner(&self, _classes: &[i64]) -> Result<PartialLinear<LinearRegression>> {
         if self.positive {
             let fix = "turn `positive` off, or fit to all samples at once";
             return Err(LearnError::unsupported(Self::NAME, "cannot keep signs on data in pieces", fix));
         }
-        LinearPieces::new(self, self.fit_intercept)
+        PartialLinear::new(self, self.fit_intercept)
     }
 }
 
-impl Learner for LinearPieces<LinearRegression> {
+impl Learner for PartialLinear<LinearRegression> {
     type Fitted = FittedLinearRegression;
 
     fn learn(&mut self, samples: &Samples) -> Result<()> {

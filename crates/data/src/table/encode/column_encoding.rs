@@ -9,7 +9,7 @@ use crate::{DataError, Result};
 
 /// What a column becomes. The numbers that were fitted are in `numbers`, which goes to a file as a tensor.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(super) struct Part {
+pub(super) struct ColumnEncoding {
     pub column: String,
     pub form: Form,
     #[serde(skip)]
@@ -89,7 +89,7 @@ impl Form {
     }
 }
 
-impl Part {
+impl ColumnEncoding {
     /// Names of the features.
     pub fn names(&self) -> Vec<String> {
         let column = &self.column;
@@ -118,7 +118,7 @@ impl Part {
 
     /// Fits the encoding of a column that does not look at the target; `None` if it is left out.
     pub fn fit(name: &str, column: &Column, options: &Encoding) -> Result<Option<Self>> {
-        let part = |form: Form, numbers: Vec<f64>| Some(Part { column: name.to_owned(), form, numbers });
+        let part = |form: Form, numbers: Vec<f64>| Some(ColumnEncoding { column: name.to_owned(), form, numbers });
         Ok(match column {
             Column::Float(_) | Column::Integer(_) | Column::Boolean(_) => {
                 let known: Vec<f64> = (0..column.len()).filter_map(|row| column.number(row)).collect();
@@ -177,7 +177,7 @@ impl Part {
             ManyCategories::Drop => return None,
         };
         let numbers = numbers.unwrap_or_else(|| vec![0.0; form.count()]);
-        Some(Part { column: name.to_owned(), form, numbers })
+        Some(ColumnEncoding { column: name.to_owned(), form, numbers })
     }
 
     /// Connects the part with a column of a table.
@@ -271,7 +271,7 @@ fn date_features(parts: DateParts) -> [f64; DATE_PARTS.len()] {
 
 /// A part and the column it encodes.
 pub(super) struct Bound<'a> {
-    pub part: &'a Part,
+    pub part: &'a ColumnEncoding,
     column: &'a Column,
     /// For each category of the column, its feature.
     places: Vec<Option<usize>>,

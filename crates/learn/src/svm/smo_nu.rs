@@ -8,8 +8,8 @@
 //! Each group is scanned by itself with the vector code of SMO, and variables that seem settled are set aside as there.
 
 use super::rows::KernelRows;
-use super::scan::{Best, gain, update};
 use super::smo::{Active, level, wanted};
+use super::smo_scan::{Best, gain, update};
 use crate::Result;
 
 /// Variables whose sum is fixed.

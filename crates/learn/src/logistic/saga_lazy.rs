@@ -12,7 +12,7 @@
 use super::saga::Pace;
 
 /// How far each column lags behind.
-pub(super) struct Lagged {
+pub(super) struct LazyUpdates {
     pace: Pace,
     /// k^τ for every number of steps in an epoch.
     powers: Vec<f64>,
@@ -22,15 +22,15 @@ pub(super) struct Lagged {
     done: Vec<usize>,
 }
 
-impl Lagged {
+impl LazyUpdates {
     /// For epochs of n steps over d columns.
-    pub(super) fn new(pace: Pace, n: usize, d: usize) -> Lagged {
+    pub(super) fn new(pace: Pace, n: usize, d: usize) -> LazyUpdates {
         let (mut powers, mut sums) = (vec![1.0; n + 1], vec![0.0; n + 1]);
         for steps in 1..=n {
             powers[steps] = powers[steps - 1] * pace.keep;
             sums[steps] = sums[steps - 1] + powers[steps - 1];
         }
-        Lagged { pace, powers, sums, done: vec![0; d] }
+        LazyUpdates { pace, powers, sums, done: vec![0; d] }
     }
 
     /// Brings these columns to the step `time`, which will move them itself. Parameters and means are (k, p).
@@ -127,7 +127,7 @@ mod tests {
     fn many_steps_at_once_are_the_steps_one_by_one() {
         for (keep, threshold) in [(1.0, 0.0), (0.99, 0.0), (1.0, 0.02), (0.97, 0.02), (0.999, 0.3)] {
             let pace = Pace { step: 0.5, keep, threshold };
-            let lagged = Lagged::new(pace, 300, 1);
+            let lagged = LazyUpdates::new(pace, 300, 1);
             for start in [-2.0, -0.4, -1e-3, 0.0, 1e-3, 0.3, 5.0] {
                 for mean in [-1.7, -0.2, -0.04, -0.01, 0.0, 0.01, 0.04, 0.05, 0.3, 2.0] {
                     let mut w = start;

@@ -26,7 +26,7 @@ pub(super) struct End {
 }
 
 /// The programme over rows r·(z, 1) for features z that are centred and scaled in effect.
-pub(super) struct Programme<'a> {
+pub(super) struct LinearProgram<'a> {
     pub(super) data: &'a Data<'a>,
     operator: Operator<'a>,
     pub(super) moments: &'a Moments,
@@ -60,8 +60,8 @@ struct Step {
     lambda: Vec<f64>,
 }
 
-impl<'a> Programme<'a> {
-    pub(super) fn new(settings: &QuantileRegressor, data: &'a Data, moments: &'a Moments) -> Result<Programme<'a>> {
+impl<'a> LinearProgram<'a> {
+    pub(super) fn new(settings: &QuantileRegressor, data: &'a Data, moments: &'a Moments) -> Result<LinearProgram<'a>> {
         let (n, d) = (data.len(), data.width());
         let spread = |j: usize| (moments.gram[j * d + j] / moments.weight).sqrt();
         let noise = |j: usize| 8.0 * f64::EPSILON * moments.mean_x[j].abs();
@@ -75,7 +75,7 @@ impl<'a> Programme<'a> {
         let penalties = if strength > 0.0 { scales.iter().map(|scale| strength / scale).collect() } else { Vec::new() };
         target.resize(n + penalties.len(), 0.0);
         let (operator, quantile, intercept) = (Operator::plain(data.x), settings.quantile, settings.fit_intercept);
-        Ok(Programme { data, operator, moments, scales, weights, target, penalties, quantile, intercept, unit })
+        Ok(LinearProgram { data, operator, moments, scales, weights, target, penalties, quantile, intercept, unit })
     }
 
     pub(super) fn parameters(&self) -> usize {
@@ -253,7 +253,7 @@ impl<'a> Programme<'a> {
 
 /// What both systems of an iteration share.
 struct Newton<'a> {
-    programme: &'a Programme<'a>,
+    programme: &'a LinearProgram<'a>,
     state: &'a State,
     factor: &'a Tensor,
     q: &'a [f64],

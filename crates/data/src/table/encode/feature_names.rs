@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::part::{Form, Part};
+use super::column_encoding::{ColumnEncoding, Form};
 use super::words::{hash, words};
 use super::{Table, TableEncoder};
 use crate::table::Column;
@@ -31,7 +31,7 @@ impl TableEncoder {
     }
 }
 
-fn named(part: &Part, table: &Table) -> Vec<String> {
+fn named(part: &ColumnEncoding, table: &Table) -> Vec<String> {
     let names = part.names();
     let counts = match (&part.form, table.column(&part.column)) {
         (Form::HashedCategory { buckets }, Ok(Column::Categorical(values))) => {

@@ -6,7 +6,7 @@ use super::report::NotNumbers;
 use crate::table::Kind;
 
 /// Counts over the blocks of a column.
-pub(super) struct Stopped {
+pub(super) struct NotNumeric {
     /// Whether the column is read as strings by what it holds.
     strings: bool,
     plain: usize,
@@ -16,7 +16,7 @@ pub(super) struct Stopped {
     first: Vec<(u64, String)>,
 }
 
-impl Stopped {
+impl NotNumeric {
     pub fn of(joint: &Joint) -> Self {
         let strings = joint.infers() && matches!(joint.kind(), Kind::Categorical | Kind::Text);
         Self { strings, plain: 0, spelled: 0, others: 0, first_spelled: Vec::new(), first: Vec::new() }

@@ -8,7 +8,7 @@ use tove_tensor::Element;
 use tove_tensor::kernels::math::Float;
 
 use super::objective::{Limits, Objective, Strength};
-use super::precondition::Preconditioner;
+use super::preconditioner::Preconditioner;
 use super::problem::Problem;
 use super::quasi_newton;
 use crate::{Result, Rows};
