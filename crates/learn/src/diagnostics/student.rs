@@ -51,6 +51,27 @@ pub fn student_critical(tail: f64, freedom: f64) -> f64 {
     0.5 * (low + high)
 }
 
+/// Half the width of the 95 % confidence interval of the mean difference between two models scored on the same k folds: the
+/// corrected resampled t-test (Nadeau and Bengio, 2003), whose variance s² (1/k + 1/(k − 1)) accounts for overlapping training
+/// sets. `None` with fewer than two folds or lists of different lengths.
+///
+/// ```
+/// use tove_learn::diagnostics::paired_margin;
+/// // s = 1, k = 2, one degree of freedom: √(½ + 1) · 12.706.
+/// let margin = paired_margin(&[1.0, 1.0 + 2f64.sqrt()], &[0.0, 0.0]).unwrap();
+/// assert!((margin - 1.5f64.sqrt() * 12.706_204_736_432_1).abs() < 1e-9);
+/// ```
+pub fn paired_margin(first: &[f64], second: &[f64]) -> Option<f64> {
+    if first.len() < 2 || second.len() != first.len() {
+        return None;
+    }
+    let k = first.len() as f64;
+    let differences: Vec<f64> = first.iter().zip(second).map(|(a, b)| a - b).collect();
+    let mean = differences.iter().sum::<f64>() / k;
+    let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (k - 1.0);
+    Some(student_critical(0.05, k - 1.0) * (variance * (1.0 / k + 1.0 / (k - 1.0))).sqrt())
+}
+
 fn ln_gamma(x: f64) -> f64 {
     Tensor::scalar(x).lgamma().item::<f64>()
 }

@@ -140,25 +140,15 @@ fn upper(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Quantiles 0.975 of Student's t distribution by degrees of freedom, from 1.
-const STUDENT: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
-
-/// Whether the first two differ by more than chance: the corrected resampled t-test over the folds (Nadeau and Bengio, 2003),
-/// whose variance counts that training sets overlap; without folds the union bound. `None` where neither says anything.
+/// Whether the first two differ by more than chance: a paired test over the folds; without folds the union
+/// bound. `None` where neither says anything.
 fn clear(
     outcome: &Outcome,
     (first, most): (&CandidateResult, f64),
     (second, next): (&CandidateResult, f64),
 ) -> Option<bool> {
-    let folds = first.scores.len();
-    if folds >= 3 && second.scores.len() == folds {
-        let k = folds as f64;
-        let differences: Vec<f64> = first.scores.iter().zip(&second.scores).map(|(a, b)| a - b).collect();
-        let mean = differences.iter().sum::<f64>() / k;
-        let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (k - 1.0);
-        let error = (variance * (1.0 / k + 1.0 / (k - 1.0))).sqrt();
-        let quantile = STUDENT.get(folds - 2).copied().unwrap_or(2.0);
-        return Some(mean > quantile * error);
+    if let Some(margin) = tove::learn::diagnostics::paired_margin(&first.scores, &second.scores) {
+        return Some(most - next > margin);
     }
     outcome.guarantee.map(|guarantee| most - next > 2.0 * guarantee.epsilon)
 }

@@ -283,6 +283,11 @@ fn parse_as(fields: &Fields<'_>, kind: Kind, mode: Mode) -> Result<ParsedColumn,
         Kind::Integer => Parsed::Integer(values(fields, &mut note, |place| {
             numbers::integer_at(place.text.as_bytes(), place.start, place.end, strict)
         })?),
+        Kind::Float if fields.format.is_none() && !fields.rules.decimal_comma => {
+            Parsed::Float(values(fields, &mut note, |place| {
+                numbers::float_at(place.text.as_bytes(), place.start, place.end, strict)
+            })?)
+        }
         Kind::Float => Parsed::Float(values(fields, &mut note, |place| fields.float(place, strict))?),
         Kind::Boolean => Parsed::Boolean(values(fields, &mut note, |place| truth(place.str(), strict))?),
         Kind::Date => {

@@ -17,19 +17,23 @@ struct Key {
     length: usize,
 }
 
+/// Slots per key while they all stay in the cache: a second probe is a branch that cannot be predicted.
+const SPARSE: usize = 8;
+/// Keys beyond which memory counts more.
+const MANY: usize = 2048;
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Key {
     #[inline]
     fn slot(self, mask: usize) -> usize {
         let hash = (self.word ^ (self.length as u64) << 59).wrapping_mul(ODD);
-        (hash ^ hash >> 32) as usize & mask
+        (hash >> 32) as usize & mask
     }
 }
 
 impl Dictionary {
     pub fn new() -> Self {
-        Self { slots: vec![0; 64], keys: Vec::new(), buffer: String::new(), ends: Vec::new() }
+        Self { slots: vec![0; SPARSE * 64], keys: Vec::new(), buffer: String::new(), ends: Vec::new() }
     }
 
     pub fn len(&self) -> usize {
@@ -78,7 +82,8 @@ impl Dictionary {
         self.ends.push(self.buffer.len());
         self.keys.push(key);
         self.slots[slot] = self.ends.len() as u32;
-        if self.ends.len() * 2 > self.slots.len() {
+        let slots_per_key = if self.ends.len() > MANY { 2 } else { SPARSE };
+        if self.ends.len() * slots_per_key > self.slots.len() {
             self.grow();
         }
         self.ends.len() as u32 - 1

@@ -13,7 +13,7 @@ const POWERS: [f64; 23] = [
 ];
 
 /// A whole number in `bytes[start..end]`; what [`integer`] gives for it.
-#[inline]
+#[inline(always)]
 pub(super) fn integer_at(bytes: &[u8], start: usize, end: usize, strict: bool) -> Option<i64> {
     let (negative, first) = signed(bytes, start, end);
     let plain = leading(bytes, first, end, strict) && !(strict && negative && bytes.get(first) == Some(&b'0'));
@@ -24,33 +24,42 @@ pub(super) fn integer_at(bytes: &[u8], start: usize, end: usize, strict: bool) -
 }
 
 /// A real number in `bytes[start..end]`; what [`float`] gives for it.
-#[inline]
+#[inline(always)]
 pub(super) fn float_at(bytes: &[u8], start: usize, end: usize, strict: bool) -> Option<f64> {
     let (negative, first) = signed(bytes, start, end);
     let plain = leading(bytes, first, end, strict);
     match if plain { packed(bytes, first, end) } else { None } {
         Some((mantissa, scale)) if mantissa >> 53 == 0 => {
             let value = mantissa as f64 / POWERS[scale.unwrap_or(0) & 15];
-            Some(if negative { -value } else { value })
+            // The sign of a number is as good as random: no branch on it.
+            Some(f64::from_bits(value.to_bits() | u64::from(negative) << 63))
         }
-        _ => float(bytes.get(start..end)?, strict),
+        _ => float_slice(bytes, start, end, strict),
     }
+}
+
+/// Numbers that are not one to sixteen digits with a point.
+#[cold]
+#[inline(never)]
+fn float_slice(bytes: &[u8], start: usize, end: usize, strict: bool) -> Option<f64> {
+    float(bytes.get(start..end)?, strict)
 }
 
 /// Whether there is a minus, and where the digits begin.
 #[inline(always)]
 fn signed(bytes: &[u8], start: usize, end: usize) -> (bool, usize) {
-    match bytes.get(start) {
-        Some(b'-') if start < end => (true, start + 1),
-        Some(b'+') if start < end => (false, start + 1),
-        _ => (false, start),
-    }
+    let byte = if start < end { bytes.get(start).copied().unwrap_or(0) } else { 0 };
+    (byte == b'-', start + usize::from((byte == b'-') | (byte == b'+')))
 }
 
 /// Whether nothing needs a second look: no zeros in front where those are refused.
 #[inline(always)]
 fn leading(bytes: &[u8], first: usize, end: usize, strict: bool) -> bool {
-    !strict || first + 1 >= end || bytes.get(first) != Some(&b'0') || bytes.get(first + 1) == Some(&b'.')
+    let Some([zero, point]) = bytes.get(first..).and_then(|rest| rest.first_chunk()) else {
+        return !strict || first + 1 >= end;
+    };
+    // Without branches: which digit a number begins with cannot be predicted.
+    !strict | (first + 1 >= end) | (*zero != b'0') | (*point == b'.')
 }
 
 /// One to sixteen characters that are digits with at most one point: the digits as a number, and how many follow the point.

@@ -1,5 +1,6 @@
 //! The last fit: the best candidate on all training rows, or on as many as the time allows.
 
+use tove_learn::diagnostics::paired_margin;
 use tove_learn::{LearnError, Model};
 
 use super::Search;
@@ -101,23 +102,16 @@ impl Search<'_, '_> {
             has(other) && other.dropped.is_none() && other.value().is_some()
         });
         match others.max_by(|&a, &b| value(a).total_cmp(&value(b)).then(b.cmp(&a))) {
-            Some(other) if value(best) - value(other) <= self.uncertainty(first, &self.contenders[other]) => other,
+            Some(other) if value(best) - value(other) <= self.margin(first, &self.contenders[other]) => other,
             _ => best,
         }
     }
 
-    /// The standard error of the difference between two candidates: over common folds, corrected for the overlap of their training
-    /// rows (Nadeau and Bengio, 2003); otherwise that of a mean of values between 0 and 1.
-    fn uncertainty(&self, first: &Contender<'_>, second: &Contender<'_>) -> f64 {
-        let folds = first.folds.len();
-        if folds < 2 || second.folds.len() != folds {
-            return 0.5 / (self.judged.max(1) as f64).sqrt();
-        }
-        let k = folds as f64;
-        let differences: Vec<f64> = first.folds.iter().zip(&second.folds).map(|(a, b)| a - b).collect();
-        let mean = differences.iter().sum::<f64>() / k;
-        let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (k - 1.0);
-        (variance * (1.0 / k + 1.0 / (k - 1.0))).sqrt()
+    /// How far two candidates may lie apart without a clear difference: by a paired test over common folds, otherwise two standard
+    /// errors of a mean of values between 0 and 1.
+    fn margin(&self, first: &Contender<'_>, second: &Contender<'_>) -> f64 {
+        let by_chance = 1.0 / (self.judged.max(1) as f64).sqrt();
+        paired_margin(&first.folds, &second.folds).unwrap_or(by_chance)
     }
 
     /// A fit to all training rows; `None` if it was ended before it was of use.
