@@ -219,12 +219,17 @@ pub struct Evaluate {
 #[command(after_help = "\
 Examples:
   tove explain credit.tove
-  tove explain credit.tove data/german-credit.csv --report why.html")]
+  tove explain credit.tove data/german-credit.csv --report why.html
+  tove explain credit.tove data/german-credit.csv --row 7")]
 pub struct Explain {
     /// The model file
     pub model: PathBuf,
     /// A table with the target, for permutation importance and partial dependence
     pub file: Option<PathBuf>,
+    /// Explain the prediction for one row of the table, 1 for the first: the contribution of each column (Shapley values), relative
+    /// to the other rows
+    #[arg(long, value_name = "N", conflicts_with_all = ["metric", "repeats"])]
+    pub row: Option<usize>,
     /// How many columns to show
     #[arg(long, default_value_t = 15, value_name = "N")]
     pub top: usize,

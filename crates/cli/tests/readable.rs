@@ -113,3 +113,25 @@ fn demonstrations_show_values_along_the_axis() {
         assert!(axis.trim_start().starts_with(ends[0]) && axis.ends_with(ends[1]), "{topic}: {axis:?}\n{told}");
     }
 }
+
+#[test]
+fn one_row_is_explained_by_contributions_that_add_up() {
+    let place = Place::new("explain-row");
+    let credit = shipped("german-credit.csv");
+    let file = credit.to_str().unwrap();
+    place.run(&["fit", file, "--target", "credit_risk", "-m", "LogisticRegression", "-o", "m.tove", "-q"]).ok();
+    let explained = place.run(&["explain", "m.tove", file, "--row", "7", "--json", "--report", "why.html"]).ok().json();
+    let contributions = explained["contributions"].as_array().unwrap();
+    assert_eq!(contributions.len(), 20);
+    let sum: f64 = contributions.iter().map(|entry| entry["mean"].as_f64().unwrap()).sum();
+    let number = |name: &str| explained[name].as_f64().unwrap();
+    assert!((sum - (number("prediction") - number("base"))).abs() < 1e-9, "{sum}");
+    let predicted = place.run(&["predict", "m.tove", file, "--proba", "--json"]).ok().json();
+    assert_eq!(predicted[6][explained["label"].as_str().unwrap()], explained["prediction"]);
+    let text = place.run(&["explain", "m.tove", file, "--row", "7"]).ok().out;
+    assert!(text.starts_with("Row 7: P(") && text.contains("Shapley values"), "{text}");
+    for wrong in ["0", "1001"] {
+        place.run(&["explain", "m.tove", file, "--row", wrong]).fails(2, &["1000 rows"]);
+    }
+    place.run(&["explain", "m.tove", "--row", "1"]).fails(2, &["FILE"]);
+}

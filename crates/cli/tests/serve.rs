@@ -145,6 +145,31 @@ fn wrong_requests_are_refused_with_a_sentence() {
 }
 
 #[test]
+fn typical_values_and_ranges_describe_the_columns() {
+    let place = Place::new("serve-typical");
+    kinds(&place);
+    let server = Server::start(&place, "kinds.tove", &[]);
+    let schema: Value = serde_json::from_str(&server.ask("GET", "/schema", "", b"").body).unwrap();
+    let found: Vec<(&Value, &Value)> =
+        schema["columns"].as_array().unwrap().iter().map(|column| (&column["typical"], &column["range"])).collect();
+    // Medians by hand: sizes are i + 0.25, counts 7 i mod 11, days 1 + i mod 28, a third is good.
+    let expected = [
+        (json!(29.25), json!([0.25, 59.25])),
+        (json!(5), json!([0, 10])),
+        (json!(false), Value::Null),
+        (json!("blue"), Value::Null),
+        (json!("2026-01-13"), json!(["2026-01-01", "2026-01-28"])),
+    ];
+    assert_eq!(found, expected.iter().map(|(a, b)| (a, b)).collect::<Vec<_>>());
+    let openapi: Value = serde_json::from_str(&server.ask("GET", "/openapi.json", "", b"").body).unwrap();
+    let examples = &openapi["paths"]["/predict"]["post"]["requestBody"]["content"][JSON]["examples"];
+    let answer = server.post(JSON, examples["row"]["value"].to_string());
+    assert_eq!(answer.status, 200);
+    let properties = &openapi["components"]["schemas"]["Row"]["properties"];
+    assert_eq!(properties["size"]["description"], "From 0.25 to 59.25 in the training data");
+}
+
+#[test]
 fn what_was_ignored_unseen_or_filled_is_told() {
     let place = Place::new("serve-told");
     kinds(&place);

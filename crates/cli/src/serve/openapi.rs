@@ -12,17 +12,33 @@ const EXAMPLES: usize = 20;
 /// The JSON Schema of a column in a request. A column of integers accepts other numbers, and categories that were not in the
 /// training data are accepted and reported, so known categories are examples and not an `enum`.
 fn property(field: &Field) -> Value {
-    match (field.kind, &field.categories) {
-        (Kind::Float | Kind::Integer, _) => json!({"type": ["number", "null"]}),
-        (Kind::Boolean, _) => json!({"type": ["boolean", "null"], "examples": [true, false]}),
-        (Kind::Date, _) => json!({
+    let mut schema = match field.kind {
+        Kind::Float | Kind::Integer => json!({"type": ["number", "null"]}),
+        Kind::Boolean => json!({"type": ["boolean", "null"], "examples": [true, false]}),
+        Kind::Date => json!({
             "type": ["string", "null"], "description": "ISO 8601 date or date and time", "examples": ["2026-01-31"],
         }),
-        (_, Some(known)) if !known.is_empty() => {
-            json!({"type": ["string", "null"], "examples": known.iter().take(EXAMPLES).collect::<Vec<_>>()})
+        Kind::Categorical | Kind::Text => json!({"type": ["string", "null"]}),
+    };
+    let mut examples: Vec<Value> = field.typical.iter().map(|typical| typical.value.clone()).collect();
+    for known in field.categories.iter().flatten().take(EXAMPLES) {
+        if !examples.contains(&json!(known)) {
+            examples.push(json!(known));
         }
-        _ => json!({"type": ["string", "null"]}),
     }
+    if !examples.is_empty() {
+        schema["examples"] = examples.into();
+    }
+    if let Some([least, largest]) = field.typical.as_ref().and_then(|typical| typical.range.as_ref()) {
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let range = format!("From {} to {} in the training data", text(least), text(largest));
+        schema["description"] = match schema["description"].as_str() {
+            Some(format) => format!("{format}. {range}"),
+            None => range,
+        }
+        .into();
+    }
+    schema
 }
 
 /// The JSON Schema of a row in a request. Columns of features must be present, though they may be null.
@@ -94,6 +110,11 @@ fn schemas(model: &TabularModel) -> Value {
             ("name", string.clone()),
             ("kind", json!({"type": "string", "enum": Kind::ALL.map(Kind::name)})),
             ("categories", json!({"type": ["array", "null"], "items": {"type": "string"}})),
+            ("typical", json!({"description": "The median of numbers and dates, the most frequent category, or null"})),
+            (
+                "range",
+                json!({"type": ["array", "null"], "description": "Smallest and largest value in the training data"}),
+            ),
             ("role", json!({"type": "string", "enum": ["feature", "id"]})),
         ],
         "A column that a row has",

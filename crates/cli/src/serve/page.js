@@ -80,3 +80,11 @@ form.addEventListener('reset', () => {
   for (const field of fields) field.removeAttribute('aria-invalid');
   out.replaceChildren();
 });
+
+// Typical values of the training data: the median, or the most frequent category.
+const example = document.getElementById('example');
+example.hidden = !fields.some(field => field.dataset.typical !== undefined);
+example.addEventListener('click', () => {
+  form.reset();
+  for (const field of fields) field.value = field.dataset.typical ?? '';
+});

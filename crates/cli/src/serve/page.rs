@@ -31,7 +31,12 @@ fn picture(model: &TabularModel) -> Option<String> {
 /// A label and its input; ids are numbers, because names may hold anything.
 fn field((number, column): (usize, &Value)) -> String {
     let name = escape(column["name"].as_str().unwrap_or_default());
-    let attributes = format!("id=\"f{number}\" name=\"{name}\" autocomplete=\"off\"");
+    let typical = text(&column["typical"]).map_or_else(String::new, |typical| format!(" data-typical=\"{typical}\""));
+    let attributes = format!("id=\"f{number}\" name=\"{name}\" autocomplete=\"off\"{typical}");
+    let range = match (text(&column["range"][0]), text(&column["range"][1])) {
+        (Some(least), Some(largest)) => format!("<span class=\"range\">{least} to {largest}</span>"),
+        _ => String::new(),
+    };
     let choice =
         |options: String| format!("<select {attributes}><option value=\"\">(missing)</option>{options}</select>");
     let input = match (column["categories"].as_array(), column["kind"].as_str().unwrap_or_default()) {
@@ -44,7 +49,16 @@ fn field((number, column): (usize, &Value)) -> String {
         (_, "date") => format!("<input {attributes} placeholder=\"2026-01-31\">"),
         _ => format!("<input {attributes}>"),
     };
-    format!("<div class=\"field\"><label for=\"f{number}\">{name}</label>{input}</div>\n")
+    format!("<div class=\"field\"><label for=\"f{number}\">{name} {range}</label>{input}</div>\n")
+}
+
+/// A typical value or a bound of a range as text for an attribute.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(escape(text)),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    }
 }
 
 pub fn html(model: &TabularModel, schema: &Value) -> String {
@@ -59,7 +73,8 @@ pub fn html(model: &TabularModel, schema: &Value) -> String {
          <style>{STYLE}\n{style}</style></head>\n<body><main>\n<h1>Predict {target}</h1>\n<p>{name}, {task}. Empty \
          fields are missing values, which the model imputes. The API is <code>POST /predict</code>, described in \
          <a href=\"/openapi.json\">openapi.json</a>.</p>\n<form novalidate>\n{fields}<div class=\"actions\">\
-         <button type=\"submit\">Predict</button><button type=\"reset\">Clear</button></div>\n</form>\n\
+         <button type=\"submit\">Predict</button><button type=\"button\" id=\"example\" hidden>Example row</button>\
+         <button type=\"reset\">Clear</button></div>\n</form>\n\
          <output aria-live=\"polite\"></output>\n{picture}\n</main><script>{SCRIPT}</script>\n</body></html>\n"
     )
 }

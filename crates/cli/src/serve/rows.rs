@@ -19,6 +19,8 @@ pub fn schema(model: &TabularModel) -> Value {
             serde_json::json!({
                 "name": field.name, "kind": field.kind.name(), "categories": field.categories,
                 "role": if field.role == Role::Id { "id" } else { "feature" },
+                "typical": field.typical.as_ref().map(|typical| &typical.value),
+                "range": field.typical.as_ref().and_then(|typical| typical.range.as_ref()),
             })
         })
         .collect();

@@ -182,3 +182,17 @@ fn text_stands_out_in_light_and_dark() {
         .collect();
     assert_ne!(backgrounds[0], backgrounds[1]);
 }
+
+#[test]
+fn an_example_row_of_typical_values_is_predicted() {
+    let place = Place::new("page-example");
+    let Some((mut browser, _server)) = opened(&place) else { return };
+    browser.click("#example");
+    let empty = "[...document.querySelectorAll('form [name]')].filter(field => field.value === '').length";
+    assert_eq!(browser.value(empty), 0);
+    let status = "document.querySelector('[name=status]').value";
+    assert_eq!(browser.value(status), "A14");
+    browser.click("button[type=submit]");
+    browser.until("document.querySelector('output .predicted') !== null");
+    assert_eq!(browser.value("document.querySelector('output .note')"), Value::Null);
+}

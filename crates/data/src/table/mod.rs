@@ -37,6 +37,7 @@ mod schema;
 mod spelling;
 mod target;
 mod text;
+mod typical;
 mod values;
 
 use crate::{DataError, Result};
@@ -51,6 +52,7 @@ pub use file::{Format, TableFile, Wanted};
 pub use schema::{Conformed, Field, Role, Schema, Unseen};
 pub use target::{Labels, Proposal, Target, Task, TaskKind, propose_task};
 pub use text::Text;
+pub use typical::Typical;
 pub use values::{Cell, Values};
 
 /// Named columns of equal length.

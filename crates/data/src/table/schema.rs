@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Column, Dates, Kind, NumberFormat, Table, Unit, Values, repeated, spelling};
+use super::{Column, Dates, Kind, NumberFormat, Table, Typical, Unit, Values, repeated, spelling};
 use crate::{DataError, Result};
 
 /// What a column is for.
@@ -41,6 +41,9 @@ pub struct Field {
     /// How the numbers of a column are written in text files, if not plainly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<NumberFormat>,
+    /// Range and typical value in the training rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typical: Option<Typical>,
 }
 
 /// The columns that a model was fitted on.
@@ -99,6 +102,7 @@ impl Schema {
             },
             unit: if let Column::Date(dates) = column { Some(dates.unit()) } else { None },
             format: None,
+            typical: None,
         };
         Self { fields: table.iter().map(field).collect() }
     }
@@ -141,6 +145,10 @@ impl Schema {
         self.field(name)?;
         self.fields.iter_mut().filter(|field| field.name == name).for_each(|field| field.format = Some(format));
         Ok(self)
+    }
+
+    pub(super) fn fields_mut(&mut self) -> &mut [Field] {
+        &mut self.fields
     }
 
     /// The columns, in order.

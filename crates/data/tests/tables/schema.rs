@@ -34,6 +34,7 @@ fn schemas_go_through_json() {
         categories: None,
         unit: None,
         format: None,
+        typical: None,
     };
     assert!(Schema::new(vec![field.clone(), field]).is_err());
     assert!(schema().with_role("age", Role::Target).unwrap_err().to_string().contains("\"y\""), "one target only");

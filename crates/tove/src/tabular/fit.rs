@@ -72,7 +72,7 @@ impl Plan {
             candidate: chosen,
             model,
             evaluated,
-            schema: data.schema,
+            schema: data.schema.with_typical(&data.table),
             labels: data.target.labels().clone(),
             encoder: parts.encoder,
             test: parts.test,

@@ -4,6 +4,7 @@
 //! values are shuffled among the rows; partial dependence is the mean prediction when a column is set to one value in all rows.
 
 mod dependence;
+mod row;
 
 use std::path::Path;
 
@@ -66,6 +67,12 @@ pub fn run(explain: &Explain, output: &Output) -> Result<(), Failure> {
         Some(file) => Some(tables::read(file, &explain.reading, &wanted, output)?),
         None => None,
     };
+    if let Some(number) = explain.row {
+        let Some(data) = data else {
+            return Err(Failure::usage("--row is a row of a table, which is missing: MODEL FILE --row N"));
+        };
+        return row::run(&model, &data, number, explain, output);
+    }
     let data = data.map(|data| sampled(&model, data, explain, output)).transpose()?;
     let coefficients = coefficients(&model, data.as_ref());
     if coefficients.is_empty() && data.is_none() {

@@ -127,6 +127,7 @@ impl CsvChunks {
             categories: None,
             unit: (self.kinds[number] == Kind::Date).then(|| self.units[number].unwrap_or(Unit::Microseconds)),
             format: self.blocks.opened.formats[number],
+            typical: None,
         };
         Schema::of_fields((0..self.kinds.len()).map(field).collect())
     }

@@ -102,7 +102,7 @@ impl ParquetChunks {
         }
         let field = |(name, seen): (String, Seen)| {
             let (kind, unit) = seen.finish();
-            Field { name, kind, role: Role::Feature, categories: None, unit, format: None }
+            Field { name, kind, role: Role::Feature, categories: None, unit, format: None, typical: None }
         };
         Schema::new(names.into_iter().zip(columns).map(field).collect())
     }
