@@ -118,7 +118,7 @@ fn demonstrations_show_values_along_the_axis() {
 fn one_row_is_explained_by_contributions_that_add_up() {
     let place = Place::new("explain-row");
     let credit = shipped("german-credit.csv");
-    let file = credit.to_str().unwrap();
+    let file = credit.as_str();
     place.run(&["fit", file, "--target", "credit_risk", "-m", "LogisticRegression", "-o", "m.tove", "-q"]).ok();
     let explained = place.run(&["explain", "m.tove", file, "--row", "7", "--json", "--report", "why.html"]).ok().json();
     let contributions = explained["contributions"].as_array().unwrap();
