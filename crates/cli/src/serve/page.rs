@@ -32,11 +32,14 @@ fn picture(model: &TabularModel) -> Option<String> {
 fn field((number, column): (usize, &Value)) -> String {
     let name = escape(column["name"].as_str().unwrap_or_default());
     let typical = text(&column["typical"]).map_or_else(String::new, |typical| format!(" data-typical=\"{typical}\""));
-    let attributes = format!("id=\"f{number}\" name=\"{name}\" autocomplete=\"off\"{typical}");
-    let range = match (text(&column["range"][0]), text(&column["range"][1])) {
-        (Some(least), Some(largest)) => format!("<span class=\"range\">{least} to {largest}</span>"),
-        _ => String::new(),
+    let (range, described) = match (text(&column["range"][0]), text(&column["range"][1])) {
+        (Some(least), Some(largest)) => (
+            format!("<span class=\"range\" id=\"r{number}\">{least} to {largest}</span>"),
+            format!(" aria-describedby=\"r{number}\""),
+        ),
+        _ => (String::new(), String::new()),
     };
+    let attributes = format!("id=\"f{number}\" name=\"{name}\" autocomplete=\"off\"{typical}{described}");
     let choice =
         |options: String| format!("<select {attributes}><option value=\"\">(missing)</option>{options}</select>");
     let input = match (column["categories"].as_array(), column["kind"].as_str().unwrap_or_default()) {
@@ -49,7 +52,9 @@ fn field((number, column): (usize, &Value)) -> String {
         (_, "date") => format!("<input {attributes} placeholder=\"2026-01-31\">"),
         _ => format!("<input {attributes}>"),
     };
-    format!("<div class=\"field\"><label for=\"f{number}\">{name} {range}</label>{input}</div>\n")
+    format!(
+        "<div class=\"field\"><div class=\"head\"><label for=\"f{number}\">{name}</label>{range}</div>{input}</div>\n"
+    )
 }
 
 /// A typical value or a bound of a range as text for an attribute.
