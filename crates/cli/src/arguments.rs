@@ -133,6 +133,9 @@ pub struct Fit {
     /// Encoding of a column: onehot, target (target mean), ordinal or hash; tfidf or hash for text
     #[arg(long, value_name = "COLUMN=HOW,...", value_parser = reading::pairs)]
     pub encode: Vec<Pairs>,
+    /// Value for missing numbers: mean, median or a number, for all columns or as COLUMN=HOW for one; mean by default
+    #[arg(long, value_name = "HOW,COLUMN=HOW,...", value_delimiter = ',')]
+    pub impute: Vec<String>,
     /// Encoding of text columns: hash, tfidf or drop
     #[arg(long, value_name = "HOW")]
     pub text: Option<String>,
@@ -182,6 +185,9 @@ pub struct Predict {
     /// Add a column with the probability of each class
     #[arg(long)]
     pub proba: bool,
+    /// Predict the second of two classes where its probability is at least this, instead of 0.5
+    #[arg(long, value_name = "P")]
+    pub threshold: Option<f64>,
     /// Columns to copy to the predictions; those given as --id when fitting are always copied
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub keep: Vec<String>,

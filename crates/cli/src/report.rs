@@ -19,6 +19,10 @@ use crate::metrics::{decimals_of, legend};
 use crate::output::number;
 use errors::errors;
 
+/// Held-out rows and shuffles of the permutation importance in a report.
+const IMPORTANCE_ROWS: usize = 300;
+const IMPORTANCE_REPEATS: usize = 3;
+
 /// The report of a fit: verdict, scores, the comparison, charts of the errors, coefficients, learning curves, the columns.
 pub fn of_fit(
     fit: &Fit,
@@ -153,7 +157,7 @@ fn comparison(report: Report, outcome: &Outcome) -> Report {
 }
 
 fn coefficients(report: Report, outcome: &Outcome, data: Option<&Data>) -> Report {
-    let Some(coefficients) = outcome.model.model().coefficients() else { return report };
+    let Some(coefficients) = outcome.model.model().coefficients() else { return importance(report, outcome, data) };
     let encoder = outcome.model.encoder();
     let names = data.map_or_else(|| encoder.feature_names().to_vec(), |data| encoder.readable_names(data));
     let rows = coefficients.to_f64_vec();
@@ -183,6 +187,31 @@ fn coefficients(report: Report, outcome: &Outcome, data: Option<&Data>) -> Repor
         report = report.picture_or_reason(&chart);
     }
     report
+}
+
+/// Permutation importance on a sample of the held-out rows, for models without coefficients.
+fn importance(report: Report, outcome: &Outcome, data: Option<&Data>) -> Report {
+    let Some(data) = data.filter(|_| !outcome.test_rows.is_empty()) else { return report };
+    let step = outcome.test_rows.len().div_ceil(IMPORTANCE_ROWS).max(1);
+    let rows: Vec<usize> = outcome.test_rows.iter().copied().step_by(step).collect();
+    // Rows are counted without those that have no target.
+    let known = data.drop_missing(&[outcome.model.target()]).map(|(known, _)| known);
+    let found = known
+        .and_then(|known| known.take(&rows))
+        .ok()
+        .and_then(|sample| outcome.model.permutation_importance(&sample, outcome.scorer, IMPORTANCE_REPEATS, 0).ok());
+    // A chart never fails a fit.
+    let Some(found) = found else { return report };
+    let label = format!("drop in score ({}) when the column is shuffled", outcome.scorer.label());
+    let mut chart = BarChart::new().top(20).wide().value_label(label);
+    for entry in &found.columns {
+        chart =
+            chart.bar_with_interval(entry.column.as_str(), entry.mean, entry.mean - entry.std, entry.mean + entry.std);
+    }
+    report.section("Permutation importance").picture_or_reason(&chart).text(format!(
+        "On {} held-out rows, {IMPORTANCE_REPEATS} shuffles of each column; `tove explain` computes it on more.",
+        rows.len()
+    ))
 }
 
 /// How the fit went, and how scores grow with the number of rows.

@@ -256,3 +256,41 @@ fn an_interrupted_fit_ends_and_says_so() {
         assert!(!place.path("m.tove").exists(), "{model}");
     }
 }
+
+#[test]
+fn imputation_and_threshold_are_chosen() {
+    let place = Place::new("impute");
+    // b is missing in every fifth row, where the class is p.
+    let rows: String = (0..200)
+        .map(|i| {
+            let b = if i % 5 == 0 { String::new() } else { (i % 7).to_string() };
+            format!("{},{b},x,{}\n", i % 3, if i % 5 == 0 || i % 7 > 4 { "p" } else { "n" })
+        })
+        .collect();
+    place.write("t.csv", &format!("a,b,c,y\n{rows}"));
+    let fit = |how: &[&str]| {
+        let common = ["fit", "t.csv", "--target", "y", "-m", "LogisticRegression", "-o", "m.tove", "--overwrite", "-q"];
+        place.run(&[&common[..], how].concat())
+    };
+    let row = "a,b,c\n1,,x\n";
+    let probability = || {
+        let asked = place.run_with(&["predict", "m.tove", "-", "--proba", "--json", "-q"], row).ok().json();
+        asked[0]["P(p)"].as_f64().unwrap()
+    };
+    fit(&["--impute", "3"]).ok();
+    let by_value = probability();
+    let filled = place.run_with(&["predict", "m.tove", "-", "--proba", "--json", "-q"], "a,b,c\n1,3,x\n").ok().json();
+    // The indicator of missing values makes the difference between a 3 and an imputed one.
+    assert!(by_value > filled[0]["P(p)"].as_f64().unwrap());
+    fit(&["--impute", "median,b=3"]).ok();
+    assert_eq!(probability(), by_value);
+    fit(&["--impute", "c=mean"]).fails(2, &["c is categorical"]);
+    fit(&["--impute", "most"]).fails(2, &["mean, median or a finite number"]);
+    fit(&["--impute", "nan"]).fails(2, &["finite"]);
+    let predict = |threshold: &str| place.run_with(&["predict", "m.tove", "-", "--threshold", threshold, "-q"], row);
+    assert!(predict("0").ok().out.contains("\np"));
+    assert!(predict("1").ok().out.contains("\nn"));
+    predict("1.5").fails(2, &["between 0 and 1"]);
+    place.run(&["fit", "t.csv", "--target", "a", "-m", "Ridge", "-o", "r.tove", "-q", "--task", "regression"]).ok();
+    place.run(&["predict", "r.tove", "t.csv", "--threshold", "0.5"]).fails(2, &["two classes"]);
+}

@@ -34,6 +34,7 @@ pub fn run(predict: &Predict, output: &Output) -> Result<(), Failure> {
         file: &predict.file,
         names: Vec::new(),
         proba: predict.proba,
+        threshold: threshold(&model, predict.threshold)?,
         keep: &predict.keep,
         about: About::default(),
     };
@@ -55,12 +56,26 @@ pub fn run(predict: &Predict, output: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Checks that a threshold makes sense for the model.
+fn threshold(model: &TabularModel, threshold: Option<f64>) -> Result<Option<f64>, Failure> {
+    let Some(value) = threshold else { return Ok(None) };
+    let wrong = |problem: &str| Err(Failure::usage(format!("--threshold {value}: {problem}")));
+    if !(0.0..=1.0).contains(&value) {
+        return wrong("give a probability between 0 and 1");
+    }
+    match model.model().capabilities().probabilities && model.model().classes().len() == 2 {
+        true => Ok(threshold),
+        false => wrong("only classifiers of two classes with probabilities have a threshold"),
+    }
+}
+
 struct Job<'a> {
     model: &'a TabularModel,
     file: &'a Path,
     /// The columns of the file.
     names: Vec<String>,
     proba: bool,
+    threshold: Option<f64>,
     /// Columns that go through to the predictions.
     keep: &'a [String],
     about: About,
@@ -97,7 +112,10 @@ impl Job<'_> {
     /// The predictions of a chunk.
     fn answer(&mut self, table: &Table) -> Result<Table, Failure> {
         let predictions = self.model.predict(table);
-        let predictions = predictions.map_err(|error| tables::failed(self.file, &self.names, error))?;
+        let mut predictions = predictions.map_err(|error| tables::failed(self.file, &self.names, error))?;
+        if let Some(threshold) = self.threshold {
+            predictions = self.model.at_threshold(predictions, threshold)?;
+        }
         if self.proba && predictions.probabilities.is_none() {
             let name = self.model.model().name();
             let text = format!(

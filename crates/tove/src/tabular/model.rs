@@ -144,6 +144,38 @@ impl TabularModel {
         Ok(Predictions { column, probabilities: answers.probabilities, conformed, imputed })
     }
 
+    /// The predictions with the second of two classes wherever its probability is at least `threshold`, and the first elsewhere.
+    ///
+    /// ```
+    /// # use tove::tabular::{Candidate, Plan};
+    /// let text = "size,kind\n1,a\n2,a\n3,b\n4,b\n1.5,a\n2.5,a\n3.5,b\n4.5,b\n1,a\n4,b\n";
+    /// let (table, _) = tove::data::table::CsvOptions::new().read_bytes(text.as_bytes())?;
+    /// let candidate = Candidate::named("LogisticRegression")?;
+    /// let model = Plan::new("kind").folds(0).fit(&table, &[candidate], &mut |_| {})?.model;
+    /// let all = model.at_threshold(model.predict(&table)?, 0.0)?;
+    /// assert_eq!(all.column.text(0).as_deref(), Some("b"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the threshold is not a probability, or the model is not a classifier of two classes with probabilities.
+    pub fn at_threshold(&self, predictions: Predictions, threshold: f64) -> Result<Predictions> {
+        let (Some(probabilities), &[first, second]) = (&predictions.probabilities, self.model.classes()) else {
+            let name = self.model.name();
+            let problem =
+                format!("a threshold needs the probabilities of two classes, which {name} does not give here");
+            return Err(TabularError::Plan(problem));
+        };
+        if !(0.0..=1.0).contains(&threshold) {
+            return Err(TabularError::Plan(format!("the threshold is {threshold}; it must be between 0 and 1")));
+        }
+        let probabilities = probabilities.to_f64_vec();
+        let codes: Vec<i64> =
+            probabilities.chunks(2).map(|row| if row[1] >= threshold { second } else { first }).collect();
+        let column = self.labels.decode(&Tensor::from(codes))?;
+        Ok(Predictions { column, ..predictions })
+    }
+
     /// The model as a record.
     pub fn record(&self) -> Result<Record> {
         let (encoder, numbers) = self.encoder.to_state()?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tove::data::available_memory;
-use tove::data::table::encode::{Choices, ManyCategories, TextFeatures};
+use tove::data::table::encode::{Choices, Impute, ManyCategories, TextFeatures};
 use tove::data::table::{Encoding, Format, Kind, Role, Schema, Table, TableFile, Target, TaskKind};
 use tove::learn::selection::Scorer;
 use tove::learn::{Capabilities, registry};
@@ -93,7 +93,10 @@ fn encoding(fit: &Fit, how: &str) -> Option<Encoding> {
 const TFIDF: TextFeatures = TextFeatures::TfIdf { max_words: 10_000, min_rows: 2 };
 
 fn usual(fit: &Fit) -> Result<Encoding, Failure> {
-    let usual = Plan::usual_encoding();
+    let mut usual = Plan::usual_encoding();
+    for how in fit.impute.iter().filter(|how| !how.contains('=')) {
+        usual.impute = impute(how)?;
+    }
     Ok(match fit.text.as_deref() {
         None | Some("hash") => usual,
         Some("tfidf") => Encoding { text: TFIDF, ..usual },
@@ -110,11 +113,35 @@ fn encodings(fit: &Fit) -> Result<Choices, Failure> {
         })?;
         choices = choices.with(column.as_str(), chosen);
     }
+    for (column, how) in fit.impute.iter().filter_map(|entry| entry.rsplit_once('=')) {
+        let chosen = Encoding { impute: impute(how)?, ..*choices.of(column) };
+        choices = choices.with(column, chosen);
+    }
     Ok(choices)
+}
+
+/// What stands in for a missing number.
+fn impute(how: &str) -> Result<Impute, Failure> {
+    match how {
+        "mean" => Ok(Impute::Mean),
+        "median" => Ok(Impute::Median),
+        other => match other.parse::<f64>() {
+            Ok(value) if value.is_finite() => Ok(Impute::Constant(value)),
+            _ => Err(Failure::usage(format!("--impute {other}: choose mean, median or a finite number"))),
+        },
+    }
 }
 
 /// That every column with an encoding of its own is of a kind that it is for.
 pub fn check_encodings(fit: &Fit, schema: &Schema) -> Result<(), Failure> {
+    for (column, how) in fit.impute.iter().filter_map(|entry| entry.rsplit_once('=')) {
+        let kind = schema.field(column).map_err(Failure::usage)?.kind;
+        if !kind.is_numeric() {
+            return Err(Failure::usage(format!(
+                "--impute {column}={how}: {column} is {kind}; only numbers are imputed"
+            )));
+        }
+    }
     for (column, how) in fit.encode.iter().flatten() {
         let kind = schema.field(column).map_err(Failure::usage)?.kind;
         let (fits, wanted) = match how.as_str() {
