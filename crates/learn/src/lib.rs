@@ -22,7 +22,6 @@
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
 //! | [`diagnostics`] | drift, dependence, duplicates, over- and underfitting, risk, bias and variance |
 //! | [`ensemble`] | bagging, voting, stacking, calibrated classifiers |
-//! | [`probability`] | distributions, likelihoods, posteriors |
 //! | [`features`] | scaling, imputation, encoding, discretization, power and quantile transforms, splines, feature selection |
 //! | [`pipeline`] | steps joined into one estimator, transformers side by side |
 //! | [`linear`] | linear regression, plain and penalised, robust and Bayesian |
@@ -59,7 +58,6 @@ mod model;
 pub mod naive_bayes;
 mod partial;
 pub mod pipeline;
-pub mod probability;
 mod real;
 mod record;
 pub mod registry;
@@ -90,7 +88,7 @@ pub use kernel::{FittedKernelRidge, Gamma, KernelFunction, KernelKind, KernelRid
 pub use labels::Labels;
 pub use linear::{
     Alphas, BayesianRidge, ElasticNet, ElasticNetCv, GammaRegressor, HuberRegressor, Lasso, LassoCv, LinearRegression,
-    PoissonRegressor, QuantileRegressor, RegressAndRound, Ridge, RidgeClassifier, RidgeCv, TweedieRegressor,
+    PoissonRegressor, QuantileRegressor, Ridge, RidgeClassifier, RidgeCv, TweedieRegressor,
 };
 pub use logistic::{
     Cs, FittedLogisticRegression, FittedLogisticRegressionCv, FittedOneVsRest, LogisticRegression,

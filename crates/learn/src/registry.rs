@@ -66,7 +66,6 @@ pub const OWN: &[Entry] = &[
     entry::<crate::linear::GammaRegressor>(),
     entry::<crate::linear::TweedieRegressor>(),
     entry::<crate::linear::RidgeClassifier>(),
-    entry::<crate::linear::RegressAndRound>(),
     entry::<crate::LogisticRegression>(),
     entry::<crate::LogisticRegressionCv>(),
     entry::<crate::Perceptron>(),

@@ -6,13 +6,14 @@ mod common;
 use common::{FitWeighted, assert_close};
 use tove_learn::ensemble::{BaggingClassifier, BaggingRegressor, VotingClassifier};
 use tove_learn::features::{FeatureScore, Fill};
-use tove_learn::linear::{BayesianRidge, HuberRegressor, LinearRegression, RegressAndRound};
+use tove_learn::linear::{BayesianRidge, HuberRegressor, LinearRegression};
 use tove_learn::selection::{Fold, GroupKFold, KFold, PredefinedFolds, Splitter, TimeSeriesSplit, cross_val_score};
 use tove_learn::{
     DummyClassifier, Estimator, Fit, Imputer, KernelKind, KernelRidge, LearnError, LogisticRegression, MinMaxScaler,
     Model, NuSvc, NuSvr, OneHotEncoder, Perceptron, Pipeline, Predict, Record, Ridge, Rows, Samples, SelectKBest,
     SgdClassifier, StandardScaler, Svc, Svr, Transform, quietly, restore,
 };
+use tove_lessons::regress_and_round::RegressAndRound;
 use tove_optim::settings::Hyperparameters;
 use tove_tensor::{DType, Key, Tensor};
 
@@ -74,6 +75,7 @@ fn empty_samples_are_refused_by_every_way_to_fit() {
 fn rows_that_overflow_are_an_error_and_no_panic() {
     let (x, y) = two_classes(60, 2);
     let far = Tensor::from([[1e308, -1e308, 1e308], [0.1, 0.2, 0.3]]) * 1.0;
+    tove_learn::registry::register::<RegressAndRound>();
     let rounding = RegressAndRound::default().fit(&x, &y).unwrap();
     let steep = (&x * 1e-3, Tensor::from_slice(&x.to_f64_vec().chunks(3).map(|x| x[0] - x[1]).collect::<Vec<_>>()));
     let line = LinearRegression::default().fit(&steep.0, &steep.1).unwrap(); // coefficients of 1000 and −1000

@@ -5,9 +5,9 @@ mod common;
 
 use common::{assert_close, data, fixture, matrix, numbers, standardised};
 use tove_learn::linear::{BayesianRidge, HuberRegressor, LinearRegression, QuantileRegressor};
-use tove_learn::logistic::formulas::{logistic_gradient, logistic_nll};
-use tove_learn::probability::{Bernoulli, Categorical, Distribution, FinitePosterior, Laplace, Normal};
 use tove_learn::{Fit, LearnError, Model, Predict, Samples, SgdClassifier, SgdRegressor, quietly};
+use tove_lessons::classification::{logistic_gradient, logistic_nll};
+use tove_lessons::probability::{Bernoulli, Categorical, Distribution, FinitePosterior, Laplace, Normal};
 use tove_optim::settings::Hyperparameters;
 use tove_tensor::{DType, Key, Tensor, grad};
 

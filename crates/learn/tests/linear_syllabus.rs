@@ -5,8 +5,9 @@ mod common;
 
 use common::{assert_close, error, fixture, matrix, numbers};
 use tove_learn::features::PolynomialFeatures;
-use tove_learn::linear::{Lasso, LeastSquares, LinearRegression, RegressAndRound, Ridge, Scaling};
+use tove_learn::linear::{Lasso, LeastSquares, LinearRegression, Ridge, Scaling};
 use tove_learn::{Algorithm, Fit, Model, Predict, Rows, Samples, SoftmaxRegression, Transform};
+use tove_lessons::regress_and_round::RegressAndRound;
 use tove_optim::{Convex, LbfgsSettings, Objective, Region, check_chords};
 use tove_tensor::linalg::{eigh, lstsq};
 use tove_tensor::{DType, Key, Tensor, gradcheck};

@@ -4,11 +4,11 @@
 mod common;
 
 use common::{assert_close, data, error, fixture, matrix, numbers, standardised};
-use tove_learn::logistic::formulas::{
+use tove_learn::{Fit, Labels, LogisticRegression, Model, Penalty, Predict, SgdClassifier, SoftmaxRegression, Solver};
+use tove_lessons::classification::{
     class_of, hyperplane_distance, logistic_gradient, logistic_hessian, logistic_nll, logit, on_simplex,
     softmax_temperature,
 };
-use tove_learn::{Fit, Labels, LogisticRegression, Model, Penalty, Predict, SgdClassifier, SoftmaxRegression, Solver};
 use tove_optim::losses::{Loss, Softmax};
 use tove_plot::{DecisionMap, Picture};
 use tove_tensor::linalg::eigh;

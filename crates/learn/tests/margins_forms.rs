@@ -4,8 +4,9 @@
 mod common;
 
 use common::{assert_close, data, standardised};
-use tove_learn::svm::{HingeLoss, margin};
+use tove_learn::svm::HingeLoss;
 use tove_learn::{Fit, KernelKind, LinearSvc, Svc};
+use tove_lessons::soft_margin as margin;
 use tove_tensor::{DType, Key, Tensor};
 
 /// Breast cancer, standardised, with labels ±1.

@@ -4,11 +4,11 @@
 mod common;
 
 use common::{assert_close, fixture, matrix, numbers};
-use tove_learn::probability::{
+use tove_learn::{Fit, Lasso, LearnError, Ridge};
+use tove_lessons::probability::{
     Bernoulli, BetaBernoulli, Categorical, ConjugateLinear, Distribution, FinitePosterior, JointTable, Laplace,
     LinearGaussian, MultivariateNormal, Normal, Prior, average_of_draws, data_likelihood, map_estimate, most_likely,
 };
-use tove_learn::{Fit, Lasso, LearnError, Ridge};
 use tove_optim::{Newton, Objective, Rules};
 use tove_tensor::{DType, Key, Tensor, gradcheck, linalg};
 

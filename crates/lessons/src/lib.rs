@@ -3,11 +3,15 @@
 
 pub mod association;
 pub mod batch_norm;
+pub mod classification;
 pub mod collapse;
 pub mod convolution;
 pub mod depth;
 pub mod log_sum_exp;
 pub mod memoriser;
 pub mod printed_forms;
+pub mod probability;
 pub mod program;
+pub mod regress_and_round;
+pub mod soft_margin;
 pub mod tangent_matrices;

@@ -10,7 +10,6 @@
 //! | [`BayesianRidge`] | the posterior of w, precisions by evidence |
 //! | [`PoissonRegressor`], [`GammaRegressor`], [`TweedieRegressor`] | half the mean deviance + (α/2)‖w‖² |
 //! | [`RidgeClassifier`] | ridge regression on targets ±1 |
-//! | [`RegressAndRound`] | a naive classifier on top of least squares |
 //!
 //! All take sample weights, f32 or f64, dense or sparse rows unless they say otherwise, and are exact or say how near they came.
 //! Least squares under its scalings, with gradients, is [`LeastSquares`].
@@ -41,7 +40,6 @@ mod report;
 mod ridge;
 mod ridge_classifier;
 mod ridge_cv;
-mod rounding;
 mod scaling;
 mod solve;
 mod sparse_gram;
@@ -66,5 +64,4 @@ pub use report::OlsReport;
 pub use ridge::{FittedRidge, Ridge, RidgeSolver};
 pub use ridge_classifier::{FittedRidgeClassifier, RidgeClassifier};
 pub use ridge_cv::{ChosenPenalty, FittedRidgeCv, RidgeCv, RidgePath};
-pub use rounding::{FittedRegressAndRound, RegressAndRound};
 pub use scaling::{LeastSquares, Scaling};

@@ -33,7 +33,6 @@
 //! ```
 
 mod cross_validated;
-pub mod formulas;
 mod hessian;
 pub(crate) mod kernels;
 pub(crate) mod linear;

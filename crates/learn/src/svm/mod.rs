@@ -11,7 +11,6 @@
 //! | [`OneClassSvm`] | outliers, any kernel | SMO |
 //! | [`LinearSvc`] | classes, linear, also sparse | coordinate descent in the dual, or Newton's method |
 //! | [`LinearSvr`] | numbers, linear, also sparse | the same |
-//! | [`margin`] | the textbook's forms, one beside the other | interior points, subgradients, dual ascent |
 //!
 //! ```
 //! use tove_learn::{Fit, Predict, svm::Svc};
@@ -30,7 +29,6 @@ mod coordinate_l1;
 mod design;
 mod linear_svc;
 mod linear_svr;
-pub mod margin;
 mod newton;
 mod nu;
 mod one_class;

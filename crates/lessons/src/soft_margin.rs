@@ -6,12 +6,12 @@
 //! - hinge: min (λ/2)‖w‖² + (1/N) Σ max(0, 1 − yₙxₙᵀw), by stochastic subgradients (Pegasos, Shalev-Shwartz et al. 2007);
 //! - dual: max (1/N) Σ αₙ − (λ/2)‖w(α)‖² over α ∈ \[0, 1\]ᴺ with w(α) = (1/(λN)) Σ αₙyₙxₙ, by coordinate ascent.
 //!
-//! All have the same w, and C = 1/(λN) makes it that of [`LinearSvc`](super::LinearSvc) with the hinge loss and no intercept. As
+//! All have the same w, and C = 1/(λN) makes it that of [`LinearSvc`](tove_learn::svm::LinearSvc) with the hinge loss and no intercept. As
 //! λ → 0 on separable data it becomes the hard margin, min ½‖w‖² subject to yₙxₙᵀw ≥ 1, whose distance from the closest point to
 //! the boundary, 1/‖w‖, is the largest there is.
 //!
 //! ```
-//! use tove_learn::svm::margin;
+//! use tove_lessons::soft_margin as margin;
 //! use tove_tensor::Tensor;
 //! let x = Tensor::from([[2.0, 0.0], [0.0, 2.0], [-2.0, 0.0], [0.5, -1.0]]);
 //! let y = Tensor::from([1i64, 1, -1, -1]);
@@ -25,9 +25,7 @@
 use tove_tensor::linalg::Triangle;
 use tove_tensor::{DType, Key, Tensor, TryLinalg};
 
-use super::coordinate::Classes;
-use super::design::with_design;
-use crate::{LearnError, Result, Rows, Samples};
+use tove_learn::{LearnError, Result, Samples};
 
 const WHO: &str = "margin";
 
@@ -68,6 +66,14 @@ struct Signed {
     d: usize,
 }
 
+/// Where coordinate ascent ended.
+struct Settled {
+    w: Vec<f64>,
+    alpha: Vec<f64>,
+    rounds: usize,
+    converged: bool,
+}
+
 impl Signed {
     fn new(x: &Tensor, y: &Tensor) -> Result<Signed> {
         let samples = Samples::new(x.to_dtype(DType::F64), y)?;
@@ -97,6 +103,32 @@ impl Signed {
             sum.iter_mut().zip(self.row(n)).for_each(|(sum, x)| *sum += a * x);
         }
         sum
+    }
+
+    /// Coordinate ascent on the dual with 0 ≤ α ≤ `bound`, in a random order each round, until no projected gradient exceeds
+    /// `tolerance`.
+    fn ascend(&self, bound: f64, tolerance: f64, limit: usize) -> Result<Settled> {
+        let squares: Vec<f64> = (0..self.n).map(|n| dot(self.row(n), self.row(n))).collect();
+        let mut settled = Settled { w: vec![0.0; self.d], alpha: vec![0.0; self.n], rounds: 0, converged: false };
+        while !settled.converged && settled.rounds < limit {
+            let order = Key::new(0).fold(settled.rounds as u64).permutation(self.n).try_to_vec::<i64>()?;
+            let mut largest = 0.0f64;
+            for n in order.into_iter().map(|n| n as usize) {
+                let (row, old) = (self.row(n), settled.alpha[n]);
+                let slope = dot(row, &settled.w) - 1.0;
+                let blocked = (old == 0.0 && slope > 0.0) || (old == bound && slope < 0.0);
+                if blocked || squares[n] == 0.0 {
+                    continue;
+                }
+                largest = largest.max(slope.abs());
+                let new = (old - slope / squares[n]).clamp(0.0, bound);
+                settled.w.iter_mut().zip(row).for_each(|(w, x)| *w += (new - old) * x);
+                settled.alpha[n] = new;
+            }
+            settled.rounds += 1;
+            settled.converged = largest <= tolerance;
+        }
+        Ok(settled)
     }
 
     fn hinge(&self, w: &[f64], lambda: f64) -> f64 {
@@ -132,12 +164,9 @@ pub fn dual(x: &Tensor, y: &Tensor, lambda: f64, tolerance: f64) -> Result<Ascen
     let signed = Signed::new(x, y)?;
     let n = signed.n as f64;
     let scale = 1.0 / (lambda * n); // C of the usual form
-    let rows = Rows::Dense(Tensor::try_from_vec(signed.x.clone(), [signed.n, signed.d])?);
-    let (ones, costs) = (vec![1.0; signed.n], vec![scale; signed.n]);
     let mut accuracy = 1e-3;
     loop {
-        let task = Classes { y: &ones, costs: &costs, squared: false, tolerance: accuracy, limit: 1_000_000, seed: 0 };
-        let settled = with_design(&rows, 0.0, task)?;
+        let settled = signed.ascend(scale, accuracy, 1_000_000)?;
         let alpha: Vec<f64> = settled.alpha.iter().map(|alpha| alpha / scale).collect();
         let w: Vec<f64> = signed.combine(&settled.alpha);
         let primal = signed.hinge(&w, lambda);
@@ -154,18 +183,13 @@ pub fn dual(x: &Tensor, y: &Tensor, lambda: f64, tolerance: f64) -> Result<Ascen
 /// through the origin separates.
 pub fn hard(x: &Tensor, y: &Tensor) -> Result<Vec<f64>> {
     let signed = Signed::new(x, y)?;
-    let rows = Rows::Dense(Tensor::try_from_vec(signed.x.clone(), [signed.n, signed.d])?);
-    let (ones, costs) = (vec![1.0; signed.n], vec![f64::INFINITY; signed.n]);
-    let task = Classes { y: &ones, costs: &costs, squared: false, tolerance: 1e-10, limit: 20_000, seed: 0 };
-    let settled = with_design(&rows, 0.0, task)?;
+    let settled = signed.ascend(f64::INFINITY, 1e-10, 20_000)?;
     let least = signed.margins(&settled.w).into_iter().fold(f64::INFINITY, f64::min);
     if !settled.converged || least < 1.0 - 1e-6 {
         let problem = "no plane through the origin separates the classes";
         return Err(LearnError::data(WHO, problem, "use a soft margin, or append a constant feature"));
     }
-    let mut w = settled.w;
-    w.truncate(signed.d); // behind it is the weight of the constant, which is 0 here
-    Ok(w)
+    Ok(settled.w)
 }
 
 /// The hinge form by stochastic subgradients: step t goes along one random sample's with length 1/(λt); the answer is the mean

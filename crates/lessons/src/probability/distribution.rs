@@ -9,7 +9,7 @@
 //! | [`Bernoulli`] | p(1) = q |
 //!
 //! ```
-//! use tove_learn::probability::{Distribution, Normal};
+//! use tove_lessons::probability::{Distribution, Normal};
 //! use tove_tensor::{Tensor, grad};
 //! let y = Tensor::from([1.0, 2.0, 6.0]);
 //! let fitted = Normal::fit(&y)?; // mean 3, variance 14 / 3 (divided by n)
@@ -23,7 +23,7 @@ use std::f64::consts::PI;
 use tove_tensor::linalg::Triangle;
 use tove_tensor::{DType, Key, Tensor, TryIndex, TryLinalg, TryOps, TryReduce, TryUnary};
 
-use crate::{LearnError, Result};
+use tove_learn::{LearnError, Result};
 
 /// A distribution over numbers, vectors or classes.
 pub trait Distribution {

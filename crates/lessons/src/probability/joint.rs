@@ -4,7 +4,7 @@
 //! p(a, b, c) = p(c) p(a | c) p(b | a, c) = …. A table holds p over named variables, given others or none.
 //!
 //! ```
-//! use tove_learn::probability::JointTable;
+//! use tove_lessons::probability::JointTable;
 //! use tove_tensor::Tensor;
 //! let p = JointTable::new(&["rain", "wet"], Tensor::from([[0.6, 0.1], [0.03, 0.27]]))?;
 //! let given = p.conditional(&["wet"], &["rain"])?; // p(wet | rain)
@@ -16,7 +16,7 @@
 
 use tove_tensor::{DType, Tensor, TryOps, TryUnary};
 
-use crate::{LearnError, Result};
+use tove_learn::{LearnError, Result};
 
 /// Probabilities of discrete variables: of some, given others. One axis per variable, named.
 #[derive(Clone, Debug)]

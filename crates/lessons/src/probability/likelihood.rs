@@ -4,7 +4,7 @@
 //! logarithm, the sum of log-factors, does not. argmax Π p = argmin Σ −log p.
 //!
 //! ```
-//! use tove_learn::probability::data_likelihood;
+//! use tove_lessons::probability::data_likelihood;
 //! use tove_tensor::Tensor;
 //! let factors = Tensor::full([1000], 0.1, tove_tensor::DType::F64).ln();
 //! let likelihood = data_likelihood(&factors)?;
@@ -16,7 +16,7 @@
 use tove_tensor::Tensor;
 
 use super::distribution::Distribution;
-use crate::{LearnError, Result};
+use tove_learn::{LearnError, Result};
 
 /// The likelihood of a data set.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +47,7 @@ pub fn data_likelihood(log_probabilities: &Tensor) -> Result<DataLikelihood> {
 /// The model that makes the data most likely: its place and its likelihood. The first of equally good ones.
 ///
 /// ```
-/// use tove_learn::probability::{Bernoulli, most_likely};
+/// use tove_lessons::probability::{Bernoulli, most_likely};
 /// use tove_tensor::Tensor;
 /// let coins = [0.2, 0.5, 0.8].map(|q| Bernoulli::new(q).unwrap());
 /// let (best, _) = most_likely(coins.iter(), &Tensor::from([1.0, 1.0, 0.0, 1.0]))?;

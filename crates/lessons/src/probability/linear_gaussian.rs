@@ -8,7 +8,7 @@
 //! √n (w − w_true) tends to N(0, (F/n)⁻¹).
 //!
 //! ```
-//! use tove_learn::probability::LinearGaussian;
+//! use tove_lessons::probability::LinearGaussian;
 //! use tove_tensor::Tensor;
 //! let (x, y) = (Tensor::from([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), Tensor::from([1.0, 3.0, 5.0]));
 //! let fitted = LinearGaussian::fit(&x, &(&y + &Tensor::from([0.1, -0.2, 0.1])))?;
@@ -20,7 +20,7 @@ use std::f64::consts::PI;
 
 use tove_tensor::{Tensor, TryLinalg, TryOps, TryUnary, linalg};
 
-use crate::{LearnError, Result, Samples};
+use tove_learn::{LearnError, Result, Samples};
 
 /// A linear model with normal noise: weights (c) and standard deviation.
 #[derive(Clone, Debug)]

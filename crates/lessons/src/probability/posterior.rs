@@ -5,7 +5,7 @@
 //! Weighting draws by the posterior once more would count it twice, and the result would not sum to 1.
 //!
 //! ```
-//! use tove_learn::probability::FinitePosterior;
+//! use tove_lessons::probability::FinitePosterior;
 //! use tove_tensor::Tensor;
 //! // Two coins, equally likely beforehand; three heads.
 //! let posterior = FinitePosterior::new(&[0.5, 0.5])?.update(&[3.0 * 0.5f64.ln(), 3.0 * 0.9f64.ln()])?;
@@ -17,7 +17,7 @@
 use tove_tensor::linalg::Triangle;
 use tove_tensor::{DType, Key, Tensor, TryLinalg, TryOps, TryUnary};
 
-use crate::{LearnError, Result};
+use tove_learn::{LearnError, Result};
 
 /// A distribution over finitely many models, updated by data.
 #[derive(Clone, Debug, PartialEq)]

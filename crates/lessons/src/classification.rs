@@ -5,12 +5,12 @@
 
 use tove_tensor::{Error, Tensor, TryNorm, TryOps, TryUnary};
 
-use crate::{LearnError, Result};
+use tove_learn::{LearnError, Result};
 
 /// logit(p) = ln(p / (1 − p)), the inverse of σ.
 ///
 /// ```
-/// use tove_learn::logistic::formulas::logit;
+/// use tove_lessons::classification::logit;
 /// use tove_tensor::Tensor;
 /// let s = logit(&Tensor::from([0.5, 0.880797077977882]))?;
 /// assert!(s.allclose(&Tensor::from([0.0, 2.0]), 1e-12, 1e-12));
@@ -24,7 +24,7 @@ pub fn logit(p: &Tensor) -> Result<Tensor> {
 /// largest entry, its mass shared among ties.
 ///
 /// ```
-/// use tove_learn::logistic::formulas::softmax_temperature;
+/// use tove_lessons::classification::softmax_temperature;
 /// use tove_tensor::Tensor;
 /// let p = softmax_temperature(&Tensor::from([1.0, 2.0, 3.0]), 10.0)?;
 /// assert!(p.allclose(&Tensor::from([0.3006, 0.3322, 0.3672]), 0.0, 5e-5));
@@ -45,7 +45,7 @@ pub fn softmax_temperature(x: &Tensor, temperature: f64) -> Result<Tensor> {
 /// of 1.
 ///
 /// ```
-/// use tove_learn::logistic::formulas::on_simplex;
+/// use tove_lessons::classification::on_simplex;
 /// use tove_tensor::Tensor;
 /// assert!(on_simplex(&Tensor::from([0.25, 0.75]), 1e-12)?);
 /// assert!(!on_simplex(&Tensor::from([0.2, 0.3, 0.4]), 1e-12)?); // sums to 0.9
@@ -68,7 +68,7 @@ fn no_axis(p: &Tensor) -> LearnError {
 /// The predicted class of each row along the last axis: the place of its largest entry, the first of equal ones.
 ///
 /// ```
-/// use tove_learn::logistic::formulas::class_of;
+/// use tove_lessons::classification::class_of;
 /// use tove_tensor::Tensor;
 /// assert_eq!(class_of(&Tensor::from([0.2, 0.3, 0.4]))?.item::<i64>(), 2);
 /// # Ok::<(), tove_learn::LearnError>(())
@@ -81,7 +81,7 @@ pub fn class_of(p: &Tensor) -> Result<Tensor> {
 /// between them; others are an error.
 ///
 /// ```
-/// use tove_learn::logistic::formulas::logistic_nll;
+/// use tove_lessons::classification::logistic_nll;
 /// use tove_tensor::Tensor;
 /// let nll = logistic_nll(&Tensor::from([2.0]), &Tensor::from([[1.0]]), &Tensor::from([1.0]))?;
 /// assert!((nll.item::<f64>() - 0.126928).abs() < 1e-6);
@@ -98,7 +98,7 @@ pub fn logistic_nll(w: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
 /// The gradient of the mean negative log-likelihood, (1/N) Xᵀ(σ(Xw) − y).
 ///
 /// ```
-/// use tove_learn::logistic::formulas::logistic_gradient;
+/// use tove_lessons::classification::logistic_gradient;
 /// use tove_tensor::Tensor;
 /// let g = logistic_gradient(&Tensor::from([0.0]), &Tensor::from([[1.0], [3.0]]), &Tensor::from([1.0, 0.0]))?;
 /// assert_eq!(g.to_vec::<f64>(), [0.5]); // (−0.5 · 1 + 0.5 · 3) / 2
@@ -113,7 +113,7 @@ pub fn logistic_gradient(w: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
 /// everywhere, so the loss is convex.
 ///
 /// ```
-/// use tove_learn::logistic::formulas::logistic_hessian;
+/// use tove_lessons::classification::logistic_hessian;
 /// use tove_tensor::Tensor;
 /// let h = logistic_hessian(&Tensor::from([0.0]), &Tensor::from([[2.0], [4.0]]))?;
 /// assert_eq!(h.to_vec::<f64>(), [2.5]); // (4 + 16) / 4 / 2
@@ -129,7 +129,7 @@ pub fn logistic_hessian(w: &Tensor, x: &Tensor) -> Result<Tensor> {
 /// The distance |w·x + b| / ‖w‖ of each row of X from the hyperplane w·x + b = 0.
 ///
 /// ```
-/// use tove_learn::logistic::formulas::hyperplane_distance;
+/// use tove_lessons::classification::hyperplane_distance;
 /// use tove_tensor::Tensor;
 /// let distance = hyperplane_distance(&Tensor::from([3.0, 4.0]), 5.0, &Tensor::from([[0.0, 0.0], [1.0, 3.0]]))?;
 /// assert_eq!(distance.to_vec::<f64>(), [1.0, 4.0]);

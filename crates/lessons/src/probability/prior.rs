@@ -13,7 +13,7 @@
 //! that are not 0 it is fine, see [`Prior::inverse_norm_weights`].
 //!
 //! ```
-//! use tove_learn::probability::{Prior, map_estimate};
+//! use tove_lessons::probability::{Prior, map_estimate};
 //! use tove_tensor::Tensor;
 //! // One observation y = 3 of w with noise 1, and w ~ N(0, 2²): the posterior mean is 3 · 4/(4 + 1).
 //! let log_likelihood = |w: &Tensor| ((w - 3.0).square() * -0.5).sum();
@@ -28,7 +28,7 @@ use tove_optim::{Newton, Objective};
 use tove_tensor::{DType, Key, Tensor, TryOps, TryUnary};
 
 use super::distribution::{Distribution, Laplace, Normal};
-use crate::{LearnError, Result, Summary};
+use tove_learn::{LearnError, Result, Summary};
 
 /// A distribution over independent weights.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,7 +5,8 @@
 //! accuracy; softmax regression does not care. A baseline, no more.
 //!
 //! ```
-//! use tove_learn::{Fit, Predict, linear::RegressAndRound};
+//! use tove_learn::{Fit, Predict};
+//! use tove_lessons::regress_and_round::RegressAndRound;
 //! use tove_tensor::Tensor;
 //! let (x, y) = (Tensor::from([[0.0], [1.0], [2.0]]), Tensor::from([10i64, 20, 30]));
 //! let model = RegressAndRound::default().fit(&x, &y)?;
@@ -16,9 +17,10 @@
 use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
 
-use super::least_squares::{FittedLinearRegression, LinearRegression};
-use crate::logistic::linear::undecided;
-use crate::{About, Algorithm, Capabilities, Fit, Labels, Model, Record, Restore, Result, Rows, Samples};
+use tove_learn::linear::{FittedLinearRegression, LinearRegression};
+use tove_learn::{
+    About, Algorithm, Capabilities, Fit, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples,
+};
 
 /// Classification by rounding a linear regression of the classes' numbers.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -65,7 +67,10 @@ impl Model for FittedRegressAndRound {
         let last = self.classes().len() as f64;
         let numbers = self.regression.predict_rows(x)?.to_f64_vec();
         let code = |(row, number): (usize, &f64)| match number.is_nan() {
-            true => Err(undecided(RegressAndRound::NAME, row)),
+            true => {
+                let problem = format!("the regression of row {row} is not a number");
+                Err(LearnError::data(RegressAndRound::NAME, problem, "use features of smaller magnitude"))
+            }
             false => Ok(number.round().clamp(1.0, last) as usize - 1),
         };
         let codes: Result<Vec<usize>> = numbers.iter().enumerate().map(code).collect();
