@@ -1,4 +1,4 @@
-//! Fitted stacks of estimators.
+//! Fitted stacking ensembles.
 
 use tove_optim::settings::{Named, Setting};
 use tove_tensor::Tensor;
@@ -13,13 +13,13 @@ use crate::{About, Estimator, Model, Predict, Record, Restore, Result, Rows, res
 pub struct FittedStacking {
     pub(super) about: About,
     pub(super) members: Vec<(String, Box<dyn Model>)>,
-    /// What each member is asked for, never auto.
+    /// The prediction method of each member, never auto.
     pub(super) methods: Vec<StackMethod>,
     pub(super) last: Box<dyn Model>,
     pub(super) passthrough: bool,
 }
 
-/// An answer of a base estimator, as features of the final one.
+/// The output of a base estimator, as features of the final one.
 pub(super) fn ask(
     who: &'static str,
     method: StackMethod,
@@ -34,13 +34,13 @@ pub(super) fn ask(
     }
 }
 
-/// Answers as features, followed by the original features if they are passed through.
+/// Predictions as features, followed by the original features if they are passed through.
 pub(super) fn beside(answers: &[Columns], x: &Rows, passthrough: bool) -> Result<Rows> {
     let made = Rows::Dense(Columns::join(answers, x.len(), x.dtype())?);
     if passthrough { side_by_side(&[made, x.clone()], x.len()) } else { Ok(made) }
 }
 
-/// Columns that an answer has.
+/// Number of columns of a prediction.
 fn width_of(method: StackMethod, classes: usize) -> usize {
     if method == StackMethod::Predict || classes == 2 { 1 } else { classes }
 }
@@ -51,7 +51,7 @@ impl FittedStacking {
         self.members.iter().map(|(name, model)| (name.as_str(), &**model))
     }
 
-    /// What each base estimator is asked for.
+    /// The prediction method of each base estimator.
     pub fn stack_methods(&self) -> &[StackMethod] {
         &self.methods
     }
