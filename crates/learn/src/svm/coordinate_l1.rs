@@ -1,12 +1,14 @@
-//! Linear margins with an l1 penalty: min ‖w‖₁ + Σ Cᵢ max(0, 1 − yᵢ xᵢᵀw)², by coordinate descent (Yuan, Chang, Hsieh and Lin 2010).
+//! Linear SVM with an l1 penalty: min ‖w‖₁ + Σ Cᵢ max(0, 1 − yᵢ xᵢᵀw)², by coordinate descent (Yuan, Chang, Hsieh and
+//! Lin 2010).
 //!
-//! Along one weight the loss is piecewise quadratic with slope G and curvature H; the minimum of the quadratic model with |w + d| is a
-//! soft threshold, and the step is halved until the objective falls enough. Only bᵢ = 1 − yᵢ xᵢᵀw changes, at the rows where
-//! the column is not 0. The intercept is the weight of a constant feature, penalised with the others, as in LIBLINEAR.
+//! Along one weight the loss is piecewise quadratic with first derivative G and second derivative H. The minimum of the
+//! quadratic model plus |w + d| is a soft threshold; the step is halved until the objective decreases enough. Only bᵢ =
+//! 1 − yᵢ xᵢᵀw changes, for the rows where the column is not 0. The intercept is the weight of a constant feature and
+//! is penalized like the others, as in LIBLINEAR.
 
 use crate::{Real, Result, Rows, with_real};
 
-/// The stored numbers, column after column; the last column is the constant feature.
+/// The stored values in column-major order; the last column is the constant feature.
 pub(super) struct Columns {
     starts: Vec<usize>,
     rows: Vec<u32>,
@@ -27,8 +29,8 @@ impl Columns {
             Rows::Sparse(x) => with_real!(x.dtype(), T => {
                 let values = x.values().as_slice::<T>()?;
                 for row in 0..n {
-                    for place in x.indptr()[row]..x.indptr()[row + 1] {
-                        lists[x.indices()[place] as usize].push((row as u32, values[place].f64()));
+                    for index in x.indptr()[row]..x.indptr()[row + 1] {
+                        lists[x.indices()[index] as usize].push((row as u32, values[index].f64()));
                     }
                 }
             }),
@@ -52,17 +54,17 @@ impl Columns {
     }
 }
 
-/// One class against the rest.
+/// A one-vs-rest problem.
 pub(super) struct Selected<'a> {
     pub(super) columns: &'a Columns,
     pub(super) y: &'a [f64],
     pub(super) costs: &'a [f64],
-    /// The sum of violations, relative to that at w = 0, at which to stop.
+    /// Stop at this sum of violations, relative to that at w = 0.
     pub(super) tolerance: f64,
     pub(super) limit: usize,
 }
 
-/// Where the descent ended.
+/// Result of coordinate descent.
 pub(super) struct Ended {
     pub(super) w: Vec<f64>,
     pub(super) rounds: usize,
@@ -72,8 +74,8 @@ pub(super) struct Ended {
     pub(super) violation: f64,
 }
 
-/// Share of the predicted fall that a step must bring.
-const ENOUGH: f64 = 0.01;
+/// Fraction of the predicted decrease that a step must achieve.
+const SUFFICIENT_DECREASE: f64 = 0.01;
 
 impl Selected<'_> {
     pub(super) fn solve(&self) -> Ended {
@@ -92,7 +94,7 @@ impl Selected<'_> {
         Ended { w, rounds, converged, objective, violation }
     }
 
-    /// Moves one weight; its violation before.
+    /// Updates one weight and returns its violation before the update.
     fn step(&self, j: usize, w: &mut f64, slack: &mut [f64]) -> f64 {
         let (mut slope, mut curvature) = (0.0, 1e-12);
         for (row, x) in self.columns.column(j) {
@@ -123,7 +125,7 @@ impl Selected<'_> {
                 self.costs[row] * (new * new - old * old)
             };
             let fall = self.columns.column(j).map(change).sum::<f64>() + (*w + step).abs() - w.abs();
-            if fall <= ENOUGH * promised {
+            if fall <= SUFFICIENT_DECREASE * promised {
                 self.columns.column(j).for_each(|(row, x)| slack[row] -= self.y[row] * x * step);
                 *w += step;
                 break;
