@@ -91,7 +91,7 @@ impl Samples {
     /// Checks that there is at least one sample and one with non-zero weight. A subset of other samples may lack both.
     pub fn require_some(&self, who: &'static str) -> Result<()> {
         self.require_rows(who)?;
-        if self.weighs_nothing() {
+        if self.has_zero_weight() {
             let fix = "give at least one sample a positive weight";
             return Err(LearnError::data(who, "all samples have weight 0", fix));
         }
@@ -108,7 +108,7 @@ impl Samples {
     }
 
     /// Whether all samples have weight 0.
-    pub(crate) fn weighs_nothing(&self) -> bool {
+    pub(crate) fn has_zero_weight(&self) -> bool {
         self.weights.as_ref().is_some_and(|weights| weights.to_f64_vec().iter().all(|&weight| weight == 0.0))
     }
 

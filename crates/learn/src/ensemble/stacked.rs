@@ -5,7 +5,7 @@ use tove_tensor::Tensor;
 
 use super::out_of_fold::{Columns, decision, predictions, probabilities};
 use super::stacking::{StackMethod, StackingClassifier, StackingRegressor};
-use crate::pipeline::beside as side_by_side;
+use crate::pipeline::concatenate_columns;
 use crate::selection::in_parallel;
 use crate::{About, Estimator, Model, Predict, Record, Restore, Result, Rows, restore};
 
@@ -20,7 +20,7 @@ pub struct FittedStacking {
 }
 
 /// The output of a base estimator, as features of the final one.
-pub(super) fn ask(
+pub(super) fn stack_output(
     who: &'static str,
     method: StackMethod,
     model: &dyn Model,
@@ -35,9 +35,9 @@ pub(super) fn ask(
 }
 
 /// Predictions as features, followed by the original features if they are passed through.
-pub(super) fn beside(answers: &[Columns], x: &Rows, passthrough: bool) -> Result<Rows> {
+pub(super) fn meta_features(answers: &[Columns], x: &Rows, passthrough: bool) -> Result<Rows> {
     let made = Rows::Dense(Columns::join(answers, x.len(), x.dtype())?);
-    if passthrough { side_by_side(&[made, x.clone()], x.len()) } else { Ok(made) }
+    if passthrough { concatenate_columns(&[made, x.clone()], x.len()) } else { Ok(made) }
 }
 
 /// Number of columns of a prediction.
@@ -64,10 +64,10 @@ impl FittedStacking {
     /// The features of the final estimator.
     fn meta(&self, x: &Rows) -> Result<Rows> {
         let work = |number: usize| {
-            ask(self.about.name, self.methods[number], &*self.members[number].1, x, &self.about.classes)
+            stack_output(self.about.name, self.methods[number], &*self.members[number].1, x, &self.about.classes)
         };
         let answers: Vec<Columns> = in_parallel(self.members.len(), work).into_iter().collect::<Result<_>>()?;
-        beside(&answers, x, self.passthrough)
+        meta_features(&answers, x, self.passthrough)
     }
 }
 

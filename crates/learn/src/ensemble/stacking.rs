@@ -206,9 +206,9 @@ impl Plan<'_> {
         let list: Vec<&dyn Estimator> = members.iter().map(|member| &*member.1).collect();
         let methods: Vec<StackMethod> = list.iter().map(|own| method.of(own.capabilities())).collect();
         let answers = out_of_fold(&list, samples, &folds, |number, model, x| {
-            super::stacked::ask(who, methods[number], model, x, &classes)
+            super::stacked::stack_output(who, methods[number], model, x, &classes)
         })?;
-        let x = super::stacked::beside(&answers, samples.x(), self.passthrough)?;
+        let x = super::stacked::meta_features(&answers, samples.x(), self.passthrough)?;
         let meta = if samples.may_miss() { samples.with_x_and_missing(x)? } else { samples.with_x(x)? };
         let last = self.last.fit_samples(&meta)?;
         let models = in_parallel(list.len(), |number| list[number].fit_samples(samples));

@@ -51,7 +51,7 @@ pub(crate) fn by_rows<T: Real>(out: &mut [T], width: usize, write: impl Fn(usize
 
 /// Direction of an affine transformation of a value x in a column with center c and scale s.
 #[derive(Clone, Copy)]
-pub(super) enum Way {
+pub(super) enum Direction {
     /// (x − c)/s.
     Forward,
     /// x s + c.
@@ -59,11 +59,11 @@ pub(super) enum Way {
 }
 
 /// Applies an affine transformation to every column; for sparse rows, to stored values only.
-pub(super) fn affine(x: &Rows, center: &[f64], scale: &[f64], way: Way) -> Result<Rows> {
+pub(super) fn affine(x: &Rows, center: &[f64], scale: &[f64], direction: Direction) -> Result<Rows> {
     let Rows::Dense(dense) = x else {
-        return map(x, |column, value| match way {
-            Way::Forward => (value - center[column]) / scale[column],
-            Way::Back => value * scale[column] + center[column],
+        return map(x, |column, value| match direction {
+            Direction::Forward => (value - center[column]) / scale[column],
+            Direction::Back => value * scale[column] + center[column],
         });
     };
     let width = center.len();
@@ -72,7 +72,7 @@ pub(super) fn affine(x: &Rows, center: &[f64], scale: &[f64], way: Way) -> Resul
         let mut out = Tensor::try_zeros(dense.dims().to_vec(), dense.dtype())?;
         by_rows(out.as_mut_slice::<T>()?, width, |first, out| {
             let x = &values[first * width..][..out.len()];
-            dispatch(Affine { x, out, center, scale, way });
+            dispatch(Affine { x, out, center, scale, direction });
         });
         Ok(Rows::Dense(out))
     })
@@ -83,7 +83,7 @@ struct Affine<'a, T> {
     out: &'a mut [T],
     center: &'a [f64],
     scale: &'a [f64],
-    way: Way,
+    direction: Direction,
 }
 
 impl<T: Real> Kernel for Affine<'_, T> {
@@ -93,9 +93,11 @@ impl<T: Real> Kernel for Affine<'_, T> {
     fn run(self) {
         let width = self.center.len().max(1);
         let rows = self.out.chunks_exact_mut(width).zip(self.x.chunks_exact(width));
-        match self.way {
-            Way::Forward => rows.for_each(|(out, x)| change(out, x, self.center, self.scale, |x, c, s| (x - c) / s)),
-            Way::Back => rows.for_each(|(out, x)| change(out, x, self.center, self.scale, |x, c, s| x * s + c)),
+        match self.direction {
+            Direction::Forward => {
+                rows.for_each(|(out, x)| change(out, x, self.center, self.scale, |x, c, s| (x - c) / s))
+            }
+            Direction::Back => rows.for_each(|(out, x)| change(out, x, self.center, self.scale, |x, c, s| x * s + c)),
         }
     }
 }
@@ -196,7 +198,7 @@ pub(super) fn without_infinite(x: &Rows) -> Result<()> {
 }
 
 /// Returns an error if sparse rows would be centered.
-pub(super) fn refuse_centring(who: &'static str, x: &Rows, centered: bool, field: &str) -> Result<()> {
+pub(super) fn reject_centering(who: &'static str, x: &Rows, centered: bool, field: &str) -> Result<()> {
     match x {
         Rows::Sparse(_) if centered => {
             let what = "cannot center sparse rows, since that would make them dense";
@@ -230,12 +232,12 @@ macro_rules! by_column {
 
             fn transform_rows(&self, x: &$crate::Rows) -> $crate::Result<$crate::Rows> {
                 self.admit(x)?;
-                self.$change(x, $crate::features::columns::Way::Forward)
+                self.$change(x, $crate::features::columns::Direction::Forward)
             }
 
             fn inverse_rows(&self, x: &$crate::Rows) -> $crate::Result<$crate::Rows> {
                 self.admit(x)?;
-                self.$change(x, $crate::features::columns::Way::Back)
+                self.$change(x, $crate::features::columns::Direction::Back)
             }
 
             fn attributes(&self) -> Vec<(&'static str, tove_tensor::Tensor)> {

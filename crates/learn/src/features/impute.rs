@@ -140,7 +140,7 @@ impl Imputer {
             let (numbers, weights): (Vec<f64>, Vec<f64>) = numbers.filter(|pair| !pair.0.is_nan()).unzip();
             match self.strategy {
                 Fill::Median => weighted_median(&numbers, &weights),
-                _ => heaviest(&numbers, &weights),
+                _ => weighted_mode(&numbers, &weights),
             }
         };
         Ok((0..width).map(column).collect())
@@ -148,7 +148,7 @@ impl Imputer {
 }
 
 /// The value with the largest weight; ties go to the smallest.
-fn heaviest(numbers: &[f64], weights: &[f64]) -> f64 {
+fn weighted_mode(numbers: &[f64], weights: &[f64]) -> f64 {
     let mut pairs: Vec<(f64, f64)> =
         numbers.iter().copied().zip(weights.iter().copied()).filter(|pair| pair.1 > 0.0).collect();
     pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));

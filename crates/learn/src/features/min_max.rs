@@ -13,7 +13,7 @@
 
 use tove_optim::settings::{Hyperparameters, Named, SettingError};
 
-use super::columns::{Way, by_column, extremes, map, without_infinite, without_zeros};
+use super::columns::{Direction, by_column, extremes, map, without_infinite, without_zeros};
 use super::feature_range::FeatureRange;
 use crate::{About, Algorithm, Capabilities, Result, Rows, Samples};
 
@@ -84,10 +84,10 @@ impl FittedMinMaxScaler {
         }
     }
 
-    fn change(&self, x: &Rows, way: Way) -> Result<Rows> {
-        match way {
-            Way::Forward => map(x, |column, value| self.forward(column, value)),
-            Way::Back => map(x, |column, value| self.inverse(column, value)),
+    fn change(&self, x: &Rows, direction: Direction) -> Result<Rows> {
+        match direction {
+            Direction::Forward => map(x, |column, value| self.forward(column, value)),
+            Direction::Back => map(x, |column, value| self.inverse(column, value)),
         }
     }
 
@@ -178,10 +178,10 @@ impl FittedMaxAbsScaler {
         if self.settings.clip && scaled.abs() > 1.0 { scaled.signum() } else { scaled }
     }
 
-    fn change(&self, x: &Rows, way: Way) -> Result<Rows> {
-        match way {
-            Way::Forward => map(x, |column, value| self.forward(column, value)),
-            Way::Back => map(x, |column, value| self.inverse(column, value)),
+    fn change(&self, x: &Rows, direction: Direction) -> Result<Rows> {
+        match direction {
+            Direction::Forward => map(x, |column, value| self.forward(column, value)),
+            Direction::Back => map(x, |column, value| self.inverse(column, value)),
         }
     }
 

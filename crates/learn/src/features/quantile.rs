@@ -102,7 +102,7 @@ impl Algorithm for QuantileTransformer {
             let mut own: Vec<f64> = column(&values, d, feature);
             own.retain(|value| !value.is_nan());
             own.sort_unstable_by(f64::total_cmp);
-            let mut found: Vec<f64> = references.iter().map(|&share| quantile(&own, share)).collect();
+            let mut found: Vec<f64> = references.iter().map(|&fraction| quantile(&own, fraction)).collect();
             (1..found.len()).for_each(|i| found[i] = found[i].max(found[i - 1])); // fixes rounding between neighbors
             found
         });
@@ -176,15 +176,15 @@ impl Feature<'_> {
         let (xs, ys) = (&self.mirrored.0, &self.mirrored.1);
         let middle = 0.5 * (interpolate(value, self.quantiles, self.references) - interpolate(-value, xs, ys));
         let slack = if self.normal { BOUND } else { 0.0 };
-        let share = match value {
+        let fraction = match value {
             _ if value == low || value - slack < low => 0.0,
             _ if value == high || value + slack > high => 1.0,
             _ => middle,
         };
         if self.normal {
-            normal_quantile(share.clamp(BOUND - f64::EPSILON, 1.0 - (BOUND - f64::EPSILON)))
+            normal_quantile(fraction.clamp(BOUND - f64::EPSILON, 1.0 - (BOUND - f64::EPSILON)))
         } else {
-            share
+            fraction
         }
     }
 
@@ -192,12 +192,12 @@ impl Feature<'_> {
         if value.is_nan() {
             return value;
         }
-        let share = if self.normal { normal_cdf(value) } else { value };
+        let fraction = if self.normal { normal_cdf(value) } else { value };
         let slack = if self.normal { BOUND } else { 0.0 };
-        match share {
-            _ if share - slack < 0.0 => self.quantiles[0],
-            _ if share + slack > 1.0 => self.quantiles[self.quantiles.len() - 1],
-            _ => interpolate(share, self.references, self.quantiles),
+        match fraction {
+            _ if fraction - slack < 0.0 => self.quantiles[0],
+            _ if fraction + slack > 1.0 => self.quantiles[self.quantiles.len() - 1],
+            _ => interpolate(fraction, self.references, self.quantiles),
         }
     }
 }

@@ -12,7 +12,7 @@
 use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::Tensor;
 
-use super::columns::{Way, affine, by_column, refuse_centring, sorted, without_infinite, without_zeros};
+use super::columns::{Direction, affine, by_column, reject_centering, sorted, without_infinite, without_zeros};
 use super::order_statistics::order_statistics;
 use crate::{About, Algorithm, Capabilities, Result, Rows, Samples, with_real};
 
@@ -63,13 +63,13 @@ impl FittedRobustScaler {
     }
 
     fn admit(&self, x: &Rows) -> Result<()> {
-        refuse_centring(RobustScaler::NAME, x, self.settings.with_centering, "with_centering")
+        reject_centering(RobustScaler::NAME, x, self.settings.with_centering, "with_centering")
     }
 
-    fn change(&self, x: &Rows, way: Way) -> Result<Rows> {
+    fn change(&self, x: &Rows, direction: Direction) -> Result<Rows> {
         let (zeros, ones) = (vec![0.0; self.about.width], vec![1.0; self.about.width]);
         let center = if self.settings.with_centering { &self.center } else { &zeros };
-        affine(x, center, if self.settings.with_scaling { &self.scale } else { &ones }, way)
+        affine(x, center, if self.settings.with_scaling { &self.scale } else { &ones }, direction)
     }
 }
 
@@ -86,7 +86,7 @@ impl Algorithm for RobustScaler {
 
     fn train(&self, samples: &Samples) -> Result<FittedRobustScaler> {
         let x = samples.x();
-        refuse_centring(Self::NAME, x, self.with_centering, "with_centering")?;
+        reject_centering(Self::NAME, x, self.with_centering, "with_centering")?;
         let fractions = [0.5, self.quantile_low / 100.0, self.quantile_high / 100.0];
         let quantiles = match x {
             Rows::Dense(x) if x.dims()[1] > 0 => dense_quantiles(x, fractions)?,
@@ -124,9 +124,9 @@ fn dense_quantiles(x: &Tensor, fractions: [f64; 3]) -> Result<Option<Vec<[f64; 3
 /// The ranks on both sides of a quantile of `length` values, and its position between them.
 fn adjacent_ranks(length: usize, fraction: f64) -> ([usize; 2], f64) {
     let last = length.saturating_sub(1);
-    let index = fraction.clamp(0.0, 1.0) * last as f64;
-    let below = (index.floor() as usize).min(last);
-    ([below, (below + 1).min(last)], index - below as f64)
+    let position = fraction.clamp(0.0, 1.0) * last as f64;
+    let below = (position.floor() as usize).min(last);
+    ([below, (below + 1).min(last)], position - below as f64)
 }
 
 fn between(low: f64, high: f64, fraction: f64) -> f64 {

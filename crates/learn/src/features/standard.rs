@@ -13,7 +13,7 @@
 use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
 
-use super::columns::{Way, affine, by_column, each, refuse_centring, without_infinite};
+use super::columns::{Direction, affine, by_column, each, reject_centering, without_infinite};
 use super::moments::{Spreads, spreads};
 use super::rescaled_moments;
 use crate::{About, Algorithm, Capabilities, Result, Rows, Samples, with_real};
@@ -57,13 +57,13 @@ impl FittedStandardScaler {
     }
 
     fn admit(&self, x: &Rows) -> Result<()> {
-        refuse_centring(StandardScaler::NAME, x, self.settings.with_mean, "with_mean")
+        reject_centering(StandardScaler::NAME, x, self.settings.with_mean, "with_mean")
     }
 
-    fn change(&self, x: &Rows, way: Way) -> Result<Rows> {
+    fn change(&self, x: &Rows, direction: Direction) -> Result<Rows> {
         let (zeros, ones) = (vec![0.0; self.about.width], vec![1.0; self.about.width]);
         let center = if self.settings.with_mean { &self.mean } else { &zeros };
-        affine(x, center, if self.settings.with_std { &self.scale } else { &ones }, way)
+        affine(x, center, if self.settings.with_std { &self.scale } else { &ones }, direction)
     }
 }
 
@@ -99,7 +99,7 @@ impl StandardScaler {
     /// Weight, mean and variance of each column.
     pub(super) fn spreads(&self, samples: &Samples) -> Result<Spreads> {
         let x = samples.x();
-        refuse_centring(Self::NAME, x, self.with_mean, "with_mean")?;
+        reject_centering(Self::NAME, x, self.with_mean, "with_mean")?;
         let weights = samples.weights().map(Tensor::to_f64_vec);
         if let Some(spreads) = dense_spreads(x, weights.as_deref())? {
             return Ok(spreads);

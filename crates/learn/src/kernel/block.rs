@@ -68,7 +68,7 @@ impl Features {
     }
 
     /// Like [`Features::new`], with the center of these features, to compute the kernel between the two.
-    pub(crate) fn beside(&self, x: impl Into<Rows>) -> Result<Features> {
+    pub(crate) fn with_same_center(&self, x: impl Into<Rows>) -> Result<Features> {
         let (x, function, center) = (contiguous(x.into())?, self.function.clone(), self.center.clone());
         Ok(Features { x, sparse: self.sparse, function, center, columns: None, norms: None })
     }

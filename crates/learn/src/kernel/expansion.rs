@@ -42,7 +42,7 @@ impl Expansion {
             parts.push(self.points.part(start..end)?);
             coefficients.push(self.coefficients.try_narrow(0, start, end - start)?);
         }
-        product(&self.points.beside(x)?, &parts, &coefficients, outputs)
+        product(&self.points.with_same_center(x)?, &parts, &coefficients, outputs)
     }
 
     /// The points.

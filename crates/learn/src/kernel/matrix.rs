@@ -35,7 +35,7 @@ pub fn kernel_matrix(kernel: &KernelFunction, x: impl Into<Rows>, z: impl Into<R
     let z = z.to_dtype(x.dtype());
     let dtype = x.dtype();
     let right = Features::new(z, kernel.clone())?;
-    let left = right.beside(x)?;
+    let left = right.with_same_center(x)?;
     let columns = parts(&right)?;
     with_real!(dtype, T => {
         let mut out = vec![<T as Real>::ZERO; n * m];

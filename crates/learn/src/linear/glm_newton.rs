@@ -118,12 +118,12 @@ impl Problem<'_> {
         let scores = self.scores(&parameters)?;
         let (mut value, mut slopes, mut curvatures, mut expected) = (0.0, Vec::new(), Vec::new(), Vec::new());
         for ((&y, &weight), &score) in self.start.y.iter().zip(self.start.weights).zip(&scores) {
-            let share = weight / self.total;
+            let normalized_weight = weight / self.total;
             let Some(terms) = self.start.family.terms(y, score) else { return Ok(None) };
-            value += share * terms.value;
-            slopes.push(share * terms.slope);
-            curvatures.push(share * terms.curvature);
-            expected.push(share * terms.expected);
+            value += normalized_weight * terms.value;
+            slopes.push(normalized_weight * terms.slope);
+            curvatures.push(normalized_weight * terms.curvature);
+            expected.push(normalized_weight * terms.expected);
         }
         let mut gradient = self.back(&slopes)?;
         gradient.iter_mut().zip(&parameters[..d]).for_each(|(slope, w)| *slope += alpha * w);

@@ -134,12 +134,12 @@ impl<'a> LinearProgram<'a> {
         }
         // Jitter for dependent columns. It is relative to the samples, not to the penalty, which is larger by orders of
         // magnitude for small features and would dominate the intercept.
-        let mut little = 1e-15;
+        let mut jitter = 1e-15;
         loop {
             let mut lifted = matrix.clone();
-            (0..p).for_each(|i| lifted[i * p + i] += little * (matrix[i * p + i] + 1e-3 * largest));
+            (0..p).for_each(|i| lifted[i * p + i] += jitter * (matrix[i * p + i] + 1e-3 * largest));
             match Tensor::try_from_vec(lifted, [p, p])?.try_cholesky() {
-                Err(_) if little < 1e-3 => little *= 100.0,
+                Err(_) if jitter < 1e-3 => jitter *= 100.0,
                 factor => return Ok(factor?),
             }
         }

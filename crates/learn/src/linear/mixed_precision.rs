@@ -67,8 +67,8 @@ impl<'a, T: Real> Mixed<'a, T> {
         let mut mean_y = vec![0.0; m];
         if centered {
             for (i, y) in data.y.chunks_exact(m).enumerate() {
-                let share = weights.map_or(1.0, |weights| weights[i]) / total;
-                mean_y.iter_mut().zip(y).for_each(|(mean, y)| *mean += share * y);
+                let normalized_weight = weights.map_or(1.0, |weights| weights[i]) / total;
+                mean_y.iter_mut().zip(y).for_each(|(mean, y)| *mean += normalized_weight * y);
             }
         }
         let roots = weights.map(|weights| weights.iter().map(|w| w.sqrt()).collect());

@@ -288,9 +288,9 @@ fn errors(who: &'static str, path: &Path, train: &Samples, test: &Samples) -> Re
     let mut errors = vec![0.0; count];
     if total > 0.0 {
         for (row, y) in y.iter().enumerate() {
-            let share = weight(row) / total;
+            let normalized_weight = weight(row) / total;
             for ((error, predicted), b) in errors.iter_mut().zip(&predicted[row * count..]).zip(&intercepts) {
-                *error += share * (y - predicted - b).powi(2);
+                *error += normalized_weight * (y - predicted - b).powi(2);
             }
         }
     }

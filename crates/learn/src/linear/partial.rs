@@ -64,7 +64,7 @@ impl<E: Algorithm> PartialLinear<E> {
             return Err(LearnError::parameter(E::NAME, format!("{problem}; use the SGD estimators")));
         }
         samples.require_rows(E::NAME)?;
-        if samples.weighs_nothing() {
+        if samples.has_zero_weight() {
             return Ok(()); // the batch adds nothing to the sums
         }
         let batch = Moments::of(&Data::several(samples)?, self.centered)?;

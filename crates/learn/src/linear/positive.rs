@@ -88,8 +88,8 @@ fn solve_free(moments: &Moments, cross: &[f64], free: &mut [bool], w: &mut [f64]
             indices.iter().zip(&wanted).for_each(|(&j, &value)| w[j] = value);
             return Ok(());
         }
-        let share = |(&j, &value): (&usize, &f64)| if value <= 0.0 { w[j] / (w[j] - value) } else { f64::INFINITY };
-        let step = indices.iter().zip(&wanted).map(share).fold(f64::INFINITY, f64::min);
+        let max_step = |(&j, &value): (&usize, &f64)| if value <= 0.0 { w[j] / (w[j] - value) } else { f64::INFINITY };
+        let step = indices.iter().zip(&wanted).map(max_step).fold(f64::INFINITY, f64::min);
         let step = if step.is_finite() { step } else { 0.0 };
         for (&j, &value) in indices.iter().zip(&wanted) {
             let blocking = value <= 0.0 && w[j] / (w[j] - value) <= step;

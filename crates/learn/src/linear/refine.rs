@@ -113,8 +113,8 @@ fn norm(v: &[f64]) -> f64 {
 
 /// v ← v − (v·u) u.
 fn project_out(v: &mut [f64], unit: &[f64]) {
-    let share: f64 = v.iter().zip(unit).map(|(v, u)| v * u).sum();
-    v.iter_mut().zip(unit).for_each(|(v, u)| *v -= share * u);
+    let projection: f64 = v.iter().zip(unit).map(|(v, u)| v * u).sum();
+    v.iter_mut().zip(unit).for_each(|(v, u)| *v -= projection * u);
 }
 
 impl Problem {

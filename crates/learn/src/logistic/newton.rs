@@ -50,7 +50,7 @@ pub(super) fn minimize<T: Float + Element>(
             w.iter().zip(step).map(|(w, step)| w - step).collect()
         };
         let step: Vec<f64> = target.iter().zip(&w).map(|(a, b)| a - b).collect();
-        let promised = dot(&step, &gradient) + objective.rough(&target) - objective.rough(&w);
+        let predicted = dot(&step, &gradient) + objective.rough(&target) - objective.rough(&w);
         let (mut t, mut accepted, mut moved) = (1.0, false, false);
         for _ in 0..HALVINGS {
             let trial: Vec<f64> =
@@ -58,7 +58,7 @@ pub(super) fn minimize<T: Float + Element>(
             let mut slope = vec![0.0; gradient.len()];
             let reached = objective.smooth(&trial, &mut slope) + objective.rough(&trial);
             // Near the minimum values differ by rounding only; there the full step is correct.
-            if reached <= value + 1e-4 * t * promised + noise * value.abs() {
+            if reached <= value + 1e-4 * t * predicted + noise * value.abs() {
                 accepted = largest(&step) > 0.0;
                 moved = reached < value || largest(&objective.subgradient(&trial, &slope)) < residual;
                 if moved {
@@ -72,7 +72,7 @@ pub(super) fn minimize<T: Float + Element>(
         curve.push(value);
         if !moved {
             // An accepted step with no change and a negligible predicted decrease: the minimum within rounding.
-            let converged = accepted && -promised <= LEVEL.max(10.0 * noise) * (value.abs() + LEVEL);
+            let converged = accepted && -predicted <= LEVEL.max(10.0 * noise) * (value.abs() + LEVEL);
             return Ok(Outcome { parameters: w, value, residual, iterations, converged, curve });
         }
     }
@@ -176,14 +176,14 @@ pub(super) fn minimize_by_products<T: Float + Element>(
             return Err(overflow());
         }
         let step = conjugate(objective, &model, &w, &gradient)?;
-        let promised = dot(&step, &gradient);
+        let predicted = dot(&step, &gradient);
         iterations += 1;
         let (mut t, mut accepted, mut moved) = (1.0, false, false);
         for _ in 0..HALVINGS {
             let trial: Vec<f64> = w.iter().zip(&step).map(|(w, d)| w + t * d).collect();
             let mut slope = vec![0.0; gradient.len()];
             let reached = objective.smooth(&trial, &mut slope);
-            if reached <= value + 1e-4 * t * promised + noise * value.abs() {
+            if reached <= value + 1e-4 * t * predicted + noise * value.abs() {
                 accepted = largest(&step) > 0.0;
                 moved = reached < value || largest(&slope) < residual;
                 if moved {
@@ -195,7 +195,7 @@ pub(super) fn minimize_by_products<T: Float + Element>(
         }
         curve.push(value);
         if !moved {
-            let converged = accepted && -promised <= LEVEL.max(10.0 * noise) * (value.abs() + LEVEL);
+            let converged = accepted && -predicted <= LEVEL.max(10.0 * noise) * (value.abs() + LEVEL);
             return Ok(Outcome { parameters: w, value, residual, iterations, converged, curve });
         }
     }

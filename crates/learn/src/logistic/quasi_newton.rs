@@ -22,7 +22,7 @@ const CURVATURE: f64 = 0.9;
 /// rounding.
 const PLATEAU: usize = 3;
 /// The predicted relative decrease above which a plateau is not the minimum.
-const PROMISED: f64 = 1e-4;
+const MIN_PREDICTED_DECREASE: f64 = 1e-4;
 
 struct Pair {
     s: Vec<f64>,
@@ -92,8 +92,8 @@ pub(super) fn minimize<T: Float + Element>(
         let small = largest(&slope) <= limits.tol;
         if small || level >= PLATEAU || iterations >= limits.max_iter || tove_optim::interrupted() {
             // A plateau with a small predicted decrease: the minimum within rounding.
-            let promised = || Ok::<f64, LearnError>(-dot(&self::direction(&memory, &model, &slope)?, &slope));
-            let converged = small || (level >= PLATEAU && promised()? <= PROMISED * point.value.abs());
+            let predicted = || Ok::<f64, LearnError>(-dot(&self::direction(&memory, &model, &slope)?, &slope));
+            let converged = small || (level >= PLATEAU && predicted()? <= MIN_PREDICTED_DECREASE * point.value.abs());
             return Ok(end(point, &slope, iterations, converged, curve));
         }
     }
@@ -102,19 +102,19 @@ pub(super) fn minimize<T: Float + Element>(
 /// −H g.
 fn direction(memory: &VecDeque<Pair>, model: &Preconditioner, gradient: &[f64]) -> Result<Vec<f64>> {
     let mut d: Vec<f64> = gradient.iter().map(|g| -g).collect();
-    let mut shares = Vec::with_capacity(memory.len());
+    let mut alphas = Vec::with_capacity(memory.len());
     for pair in memory.iter().rev() {
-        let share = pair.inverse * dot(&pair.s, &d);
-        d.iter_mut().zip(&pair.y).for_each(|(d, y)| *d -= share * y);
-        shares.push(share);
+        let alpha = pair.inverse * dot(&pair.s, &d);
+        d.iter_mut().zip(&pair.y).for_each(|(d, y)| *d -= alpha * y);
+        alphas.push(alpha);
     }
     d = model.apply(&d)?;
     if let Some(pair) = memory.back() {
         let scale = 1.0 / (pair.inverse * dot(&pair.y, &model.apply(&pair.y)?));
         d.iter_mut().for_each(|d| *d *= scale);
     }
-    for (pair, share) in memory.iter().zip(shares.iter().rev()) {
-        let rest = share - pair.inverse * dot(&pair.y, &d);
+    for (pair, alpha) in memory.iter().zip(alphas.iter().rev()) {
+        let rest = alpha - pair.inverse * dot(&pair.y, &d);
         d.iter_mut().zip(&pair.s).for_each(|(d, s)| *d += rest * s);
     }
     Ok(d)
@@ -149,11 +149,11 @@ fn search<T: Float + Element>(
         let w = step(objective, point, slope, direction, t);
         let mut gradient = vec![0.0; w.len()];
         let value = objective.smooth(&w, &mut gradient) + objective.rough(&w);
-        let promised =
+        let predicted =
             if smooth { t * start } else { w.iter().zip(&point.w).zip(slope).map(|((a, b), g)| (a - b) * g).sum() };
         let now = dot(&gradient, direction);
         let trial = Point { w, gradient, value };
-        let lower = value <= point.value + DECREASE * promised + slack; // also false for NaN
+        let lower = value <= point.value + DECREASE * predicted + slack; // also false for NaN
         if !lower {
             high = t;
             // The minimum of the parabola through value and slope at 0 and the value at t, kept away from the ends.

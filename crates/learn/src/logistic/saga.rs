@@ -104,7 +104,7 @@ fn estimate<T: Float + Element>(objective: &Objective<'_, '_, T>, state: &State)
 
 /// The normalized weight of a sample: its factor in the mean loss.
 #[inline(always)]
-pub(super) fn share<T: Float + Element>(problem: &Problem<'_, T>, row: usize) -> f64 {
+pub(super) fn normalized_weight<T: Float + Element>(problem: &Problem<'_, T>, row: usize) -> f64 {
     problem.weights.as_ref().map_or(1.0, |weights| weights[row].wide() * problem.n as f64 / problem.total)
 }
 
@@ -117,7 +117,7 @@ fn rate<T: Float + Element>(problem: &Problem<'_, T>, l2: f64) -> f64 {
         Data::Sparse(starts, _, x) => square(&x[starts[row]..starts[row + 1]]),
     };
     let constant = f64::from(u8::from(problem.intercept));
-    let curvature = |row: usize| bound * share(problem, row) * (norm(row) + constant);
+    let curvature = |row: usize| bound * normalized_weight(problem, row) * (norm(row) + constant);
     let max = (0..problem.n).map(curvature).fold(0.0, f64::max) + l2;
     if max > 0.0 { 1.0 / (2.0 * max + (2.0 * problem.n as f64 * l2).min(max)) } else { 1.0 }
 }
@@ -159,7 +159,7 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
                 let bias = if problem.intercept { w[d] } else { 0.0 };
                 *z = bias + dot(problem.data, row, d, w);
             }
-            losses += slopes(&mut z, problem.codes[row] as usize, share(problem, row));
+            losses += slopes(&mut z, problem.codes[row] as usize, normalized_weight(problem, row));
             let old = &mut state.slopes[row * k..(row + 1) * k];
             for (output, (slope, old)) in z.iter().zip(old).enumerate() {
                 let change = slope - *old;
@@ -194,18 +194,18 @@ fn dot<T: Float>(data: Data<'_, T>, row: usize, d: usize, w: &[f64]) -> f64 {
 
 /// Derivative and value of the binary loss, times the normalized sample weight.
 #[inline(always)]
-pub(super) fn slope(z: f64, code: usize, share: f64) -> (f64, f64) {
+pub(super) fn slope(z: f64, code: usize, normalized_weight: f64) -> (f64, f64) {
     let e = (-z.abs()).exp();
     let p = if z >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) };
     let t = if code == 1 { -z } else { z };
-    (share * (p - code as f64), share * (t.max(0.0) + e.ln_1p()))
+    (normalized_weight * (p - code as f64), normalized_weight * (t.max(0.0) + e.ln_1p()))
 }
 
 /// Replaces scores by derivatives of the loss, times the normalized sample weight; returns the weighted loss.
 #[inline(always)]
-fn slopes(z: &mut [f64], code: usize, share: f64) -> f64 {
+fn slopes(z: &mut [f64], code: usize, normalized_weight: f64) -> f64 {
     if let [z] = z {
-        let (slope, loss) = slope(*z, code, share);
+        let (slope, loss) = slope(*z, code, normalized_weight);
         *z = slope;
         return loss;
     }
@@ -213,8 +213,10 @@ fn slopes(z: &mut [f64], code: usize, share: f64) -> f64 {
     let own = z[code] - max;
     z.iter_mut().for_each(|z| *z = (*z - max).exp());
     let sum: f64 = z.iter().sum();
-    z.iter_mut().enumerate().for_each(|(class, z)| *z = share * (*z / sum - f64::from(u8::from(class == code))));
-    share * (sum.ln() - own)
+    z.iter_mut()
+        .enumerate()
+        .for_each(|(class, z)| *z = normalized_weight * (*z / sum - f64::from(u8::from(class == code))));
+    normalized_weight * (sum.ln() - own)
 }
 
 /// One step of the weights of one output: all of them, or those of the columns of a sparse row.

@@ -10,7 +10,7 @@ use tove_tensor::kernels::simd::Kernel;
 
 use super::kernels::Wide;
 use super::problem::Problem;
-use super::saga::{Pace, State, share, slope};
+use super::saga::{Pace, State, normalized_weight, slope};
 
 /// The scale below which all columns are updated, so that 1/s stays finite.
 const MIN_SCALE: f64 = 1e-60;
@@ -83,7 +83,8 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
                 column.u = (scaled.drift - column.seen).mul_add(-column.mean, column.u);
                 sum = x.wide().mul_add(column.u, sum);
             }
-            let (new, loss) = slope(scaled.scale.mul_add(sum, bias), problem.codes[row] as usize, share(problem, row));
+            let (new, loss) =
+                slope(scaled.scale.mul_add(sum, bias), problem.codes[row] as usize, normalized_weight(problem, row));
             losses += loss;
             let change = new - state.slopes[row];
             state.slopes[row] = new;

@@ -197,7 +197,7 @@ impl FittedColumnTransformer {
 }
 
 /// Concatenates matrices of equal length horizontally; sparse if one of them is.
-pub(crate) fn beside(parts: &[Rows], rows: usize) -> Result<Rows> {
+pub(crate) fn concatenate_columns(parts: &[Rows], rows: usize) -> Result<Rows> {
     if parts.is_empty() {
         return Err(LearnError::parameter(
             ColumnTransformer::NAME,
@@ -256,7 +256,7 @@ impl Model for FittedColumnTransformer {
         if !self.rest.is_empty() {
             parts.push(take_columns(x, &self.rest)?);
         }
-        beside(&parts, x.len())
+        concatenate_columns(&parts, x.len())
     }
 
     fn record(&self) -> Record {

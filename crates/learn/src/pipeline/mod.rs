@@ -23,6 +23,6 @@ mod parts;
 #[allow(clippy::module_inception)] // the file of `Pipeline`
 mod pipeline;
 
-pub(crate) use columns::beside;
+pub(crate) use columns::concatenate_columns;
 pub use columns::{ColumnTransformer, FeatureUnion, FittedColumnTransformer, Remainder};
 pub use pipeline::{FittedPipeline, Pipeline};

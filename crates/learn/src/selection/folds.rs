@@ -163,11 +163,12 @@ impl Splitter for StratifiedKFold {
         let mut numbers = vec![0; n];
         for (code, members) in members.iter().enumerate() {
             let shares = (0..k).map(|fold| sorted.iter().skip(fold).step_by(k).filter(|&&other| other == code).count());
-            let mut dealt: Vec<usize> = shares.enumerate().flat_map(|(fold, share)| vec![fold; share]).collect();
+            let mut assigned: Vec<usize> = shares.enumerate().flat_map(|(fold, share)| vec![fold; share]).collect();
             if let Some(key) = self.key {
-                dealt = order(key.fold(code as u64), dealt.len()).into_iter().map(|index| dealt[index]).collect();
+                assigned =
+                    order(key.fold(code as u64), assigned.len()).into_iter().map(|index| assigned[index]).collect();
             }
-            members.iter().zip(dealt).for_each(|(&index, fold)| numbers[index] = fold);
+            members.iter().zip(assigned).for_each(|(&index, fold)| numbers[index] = fold);
         }
         Ok(folds_of(&numbers, k))
     }

@@ -8,7 +8,7 @@ use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Key, Tensor};
 
 use super::loss::{ClassLoss, Loss};
-use super::run::{Ended, Plan, Set, State};
+use super::run::{Plan, RunResult, Set, State};
 use super::settings::{Average, DescentSettings, descent_settings_setters};
 use super::{Schedule, shares, split};
 use crate::class_weight::against_rest;
@@ -140,7 +140,7 @@ pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<Fitte
     let mut states = vec![State::new(&plan, samples.width()); outputs(labels.classes().len())];
     let (weights, factors) = (given.as_deref(), factors.as_deref());
     let job = Job { plan: &plan, classes: labels.classes().len(), codes: labels.codes(), weights, factors };
-    let ended = with_real!(samples.x().dtype(), T => {
+    let results = with_real!(samples.x().dtype(), T => {
         let data = Data::<T>::of(samples.x())?;
         job.each(&mut states, |plan, state, y, weights, output| {
             let key = Key::new(settings.descent.random_state).fold(output as u64);
@@ -149,14 +149,14 @@ pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<Fitte
         })?
     });
     let linear = linear(&mut states, labels.classes().len(), samples.x().dtype())?;
-    let max_of = |figure: fn(&Ended) -> f64| ended.iter().map(figure).fold(f64::NEG_INFINITY, f64::max);
-    let epochs = ended.iter().map(|ended| ended.epochs).max().unwrap_or(0);
-    let converged = ended.iter().all(|ended| ended.converged);
-    let objective = ended.iter().map(|ended| ended.objective).sum();
-    let mut summary = Summary::iterative(E::NAME, epochs, converged, max_of(|ended| ended.fall), objective);
+    let max_of = |figure: fn(&RunResult) -> f64| results.iter().map(figure).fold(f64::NEG_INFINITY, f64::max);
+    let epochs = results.iter().map(|result| result.epochs).max().unwrap_or(0);
+    let converged = results.iter().all(|result| result.converged);
+    let objective = results.iter().map(|result| result.objective).sum();
+    let mut summary = Summary::iterative(E::NAME, epochs, converged, max_of(|result| result.fall), objective);
     // Outputs that stopped earlier keep their last objective.
-    let at = |ended: &Ended, epoch: usize| ended.curve.get(epoch).or(ended.curve.last()).copied().unwrap_or(0.0);
-    summary.curve = (0..epochs).map(|epoch| ended.iter().map(|ended| at(ended, epoch)).sum()).collect();
+    let at = |result: &RunResult, epoch: usize| result.curve.get(epoch).or(result.curve.last()).copied().unwrap_or(0.0);
+    summary.curve = (0..epochs).map(|epoch| results.iter().map(|result| at(result, epoch)).sum()).collect();
     Ok(FittedLinearClassifier::new(estimator, labels.classes(), linear, summary))
 }
 

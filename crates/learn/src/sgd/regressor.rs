@@ -107,13 +107,14 @@ impl Algorithm for SgdRegressor {
         }
         let plan = self.plan();
         let mut state = State::new(&plan, samples.width());
-        let ended = with_real!(samples.x().dtype(), T => {
+        let result = with_real!(samples.x().dtype(), T => {
             let (data, d) = (Data::<T>::of(samples.x())?, samples.width());
             let set = Set { data, d, y: &y, weights: weights.as_deref(), train: &train, watch: &watch };
             state.run(&plan, set, Key::new(self.descent.random_state))?
         });
-        let mut summary = Summary::iterative(Self::NAME, ended.epochs, ended.converged, ended.fall, ended.objective);
-        summary.curve = ended.curve;
+        let mut summary =
+            Summary::iterative(Self::NAME, result.epochs, result.converged, result.fall, result.objective);
+        summary.curve = result.curve;
         FittedSgdRegressor::new(self, &mut state, samples.x().dtype(), summary)
     }
 }

@@ -83,7 +83,7 @@ impl<'a, T: Float + Element> Set<'a, T> {
 
 /// Result of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Ended {
+pub(super) struct RunResult {
     pub(super) epochs: usize,
     pub(super) converged: bool,
     /// Mean regularized loss over the last epoch.
@@ -119,16 +119,16 @@ impl State {
     }
 
     /// Runs epochs until the objective (or the validation score) stops improving.
-    pub(super) fn run<T: Float + Element>(&mut self, plan: &Plan, set: Set<'_, T>, key: Key) -> Result<Ended> {
+    pub(super) fn run<T: Float + Element>(&mut self, plan: &Plan, set: Set<'_, T>, key: Key) -> Result<RunResult> {
         let (mut best, mut patience, mut before) = (f64::INFINITY, 0, f64::INFINITY);
-        let mut ended =
-            Ended { epochs: 0, converged: false, objective: f64::NAN, fall: f64::INFINITY, curve: Vec::new() };
-        while ended.epochs < plan.max_iter && !tove_optim::interrupted() {
+        let mut result =
+            RunResult { epochs: 0, converged: false, objective: f64::NAN, fall: f64::INFINITY, curve: Vec::new() };
+        while result.epochs < plan.max_iter && !tove_optim::interrupted() {
             let loss = self.epoch(plan, set, key)?;
-            ended.epochs += 1;
-            ended.objective = loss;
-            ended.curve.push(loss);
-            ended.fall = before - loss;
+            result.epochs += 1;
+            result.objective = loss;
+            result.curve.push(loss);
+            result.fall = before - loss;
             before = loss;
             let Some(tol) = plan.tol else { continue };
             let figure = if set.watch.is_empty() { loss } else { self.watched(plan, set) };
@@ -141,23 +141,23 @@ impl State {
                 self.eta /= 5.0;
                 patience = 0;
             } else {
-                ended.converged = true;
+                result.converged = true;
                 break;
             }
         }
-        ended.converged |= plan.tol.is_none() && ended.epochs == plan.max_iter;
+        result.converged |= plan.tol.is_none() && result.epochs == plan.max_iter;
         if let Loss::Regression(..) = plan.loss {
             let still =
                 set.train.iter().map(|&row| plan.loss.value(0.0, set.y[row])).sum::<f64>() / set.train.len() as f64;
-            if still > 0.0 && ended.objective > DIVERGED * still {
+            if still > 0.0 && result.objective > DIVERGED * still {
                 let problem = format!(
                     "SGD diverged: the mean loss is {:e}, compared with {still:e} for the initial weights",
-                    ended.objective
+                    result.objective
                 );
                 return Err(LearnError::data(plan.who, problem, "scale the features, or choose a smaller `eta0`"));
             }
         }
-        Ok(ended)
+        Ok(result)
     }
 
     /// One pass over the rows. Returns the mean of loss and penalty, each sample evaluated at the weights before its

@@ -65,7 +65,7 @@ pub(super) struct Selected<'a> {
 }
 
 /// Result of coordinate descent.
-pub(super) struct Ended {
+pub(super) struct DescentResult {
     pub(super) w: Vec<f64>,
     pub(super) rounds: usize,
     pub(super) converged: bool,
@@ -78,7 +78,7 @@ pub(super) struct Ended {
 const SUFFICIENT_DECREASE: f64 = 0.01;
 
 impl Selected<'_> {
-    pub(super) fn solve(&self) -> Ended {
+    pub(super) fn solve(&self) -> DescentResult {
         let (mut w, mut slack) = (vec![0.0; self.columns.len()], vec![1.0; self.y.len()]);
         let (mut first, mut violation, mut rounds, mut converged) = (None, 0.0, 0, false);
         while rounds < self.limit && !tove_optim::interrupted() {
@@ -91,7 +91,7 @@ impl Selected<'_> {
         }
         let loss: f64 = slack.iter().zip(self.costs).map(|(b, cost)| cost * b.max(0.0).powi(2)).sum();
         let objective = loss + w.iter().map(|w| w.abs()).sum::<f64>();
-        Ended { w, rounds, converged, objective, violation }
+        DescentResult { w, rounds, converged, objective, violation }
     }
 
     /// Updates one weight and returns its violation before the update.
@@ -118,20 +118,20 @@ impl Selected<'_> {
         if step.abs() < 1e-15 * w.abs().max(f64::MIN_POSITIVE) {
             return violation;
         }
-        let mut promised = (*w + step).abs() - w.abs() + slope * step;
+        let mut predicted = (*w + step).abs() - w.abs() + slope * step;
         for _ in 0..30 {
             let change = |(row, x): (usize, f64)| {
                 let (old, new) = (slack[row].max(0.0), (slack[row] - self.y[row] * x * step).max(0.0));
                 self.costs[row] * (new * new - old * old)
             };
             let fall = self.columns.column(j).map(change).sum::<f64>() + (*w + step).abs() - w.abs();
-            if fall <= SUFFICIENT_DECREASE * promised {
+            if fall <= SUFFICIENT_DECREASE * predicted {
                 self.columns.column(j).for_each(|(row, x)| slack[row] -= self.y[row] * x * step);
                 *w += step;
                 break;
             }
             step *= 0.5;
-            promised *= 0.5;
+            predicted *= 0.5;
         }
         violation
     }

@@ -4,7 +4,7 @@ use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
 use tove_tensor::{Tensor, TryOps};
 
 use super::coordinate::Classes;
-use super::coordinate_l1::{Columns, Ended, Selected};
+use super::coordinate_l1::{Columns, DescentResult, Selected};
 use super::design::with_design;
 use super::newton::{Newton, SquaredLoss};
 use super::weights::labels_and_weights;
@@ -179,9 +179,9 @@ impl LinearSvc {
         if self.penalty == MarginPenalty::L1 {
             let columns = Columns::of(rows, constant)?;
             let (tolerance, limit) = (self.tol * rare, self.max_iter);
-            let mut ended = Selected { columns: &columns, y, costs, tolerance, limit }.solve();
-            ended.w.resize(samples.width() + 1, 0.0);
-            let Ended { w, rounds: iterations, converged, objective, violation: gap } = ended;
+            let mut result = Selected { columns: &columns, y, costs, tolerance, limit }.solve();
+            result.w.resize(samples.width() + 1, 0.0);
+            let DescentResult { w, rounds: iterations, converged, objective, violation: gap } = result;
             return Ok(Side { w, iterations, converged, objective, gap });
         }
         if primal {

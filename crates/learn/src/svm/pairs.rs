@@ -80,13 +80,13 @@ impl Training {
     fn run(&self, first: usize, costs: &[f64], rows: &mut KernelRows<'_>) -> Result<Solution> {
         match self.nu {
             None => solve(&self.problem(first, costs), rows),
-            Some(nu) => self.by_share(nu, first, costs, rows),
+            Some(nu) => self.by_nu(nu, first, costs, rows),
         }
     }
 
     /// Solves one pair with at most a fraction ν of margin errors. The resulting margin ρ is scaled to 1 by dividing β
     /// and b by it.
-    fn by_share(&self, nu: f64, first: usize, weights: &[f64], rows: &mut KernelRows<'_>) -> Result<Solution> {
+    fn by_nu(&self, nu: f64, first: usize, weights: &[f64], rows: &mut KernelRows<'_>) -> Result<Solution> {
         let n = weights.len();
         let half = 0.5 * nu * weights.iter().sum::<f64>();
         let (positive, negative) = weights.split_at(first);

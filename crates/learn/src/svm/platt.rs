@@ -58,8 +58,8 @@ pub(super) fn cross_validated(
         let beta: Vec<f64> = support.iter().map(|&i| solution.beta[i]).collect();
         let beta = Tensor::try_from_vec(beta, [support.len(), 1])?;
         let expansion = Expansion::of(features, &points, &beta)?;
-        let asked: Vec<usize> = held.iter().map(|&i| indices[i]).collect();
-        let values = expansion.at(&features.rows().take(&asked)?)?.to_f64_vec();
+        let held_out: Vec<usize> = held.iter().map(|&i| indices[i]).collect();
+        let values = expansion.at(&features.rows().take(&held_out)?)?.to_f64_vec();
         held.iter().zip(values).for_each(|(&i, value)| decisions[i] = value + solution.bias);
     }
     Ok(sigmoid(&decisions, first))

@@ -80,7 +80,7 @@ impl<E: KernelRegressor> FittedSupportRegressor<E> {
         let mut rows = KernelRows::new(&features, &indices, (settings.solver.cache_size * 1e6) as usize)?;
         let solution = match settings.error {
             Error::Tube(epsilon) => by_tube(&settings, epsilon, target, high, &mut rows)?,
-            Error::Share(nu) => by_share(&settings, nu, &target, &high, &mut rows)?,
+            Error::Share(nu) => by_nu(&settings, nu, &target, &high, &mut rows)?,
         };
         drop(rows);
         solution.require_finite(E::NAME)?;
@@ -158,7 +158,7 @@ fn by_tube(
 
 /// Solves for a tube with a fraction ν outside: errors above and below it are two groups of variables over the same
 /// samples.
-fn by_share(
+fn by_nu(
     settings: &Settings<'_>,
     nu: f64,
     target: &[f64],

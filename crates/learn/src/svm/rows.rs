@@ -212,11 +212,11 @@ impl<'k> KernelRows<'k> {
         }
         let coefficients: Vec<f64> = support.iter().map(|&i| beta[i]).collect();
         let points: Vec<usize> = support.iter().map(|&i| self.indices[i]).collect();
-        let asked: Vec<usize> = rows.iter().map(|&row| self.indices[row]).collect();
-        let asked = self.features.rows().take(&asked)?;
+        let requested: Vec<usize> = rows.iter().map(|&row| self.indices[row]).collect();
+        let requested = self.features.rows().take(&requested)?;
         let coefficients = tove_tensor::Tensor::try_from_vec(coefficients, [support.len(), 1])?;
         let expansion = Expansion::of(self.features, &points, &coefficients)?;
-        Ok(expansion.at(&asked)?.to_f64_vec())
+        Ok(expansion.at(&requested)?.to_f64_vec())
     }
 }
 
