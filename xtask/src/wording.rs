@@ -5,10 +5,10 @@ use std::path::Path;
 use crate::command::root;
 
 /// Crates whose text is checked. A crate joins when its text passes.
-const CRATES: [&str; 5] = ["crates/cli", "crates/plot", "crates/data", "crates/metrics", "xtask"];
+const CRATES: [&str; 6] = ["crates/cli", "crates/plot", "crates/data", "crates/metrics", "crates/learn", "xtask"];
 
 /// Words side by side and what to write instead. `*` ends a word of which only the beginning counts; `_` stands for any word.
-const PHRASES: [(&str, &str); 17] = [
+const PHRASES: [(&str, &str); 46] = [
     ("is no", "is not a"),
     ("are no", "are not"),
     ("mend*", "fix"),
@@ -19,8 +19,37 @@ const PHRASES: [(&str, &str); 17] = [
     ("colour*", "color"),
     ("neighbour*", "neighbor"),
     ("behaviour*", "behavior"),
-    ("optimiser*", "optimizer"),
-    ("normalise*", "normalize"),
+    ("optimise*", "optimize"),
+    ("optimisation*", "optimization"),
+    ("optimising", "optimizing"),
+    ("minimise*", "minimize"),
+    ("minimising", "minimizing"),
+    ("maximise*", "maximize"),
+    ("maximising", "maximizing"),
+    ("penalis*", "penalize"),
+    ("regularis*", "regularize"),
+    ("generalis*", "generalize"),
+    ("standardis*", "standardize"),
+    ("initialis*", "initialize"),
+    ("summaris*", "summarize"),
+    ("recognis*", "recognize"),
+    ("normalis*", "normalize"),
+    ("centred", "centered"),
+    ("centring", "centering"),
+    ("programme", "program"),
+    ("formulae", "formulas"),
+    ("fulfil", "satisfy"),
+    ("fulfils", "satisfies"),
+    ("judging", "evaluating"),
+    ("piece of data", "batch"),
+    ("pieces of data", "batches"),
+    ("to be had", "available, possible"),
+    ("of equal ones", "ties go to the first"),
+    ("unless said", "by default"),
+    ("user's own", "user-defined"),
+    ("former versions", "earlier versions"),
+    ("iterations at most", "maximum number of iterations"),
+    ("steps at most", "maximum number of steps"),
     ("learnt", "learned"),
     ("labelled", "labeled"),
     ("tell apart", "distinguish"),
@@ -88,21 +117,27 @@ fn has(words: &[&str], phrase: &str) -> bool {
 }
 
 /// String literals and doc comments with the lines they begin on, up to the unit tests. Neighboring lines of a comment are one text.
+/// Code in doc comments, which may use public names, is skipped.
 fn texts(source: &str) -> Vec<(usize, String)> {
     let source = source.split("#[cfg(test)]").next().unwrap_or_default();
     let mut all: Vec<(usize, String)> = Vec::new();
-    let (mut rest, mut last_doc) = (source, 0);
+    let (mut rest, mut last_doc, mut in_example) = (source, 0, false);
     let line_of = |rest: &str| 1 + source[..source.len() - rest.len()].matches('\n').count();
     while let Some(first) = rest.chars().next() {
         let line = line_of(rest);
         if rest.starts_with("//") {
             let end = rest.find('\n').unwrap_or(rest.len());
             if rest.starts_with("///") || rest.starts_with("//!") {
-                match all.last_mut().filter(|_| last_doc + 1 == line) {
-                    Some((_, text)) => text.push_str(&format!(" {}", &rest[3..end])),
-                    None => all.push((line, rest[3..end].to_owned())),
+                let doc = &rest[3..end];
+                let is_fence = doc.trim_start().starts_with("```");
+                in_example ^= is_fence;
+                if !is_fence && !in_example {
+                    match all.last_mut().filter(|_| last_doc + 1 == line) {
+                        Some((_, text)) => text.push_str(&format!(" {}", prose(doc))),
+                        None => all.push((line, prose(doc))),
+                    }
+                    last_doc = line;
                 }
-                last_doc = line;
             }
             rest = &rest[end..];
         } else if let Some(hashes) = raw_string(rest) {
@@ -131,6 +166,11 @@ fn texts(source: &str) -> Vec<(usize, String)> {
         }
     }
     all
+}
+
+/// A line of documentation without its inline code.
+fn prose(doc: &str) -> String {
+    doc.split('`').step_by(2).collect::<Vec<_>>().join(" ")
 }
 
 /// The number of hashes of the raw string that the text begins with.
@@ -162,6 +202,10 @@ mod tests {
             []
         );
         assert_eq!(phrases("fn f() {}\n#[cfg(test)]\nmod tests { \"is no\" }"), []);
+        assert_eq!(
+            phrases("/// Calls [`judge`].\n/// ```\n/// test.judge();\n/// ```\n/// Judged.\nfn f() {}"),
+            [(5, "judged")]
+        );
     }
 
     #[test]

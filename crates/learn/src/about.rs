@@ -1,7 +1,8 @@
-//! What every fitted model knows of itself, written down once.
+//! Metadata that every fitted model has.
 //!
-//! A fitted model holds an [`About`] beside its numbers; [`Model`](crate::Model) answers name, capabilities, width, precision, settings,
-//! classes and summary from it, and it writes and reads the part of a [`Record`] that all models have in common.
+//! A fitted model stores an [`About`] next to its parameters. [`Model`](crate::Model) reads name, capabilities, width,
+//! precision, settings, classes and summary from it. It also reads and writes the part of a [`Record`] that all models
+//! share.
 //!
 //! ```
 //! use tove_learn::{Fit, LinearRegression, Model};
@@ -15,40 +16,40 @@ use tove_tensor::{DType, Tensor};
 
 use crate::{Algorithm, Capabilities, Estimator, Record, Result, Samples, Summary};
 
-/// What is known of a fitted model whatever its kind.
+/// Metadata of a fitted model of any kind.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct About {
     /// The name of its estimator.
     pub name: &'static str,
-    /// What it takes and gives.
+    /// The inputs it accepts and the outputs it produces.
     pub capabilities: Capabilities,
     /// Number of features.
     pub width: usize,
-    /// Number of features that it gives when it transforms.
+    /// Number of output features of `transform`.
     pub outputs: usize,
-    /// Precision it computes in.
+    /// Floating-point type of the model's parameters and outputs.
     pub dtype: DType,
     /// The hyperparameters it was fitted with, as a JSON object.
     pub settings: serde_json::Value,
-    /// The classes in ascending order; empty for a regression.
+    /// The classes in ascending order; empty for regression.
     pub classes: Vec<i64>,
-    /// How the fit went.
+    /// Convergence information.
     pub summary: Summary,
 }
 
 impl About {
-    /// A model of this estimator for these samples, found in closed form; a classifier adds its classes.
+    /// Metadata of a model with a closed-form fit on these samples. A classifier adds its classes.
     pub fn of<A: Algorithm>(estimator: &A, samples: &Samples) -> About {
         About::new(estimator, samples.width(), samples.x().dtype())
     }
 
-    /// A model of this estimator, found in closed form.
+    /// Metadata of a model with a closed-form fit.
     pub fn new(estimator: &dyn Estimator, width: usize, dtype: DType) -> About {
         About::with(estimator.name(), estimator.capabilities(), width, dtype, estimator.to_json())
     }
 
-    /// A model whose estimator is not at hand, found in closed form.
+    /// Metadata of a model with a closed-form fit, without access to its estimator.
     pub fn with(
         name: &'static str,
         capabilities: Capabilities,
@@ -60,14 +61,14 @@ impl About {
         About { name, capabilities, width, outputs: width, dtype, settings, classes, summary }
     }
 
-    /// Giving so many features when it transforms.
+    /// Sets the number of output features of `transform`.
     #[must_use]
     pub fn outputs(mut self, outputs: usize) -> About {
         self.outputs = outputs;
         self
     }
 
-    /// What every model has learned: its classes, and how many iterations that took.
+    /// Attributes that every model has: its classes and the number of iterations.
     pub fn attributes(&self) -> Vec<(&'static str, Tensor)> {
         let mut all = Vec::new();
         if self.capabilities.classifies() {
@@ -79,29 +80,29 @@ impl About {
         all
     }
 
-    /// With these classes, in ascending order.
+    /// Sets the classes, in ascending order.
     #[must_use]
     pub fn classes(mut self, classes: &[i64]) -> About {
         self.classes = classes.to_vec();
         self
     }
 
-    /// With a word on how the fit went.
+    /// Sets the convergence information.
     #[must_use]
     pub fn summary(mut self, summary: Summary) -> About {
         self.summary = summary;
         self
     }
 
-    /// A record that begins with what is said here.
+    /// Creates a record that starts with this metadata.
     pub fn record(&self) -> Record {
         let mut record = Record::new(self.name, 1);
         self.write(&mut record);
         record
     }
 
-    /// Writes settings, classes and summary into a record. Width and precision follow from the model's tensors; models without
-    /// tensors add [`About::write_shape`].
+    /// Writes settings, classes and summary to a record. Width and precision follow from the model's tensors; models
+    /// without tensors also call [`About::write_shape`].
     pub fn write(&self, record: &mut Record) {
         record.put("settings", self.settings.clone());
         if self.capabilities.classifies() {
@@ -116,13 +117,13 @@ impl About {
         record.put("single", self.dtype == DType::F32);
     }
 
-    /// Reads what [`About::write`] wrote, for the settings that [`Record::settings`] gave and the width and precision of the
-    /// model's tensors.
+    /// Reads what [`About::write`] wrote. Takes the settings from [`Record::settings`] and the width and precision of
+    /// the model's tensors.
     pub fn read<A: Algorithm>(settings: &A, record: &Record, width: usize, dtype: DType) -> Result<About> {
         About::new(settings, width, dtype).read_rest(record)
     }
 
-    /// Adds classes and summary from a record.
+    /// Reads classes and summary from a record.
     pub fn read_rest(mut self, record: &Record) -> Result<About> {
         if self.capabilities.classifies() {
             self.classes = record.integers("classes")?;
@@ -130,7 +131,7 @@ impl About {
                 return Err(record.wrong("classes", "a list of classes in ascending order"));
             }
         }
-        // Closed forms did not write a summary in former versions.
+        // Earlier versions did not write a summary for closed-form fits.
         if record.get("iterations").is_ok() {
             self.summary = Summary::read(record)?;
         }

@@ -1,7 +1,8 @@
-//! What fitted models have learned, declared once per field.
+//! Fitted attributes, declared once per field.
 //!
-//! `#[derive(Fitted)]` makes a method per attribute, the record of a model and its reading from the fields of a fitted struct:
-//! names are scikit-learn's without the trailing underscore, shapes are written in words and checked when a file is read.
+//! `#[derive(Fitted)]` generates one method per attribute, and the code that writes and reads the model's record. Names
+//! follow scikit-learn without the trailing underscore. Shapes are written with dimension names and checked when a file
+//! is read.
 //!
 //! ```
 //! use tove_learn::{Fit, GaussianNb, Model};
@@ -21,13 +22,13 @@ use tove_tensor::Tensor;
 use crate::rows::first_not_finite;
 use crate::{About, Record, Result, with_real};
 
-/// A type that a field of a fitted model may have.
+/// A type that a field of a fitted model can have.
 pub trait Attribute: Sized {
-    /// Writes it into a record.
+    /// Writes the value to a record.
     fn write(&self, name: &str, record: &mut Record);
-    /// Reads what was written.
+    /// Reads the value from a record.
     fn read(name: &str, record: &Record) -> Result<Self>;
-    /// As a tensor.
+    /// Returns the value as a tensor.
     fn to_tensor(&self) -> Tensor;
 }
 
@@ -55,27 +56,27 @@ impl Attribute for f64 {
     }
 }
 
-/// Sizes that the words of shapes stand for: `features`, `classes`, and others that must agree wherever they are used.
+/// Sizes of named dimensions: `features`, `classes`, and others that must agree between tensors.
 pub struct Shapes {
     known: BTreeMap<&'static str, usize>,
     single: bool,
 }
 
 impl Shapes {
-    /// The sizes that are known before anything is read.
+    /// The sizes that are known before any tensor is read.
     pub fn new(about: &About) -> Shapes {
         let known = BTreeMap::from([("features", about.width), ("classes", about.classes.len())]);
         Shapes { known, single: about.dtype == tove_tensor::DType::F32 }
     }
 
-    /// That a tensor has this shape and finite numbers of the model's precision.
+    /// Checks the shape, the precision and that all values are finite.
     pub fn check(&mut self, record: &Record, name: &str, tensor: &Tensor, words: &[&'static str]) -> Result<()> {
         let wrong = || record.wrong(name, &format!("of shape ({})", words.join(", ")));
         if tensor.rank() != words.len() {
             return Err(wrong());
         }
         for (word, &size) in words.iter().zip(tensor.dims()) {
-            // Nothing that was learned is empty, and code that reads it relies on that.
+            // Fitted attributes are never empty, and code that reads them relies on that.
             if size == 0 || *self.known.entry(word).or_insert(size) != size {
                 return Err(wrong());
             }
@@ -90,7 +91,7 @@ impl Shapes {
         }
     }
 
-    /// Features that a transformation gives: the word `outputs`, or as many as it takes.
+    /// Number of output features of `transform`: the dimension `outputs`, or the number of inputs.
     pub fn outputs(&self) -> usize {
         self.known.get("outputs").copied().unwrap_or(self.known["features"])
     }

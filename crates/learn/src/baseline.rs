@@ -1,8 +1,8 @@
-//! Constant predictions: what every model has to beat.
+//! Constant predictions: the baseline that every model should beat.
 //!
-//! [`DummyRegressor`] answers with the (weighted) mean or median of the targets; the mean is the best constant for the
-//! squared error, the median for the absolute one. [`DummyClassifier`] answers with the most frequent class, and with the
-//! shares of the classes as probabilities, the best constant for the log loss.
+//! [`DummyRegressor`] predicts the (weighted) mean or median of the targets. The mean minimizes the squared error, the
+//! median the absolute error. [`DummyClassifier`] predicts the most frequent class, and the class frequencies as
+//! probabilities, which minimize the log loss among constants.
 //!
 //! ```
 //! use tove_learn::{DummyClassifier, Fit, Predict};
@@ -20,7 +20,7 @@ use tove_tensor::{Tensor, TryOps};
 use crate::logistic::linear::first_largest;
 use crate::{About, Algorithm, Capabilities, Labels, Model, Record, Restore, Result, Rows, Samples};
 
-/// Which constant a baseline of regression answers with.
+/// The constant that a [`DummyRegressor`] predicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Centre {
     /// The mean of the targets.
@@ -30,7 +30,7 @@ pub enum Centre {
     Median,
 }
 
-/// Predicts the mean or median of the targets, whatever the features.
+/// Predicts the mean or median of the targets and ignores the features.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct DummyRegressor {
     /// The constant: mean or median.
@@ -46,7 +46,7 @@ pub struct FittedDummyRegressor {
 }
 
 impl FittedDummyRegressor {
-    /// The constant that is predicted.
+    /// The predicted constant.
     pub fn constant(&self) -> f64 {
         self.constant
     }
@@ -71,20 +71,20 @@ impl Algorithm for DummyRegressor {
     }
 }
 
-/// The middle of the weight; the mean of the two middle values where it falls between them.
+/// Weighted median; the mean of the two middle values if the half of the weight falls between them.
 pub(crate) fn weighted_median(values: &[f64], weights: &[f64]) -> f64 {
     let mut pairs: Vec<(f64, f64)> =
         values.iter().copied().zip(weights.iter().copied()).filter(|p| p.1 > 0.0).collect();
     pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let half = pairs.iter().map(|pair| pair.1).sum::<f64>() / 2.0;
     let mut below = 0.0;
-    for (place, &(value, weight)) in pairs.iter().enumerate() {
+    for (index, &(value, weight)) in pairs.iter().enumerate() {
         below += weight;
         if below > half {
             return value;
         }
         if below == half {
-            return pairs.get(place + 1).map_or(value, |next| 0.5 * (value + next.0));
+            return pairs.get(index + 1).map_or(value, |next| 0.5 * (value + next.0));
         }
     }
     pairs.last().map_or(f64::NAN, |pair| pair.0)
@@ -115,20 +115,20 @@ impl Restore for FittedDummyRegressor {
     }
 }
 
-/// Which probabilities a baseline of classification answers with.
+/// The probabilities that a [`DummyClassifier`] predicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Constant {
-    /// The shares of the classes.
+    /// The class frequencies.
     #[default]
     Prior,
     /// 1 for the most frequent class.
     MostFrequent,
 }
 
-/// Predicts the most frequent class, whatever the features; probabilities are the shares of the classes.
+/// Predicts the most frequent class and ignores the features; probabilities are the class frequencies.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct DummyClassifier {
-    /// The probabilities: shares of the classes, or all on the most frequent one.
+    /// The probabilities: class frequencies, or 1 for the most frequent class.
     #[hyper(default = Constant::Prior)]
     pub strategy: Constant,
 }
@@ -146,7 +146,7 @@ impl Algorithm for DummyClassifier {
         Capabilities { weights: true, sparse: true, missing: true, probabilities: true, ..Capabilities::CLASSIFIER };
 
     fn train(&self, samples: &Samples) -> Result<FittedDummyClassifier> {
-        let labels = Labels::of(Self::NAME, samples.y()?)?; // a single class is what a constant fits best
+        let labels = Labels::of(Self::NAME, samples.y()?)?; // a single class is allowed
         let weights = samples.weights().map_or(vec![1.0; samples.len()], Tensor::to_f64_vec);
         let mut shares = vec![0.0; labels.classes().len()];
         for (&code, weight) in labels.codes().iter().zip(&weights) {

@@ -1,7 +1,7 @@
-//! What estimators take and what their fitted models give, declared once.
+//! Declares which inputs an estimator accepts and which outputs its fitted model provides.
 //!
-//! Generic code (the contract, pipelines, searches, tables, the program, the server) reads the declaration; nothing is found out by
-//! trying. An estimator starts from one of the constants and names what differs.
+//! Generic code (the contract checks, pipelines, searches, tables, the command line, the server) reads the declaration
+//! instead of probing. An estimator starts from one of the constants and overrides what differs.
 //!
 //! ```
 //! use tove_learn::{Capabilities, Estimator, LogisticRegression, StandardScaler};
@@ -12,82 +12,82 @@
 //! assert!(MINE.regresses() && MINE.needs_targets());
 //! ```
 
-/// The targets that a fit takes.
+/// The targets that `fit` accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Targets {
-    /// None: they are not looked at when they are there.
+    /// None: targets are ignored if given.
     Ignored,
     /// Real numbers.
     Numbers,
-    /// Labels of classes.
+    /// Class labels.
     Classes,
-    /// Numbers or labels.
+    /// Numbers or class labels.
     Any,
 }
 
-/// What `predict` answers with.
+/// The output of `predict`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Predictions {
-    /// Nothing: the model does not predict.
+    /// None: the model does not predict.
     None,
     /// Real numbers.
     Numbers,
-    /// Labels of classes.
+    /// Class labels.
     Classes,
-    /// Numbers of clusters, from 0; −1 for outliers.
+    /// Cluster indices from 0; −1 for outliers.
     Clusters,
 }
 
-/// What an estimator takes and what its fitted model gives.
+/// The inputs that an estimator accepts and the outputs that its fitted model provides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capabilities {
-    /// The targets that the fit takes.
+    /// The targets that `fit` accepts.
     pub targets: Targets,
-    /// Whether targets must be positive numbers.
+    /// Whether all targets must be positive.
     pub positive_targets: bool,
-    /// Several target columns at once.
+    /// Multiple outputs (several target columns).
     pub multi_output: bool,
     /// More than two classes.
     pub multiclass: bool,
     /// Sample weights.
     pub weights: bool,
-    /// Sparse rows, without making them dense.
+    /// Sparse rows, without conversion to dense.
     pub sparse: bool,
     /// NaN as a missing value.
     pub missing: bool,
-    /// Whether a transformation puts numbers in place of all missing values, so that what follows sees none.
+    /// Whether `transform` replaces all missing values, so that later steps see none.
     pub fills: bool,
-    /// Data in pieces.
+    /// Incremental fitting on batches (`partial_fit`).
     pub partial_fit: bool,
 
-    /// What `predict` answers with.
+    /// The output of `predict`.
     pub predictions: Predictions,
-    /// Probabilities of classes, or of clusters (`predict_proba`).
+    /// Class probabilities, or cluster probabilities (`predict_proba`).
     pub probabilities: bool,
-    /// Scores behind the decisions (`decision_function`).
+    /// Decision scores (`decision_function`).
     pub decision_function: bool,
-    /// Changed features (`transform`).
+    /// Transformed features (`transform`).
     pub transform: bool,
-    /// Features as they were before the change (`inverse_transform`).
+    /// The inverse transformation (`inverse_transform`).
     pub inverse_transform: bool,
     /// The log-likelihood of each sample (`score_samples`).
     pub score_samples: bool,
 
-    /// Whether the order of the samples has no influence beyond `accuracy`.
+    /// Whether the result is independent of the sample order, up to `accuracy`.
     pub order_free: bool,
-    /// How far answers of two fits to the same problem may lie apart, relative to their size: stopping rules and rounding.
+    /// Largest relative difference between the predictions of two fits of the same problem, due to stopping rules and rounding.
     pub accuracy: f64,
-    /// Whether the fit itself notices features that are not finite, so that they need not be looked through beforehand.
+    /// Whether `fit` itself detects non-finite features, so that they need not be checked beforehand.
     pub checks_finite: bool,
-    /// Whether the fit passes the samples on to other estimators, which check sizes of numbers themselves.
+    /// Whether `fit` delegates to other estimators, which check the magnitude of the values themselves.
     pub delegates: bool,
-    /// Whether a fit that is cut short by a time limit ([`until`](tove_optim::until)) leaves a model that is worth using: every
-    /// iterate is a sensible model, and later ones tend to be better.
+    /// Whether a fit that is stopped by a time limit ([`until`](tove_optim::until)) returns a usable model: every
+    /// iterate is a valid model, and later ones tend to be better.
     pub anytime: bool,
 }
 
 impl Capabilities {
-    /// Dense features, no targets, nothing given, an exact solution.
+    /// Dense features, no targets, no outputs, an exact solution.
     const NOTHING: Capabilities = Capabilities {
         targets: Targets::Ignored,
         positive_targets: false,
@@ -123,43 +123,43 @@ impl Capabilities {
         ..Capabilities::NOTHING
     };
 
-    /// Changes features, without looking at targets.
+    /// Transforms features and ignores targets.
     pub const TRANSFORMER: Capabilities = Capabilities { transform: true, ..Capabilities::NOTHING };
 
-    /// Finds groups of samples.
+    /// Clusters samples.
     pub const CLUSTERER: Capabilities = Capabilities { predictions: Predictions::Clusters, ..Capabilities::NOTHING };
 
-    /// Whether it predicts at all.
+    /// Whether the model predicts at all.
     pub const fn predicts(&self) -> bool {
         !matches!(self.predictions, Predictions::None)
     }
 
-    /// Whether it predicts classes.
+    /// Whether the model predicts classes.
     pub const fn classifies(&self) -> bool {
         matches!(self.predictions, Predictions::Classes)
     }
 
-    /// Whether it predicts numbers.
+    /// Whether the model predicts numbers.
     pub const fn regresses(&self) -> bool {
         matches!(self.predictions, Predictions::Numbers)
     }
 
-    /// Whether it predicts clusters.
+    /// Whether the model predicts clusters.
     pub const fn clusters(&self) -> bool {
         matches!(self.predictions, Predictions::Clusters)
     }
 
-    /// Whether a fit needs targets.
+    /// Whether `fit` needs targets.
     pub const fn needs_targets(&self) -> bool {
         !matches!(self.targets, Targets::Ignored)
     }
 
-    /// Whether both predict the same kind of answer.
+    /// Whether both predict the same kind of output.
     pub fn predicts_like(&self, other: &Capabilities) -> bool {
         self.predictions == other.predictions
     }
 
-    /// In a word: regressor, classifier, clusterer, transformer.
+    /// Name of the kind: regressor, classifier, clusterer, transformer.
     pub const fn kind(&self) -> &'static str {
         match self.predictions {
             Predictions::Numbers => "regressor",

@@ -1,8 +1,9 @@
-//! How much each class counts.
+//! Class weights.
 //!
-//! Weights of classes multiply those of samples. `balanced` gives a sample n / (m · count of its class), so that all m classes
-//! weigh the same; a list such as `0:1,1:5` gives each class its own, and classes that it does not name count once. Methods that fit
-//! each of several classes against the rest weigh that class alone, as scikit-learn's do.
+//! Class weights multiply the sample weights. `balanced` gives each sample the weight n / (m · count of its class), so
+//! that all m classes have the same total weight. A list such as `0:1,1:5` sets the weights of the listed classes;
+//! other classes have weight 1. One-vs-rest methods apply the weight of a class only to its own samples, like
+//! scikit-learn.
 //!
 //! ```
 //! use tove_learn::{ClassWeight, LogisticRegression};
@@ -18,15 +19,15 @@ use tove_optim::settings::{Kind, Setting, Value};
 
 use crate::{LearnError, Result};
 
-/// How much classes count.
+/// Class weights.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ClassWeight {
-    /// As often as they occur.
+    /// All classes have weight 1.
     #[default]
     None,
-    /// All alike: samples are weighted by n / (m · count of their class).
+    /// Samples are weighted by n / (m · count of their class).
     Balanced,
-    /// Weights of classes; those that are not named count once.
+    /// Weights by class; unlisted classes have weight 1.
     Given(Vec<(i64, f64)>),
 }
 
@@ -46,7 +47,7 @@ impl Setting for ClassWeight {
     }
 
     fn expected() -> Option<&'static str> {
-        Some("none, balanced, or weights of classes such as 0:1,1:5")
+        Some("none, balanced, or class weights such as 0:1,1:5")
     }
 
     fn from_value(value: &Value) -> Option<ClassWeight> {
@@ -78,7 +79,8 @@ impl Setting for ClassWeight {
 }
 
 impl ClassWeight {
-    /// The weight of each class; nothing if all are 1. `codes` are places among `classes`, `given` weights of samples.
+    /// Returns the weight of each class, or `None` if all are 1. `codes` are indices into `classes`, `given` are sample
+    /// weights.
     pub(crate) fn factors(
         &self,
         who: &'static str,
@@ -96,7 +98,11 @@ impl ClassWeight {
                 if let Some(empty) = sums.iter().position(|&sum| sum == 0.0) {
                     let class = classes[empty];
                     let problem = format!("all samples of class {class} have weight 0, so it cannot be balanced");
-                    return Err(LearnError::data(who, problem, "give one of them a weight, or leave the class out"));
+                    return Err(LearnError::data(
+                        who,
+                        problem,
+                        "give one of them a positive weight, or remove the class",
+                    ));
                 }
                 let even = sums.iter().sum::<f64>() / sums.len() as f64;
                 Ok(Some(sums.iter().map(|sum| even / sum).collect()))
@@ -104,7 +110,7 @@ impl ClassWeight {
         }
     }
 
-    /// Weights of samples times those of their classes; nothing if all are 1.
+    /// Returns sample weights multiplied by class weights, or `None` if all are 1.
     pub(crate) fn apply(
         &self,
         who: &'static str,
@@ -119,23 +125,24 @@ impl ClassWeight {
     }
 }
 
-/// Weights of samples where one class is told from the rest. With more than two classes only the samples of that class get its
-/// weight and the others count once, as LIBLINEAR and scikit-learn have it; with two each sample gets that of its class.
+/// Sample weights of a one-vs-rest problem. With more than two classes only the samples of that class get its weight
+/// and the others have weight 1, as in LIBLINEAR and scikit-learn; with two classes each sample gets the weight of its
+/// class.
 pub(crate) fn against_rest(factors: &[f64], codes: &[usize], class: usize, given: Option<&[f64]>) -> Vec<f64> {
     let factor = |code: usize| if factors.len() == 2 || code == class { factors[code] } else { 1.0 };
     let weight = |row: usize| given.map_or(1.0, |weights| weights[row]);
     codes.iter().enumerate().map(|(row, &code)| weight(row) * factor(code)).collect()
 }
 
-/// The weight of each class. A name that is not among the classes is an error where a class has no weight, as in scikit-learn: one of the two
-/// is probably a slip.
+/// Returns the weight of each class. An unknown class in the list is an error if some class has no weight, as in
+/// scikit-learn: one of the two is probably a typo.
 fn named(who: &'static str, classes: &[i64], pairs: &[(i64, f64)]) -> Result<Vec<f64>> {
     let weight = |class: &i64| pairs.iter().find(|pair| pair.0 == *class).map(|pair| pair.1);
     let found: Vec<Option<f64>> = classes.iter().map(weight).collect();
-    let stranger = pairs.iter().find(|pair| !classes.contains(&pair.0));
-    if let (Some((stranger, _)), true) = (stranger, found.contains(&None)) {
-        let problem = format!("class_weight names class {stranger}, which is not among the classes {classes:?}");
-        return Err(LearnError::data(who, problem, "name the classes as the targets do"));
+    let unknown = pairs.iter().find(|pair| !classes.contains(&pair.0));
+    if let (Some((unknown, _)), true) = (unknown, found.contains(&None)) {
+        let problem = format!("class_weight names class {unknown}, which is not among the classes {classes:?}");
+        return Err(LearnError::data(who, problem, "use the class labels of the targets"));
     }
     Ok(found.into_iter().map(|weight| weight.unwrap_or(1.0)).collect())
 }

@@ -1,8 +1,8 @@
 //! Estimators as hyperparameters of other estimators.
 //!
-//! A field of type `Box<dyn Estimator>` holds one estimator, a field of type [`Steps`] several with names. Their values are data
-//! (a name and values), so that a pipeline is described, set, compared, written to JSON and read back like any other
-//! hyperparameter; hyperparameters inside are reached by dotted names.
+//! A field of type `Box<dyn Estimator>` holds one estimator, a field of type [`Steps`] several with names. Their values
+//! are data (a name and hyperparameter values), so a pipeline is described, set, compared, written to JSON and read
+//! back like any other hyperparameter. Nested hyperparameters are addressed by dotted names.
 //!
 //! ```
 //! use tove_learn::ensemble::BaggingRegressor;
@@ -21,13 +21,13 @@ use tove_optim::settings::{Hyperparameter, Input, Kind, Setting, SettingError, V
 
 use crate::{Estimator, Result, registry};
 
-/// An estimator as a value: its name and the values of its hyperparameters.
+/// Returns an estimator as a value: its name and its hyperparameter values.
 pub(crate) fn object(estimator: &dyn Estimator) -> Value {
     let values = estimator.values().into_iter().map(|(name, value)| (name.to_owned(), value));
     Value::Object(estimator.name().to_owned(), values.collect())
 }
 
-/// The estimator of a value, or why there is none. A plain name stands for the default hyperparameters.
+/// Parses the estimator in a value, or returns the reason for the failure. A plain name means default hyperparameters.
 fn estimator(value: &Value) -> Result<Box<dyn Estimator>, Option<String>> {
     let (name, values) = match value {
         Value::Text(name) => (name, &[][..]),
@@ -42,7 +42,7 @@ fn estimator(value: &Value) -> Result<Box<dyn Estimator>, Option<String>> {
     Ok(estimator)
 }
 
-/// Hyperparameters of a part under its name.
+/// Hyperparameters of a component, prefixed with its name.
 fn dotted(part: &str, estimator: &dyn Estimator) -> impl Iterator<Item = (String, Hyperparameter)> {
     estimator.describe_all().into_iter().map(move |(name, entry)| (format!("{part}.{name}"), entry))
 }
@@ -81,7 +81,7 @@ impl Setting for Box<dyn Estimator> {
     }
 }
 
-/// Estimators with names, in order: the steps of a pipeline, the members of an ensemble.
+/// Named estimators, in order: the steps of a pipeline, the members of an ensemble.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Steps(Vec<(String, Box<dyn Estimator>)>);
 
@@ -91,7 +91,7 @@ impl Steps {
         self.0.push((name.to_owned(), estimator));
     }
 
-    /// Adds an estimator under its own name in small letters; a second one of that name gets a number.
+    /// Adds an estimator under its own name in lowercase; a second one of that name gets a numeric suffix.
     pub fn push_unnamed(&mut self, estimator: Box<dyn Estimator>) {
         let plain = estimator.name().to_ascii_lowercase();
         let taken = |name: &str| self.0.iter().any(|step| step.0 == name);
@@ -100,29 +100,29 @@ impl Steps {
         self.0.push((name, estimator));
     }
 
-    /// The estimators with their names.
+    /// Iterates over names and estimators.
     pub fn iter(&self) -> std::slice::Iter<'_, (String, Box<dyn Estimator>)> {
         self.0.iter()
     }
 
-    /// How many there are.
+    /// Number of steps.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no steps.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// That names can be told apart and written before a point.
+    /// Checks that names are unique and valid before a dot.
     pub(crate) fn check_names(&self, who: &'static str) -> Result<(), SettingError> {
         let conflict = |problem: String, fix: &str| Err(SettingError::conflict(who, "steps", problem, fix));
-        for (place, (name, _)) in self.0.iter().enumerate() {
+        for (index, (name, _)) in self.0.iter().enumerate() {
             if name.is_empty() || name.contains(['.', '/']) {
                 return conflict(format!("the name `{name}` of a step"), "use letters, digits and _");
             }
-            if self.0[..place].iter().any(|other| other.0 == *name) {
+            if self.0[..index].iter().any(|other| other.0 == *name) {
                 return conflict(format!("two steps are called `{name}`"), "give each its own name");
             }
         }
@@ -130,7 +130,7 @@ impl Steps {
     }
 }
 
-/// The named estimators of a value, or why there are none.
+/// Parses the named estimators in a value, or returns the reason for the failure.
 fn steps(value: &Value) -> Result<Steps, Option<String>> {
     let entries = value.as_map().ok_or(None)?;
     let read = |(name, value): (String, Value)| estimator(&value).map(|estimator| (name, estimator));

@@ -1,7 +1,7 @@
-//! Compressed sparse rows: text and one-hot tables are almost all zeros.
+//! Compressed sparse rows (CSR), for text features and one-hot encodings.
 //!
-//! The numbers of row i that are not zero are `values[indptr[i]..indptr[i + 1]]`, their columns `indices` at the same
-//! places, ascending.
+//! The non-zero values of row i are `values[indptr[i]..indptr[i + 1]]`. Their columns are the entries of `indices` at
+//! the same positions, ascending.
 //!
 //! ```
 //! use tove_learn::Csr;
@@ -19,10 +19,10 @@ use tove_tensor::{DType, Error, Tensor};
 
 use crate::{LearnError, Real, Result, memory, with_real};
 
-/// Rows handled by one task.
+/// Rows per task.
 const ROWS: usize = 1024;
 
-/// A sparse matrix, row after row. Cloning is cheap.
+/// A sparse matrix in CSR format. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Csr {
     indptr: Arc<[usize]>,
@@ -32,7 +32,7 @@ pub struct Csr {
 }
 
 impl Csr {
-    /// A matrix from its parts; `indptr` has one entry more than there are rows.
+    /// Creates a matrix from its parts; `indptr` has one entry more than there are rows.
     pub fn new(indptr: Vec<usize>, indices: Vec<u32>, values: Tensor, columns: usize) -> Result<Csr> {
         let wrong = |problem: String| Err(LearnError::parameter("Csr", problem));
         let entries = indices.len();
@@ -46,25 +46,25 @@ impl Csr {
         if indptr.first() != Some(&0) || indptr.last() != Some(&entries) || indptr.windows(2).any(|two| two[0] > two[1])
         {
             return wrong(format!(
-                "indptr must begin with 0, never fall, and end with the number of values, {entries}"
+                "indptr must start with 0, be non-decreasing, and end with the number of values, {entries}"
             ));
         }
         if u32::try_from(columns).is_err() {
             return wrong(format!("{columns} columns; at most {} are possible", u32::MAX));
         }
         for (row, two) in indptr.windows(2).enumerate() {
-            let places = &indices[two[0]..two[1]];
-            let ascending = places.windows(2).all(|pair| pair[0] < pair[1]);
-            if !ascending || places.last().is_some_and(|&last| last as usize >= columns) {
+            let columns_of_row = &indices[two[0]..two[1]];
+            let ascending = columns_of_row.windows(2).all(|pair| pair[0] < pair[1]);
+            if !ascending || columns_of_row.last().is_some_and(|&last| last as usize >= columns) {
                 return wrong(format!(
-                    "the indices of row {row} must ascend, without doubles, and lie below the number of columns, {columns}"
+                    "the indices of row {row} must be strictly ascending and less than the number of columns, {columns}"
                 ));
             }
         }
         Ok(Csr { indptr: indptr.into(), indices: indices.into(), values: values.detach().try_contiguous()?, columns })
     }
 
-    /// The numbers of a dense matrix that are not zero.
+    /// Converts a dense matrix; zeros are not stored.
     pub fn from_dense(x: &Tensor) -> Result<Csr> {
         let &[_, columns] = x.dims() else { return Err(LearnError::NotTable { shape: x.shape().to_string() }) };
         let x = x.try_contiguous()?;
@@ -92,38 +92,38 @@ impl Csr {
         self.columns
     }
 
-    /// Type of the numbers.
+    /// Type of the values.
     pub fn dtype(&self) -> DType {
         self.values.dtype()
     }
 
-    /// The numbers that are stored.
+    /// The stored values.
     pub fn values(&self) -> &Tensor {
         &self.values
     }
 
-    /// Where each row begins.
+    /// Start of each row in `indices` and `values`.
     pub fn indptr(&self) -> &[usize] {
         &self.indptr
     }
 
-    /// The columns of the numbers that are stored.
+    /// The columns of the stored values.
     pub fn indices(&self) -> &[u32] {
         &self.indices
     }
 
-    /// Row and column of the number at a place among the stored ones.
-    pub fn place(&self, place: usize) -> (usize, usize) {
-        let row = self.indptr.partition_point(|&start| start <= place) - 1;
-        (row, self.indices.get(place).map_or(0, |&column| column as usize))
+    /// Returns row and column of a stored value by its index.
+    pub fn place(&self, index: usize) -> (usize, usize) {
+        let row = self.indptr.partition_point(|&start| start <= index) - 1;
+        (row, self.indices.get(index).map_or(0, |&column| column as usize))
     }
 
-    /// The same numbers in another precision.
+    /// Converts the values to another precision.
     pub fn to_dtype(&self, dtype: DType) -> Csr {
         Csr { values: self.values.to_dtype(dtype), ..self.clone() }
     }
 
-    /// All numbers, zeros too.
+    /// Converts to a dense matrix.
     pub fn to_dense(&self) -> Result<Tensor> {
         let what = format!("a dense matrix of {} x {} numbers", self.rows(), self.columns);
         let bytes = memory::matrix(self.rows(), self.columns, self.dtype().size());
@@ -132,15 +132,15 @@ impl Csr {
             let values = self.values.as_slice::<T>()?;
             let mut dense = vec![<T as Real>::ZERO; self.rows() * self.columns];
             for (row, two) in self.indptr.windows(2).enumerate() {
-                for place in two[0]..two[1] {
-                    dense[row * self.columns + self.indices[place] as usize] = values[place];
+                for index in two[0]..two[1] {
+                    dense[row * self.columns + self.indices[index] as usize] = values[index];
                 }
             }
             Ok(Tensor::try_from_vec(dense, [self.rows(), self.columns])?)
         })
     }
 
-    /// The rows at these places, in this order.
+    /// The rows at these indices, in this order.
     pub fn take(&self, rows: &[usize]) -> Result<Csr> {
         let limit = self.rows();
         if let Some(&row) = rows.iter().find(|&&row| row >= limit) {
@@ -175,8 +175,8 @@ impl Csr {
                 let mut part = parts[task].lock().unwrap_or_else(PoisonError::into_inner);
                 for (offset, out) in part.chunks_mut(k).enumerate() {
                     let row = task * ROWS + offset;
-                    let places = self.indptr[row]..self.indptr[row + 1];
-                    for (&value, &column) in values[places.clone()].iter().zip(&self.indices[places]) {
+                    let range = self.indptr[row]..self.indptr[row + 1];
+                    for (&value, &column) in values[range.clone()].iter().zip(&self.indices[range]) {
                         let start = column as usize * k;
                         for (out, &w) in out.iter_mut().zip(&w[start..start + k]) {
                             *out += value * w;
@@ -189,7 +189,8 @@ impl Csr {
         })
     }
 
-    /// Xᵀ r for r (rows) or (rows, k). Rows are added in a fixed order, so the result is the same for any number of threads.
+    /// Xᵀ r for r (rows) or (rows, k). Rows are added in a fixed order, so the result does not depend on the number of
+    /// threads.
     pub fn transposed_dot(&self, r: &Tensor) -> Result<Tensor> {
         let k = self.outputs(r, self.rows(), "a number per row")?;
         let r = r.to_dtype(self.dtype()).try_contiguous()?;
@@ -199,8 +200,8 @@ impl Csr {
             let (values, r) = (self.values.as_slice::<T>()?, r.as_slice::<T>()?);
             let mut out = vec![<T as Real>::ZERO; self.columns * k];
             for (row, r) in r.chunks(k.max(1)).enumerate() {
-                let places = self.indptr[row]..self.indptr[row + 1];
-                for (&value, &column) in values[places.clone()].iter().zip(&self.indices[places]) {
+                let range = self.indptr[row]..self.indptr[row + 1];
+                for (&value, &column) in values[range.clone()].iter().zip(&self.indices[range]) {
                     let start = column as usize * k;
                     for (out, &r) in out[start..start + k].iter_mut().zip(r) {
                         *out += value * r;
@@ -211,7 +212,7 @@ impl Csr {
         })
     }
 
-    /// Columns of the other operand.
+    /// Number of columns of the other operand.
     fn outputs(&self, other: &Tensor, length: usize, needed: &str) -> Result<usize> {
         match *other.dims() {
             [n] if n == length => Ok(1),

@@ -1,17 +1,17 @@
-//! What can go wrong with estimators: the caller's mistake, and the data's state.
+//! Errors of estimators: invalid arguments, and data that cannot be fitted.
 
 use tove_metrics::MetricError;
 use tove_optim::settings::SettingError;
 use tove_tensor::io::FileError;
 
-/// A result with this crate's error.
+/// A result with [`LearnError`].
 pub type Result<T, E = LearnError> = std::result::Result<T, E>;
 
-/// An error of an estimator or of model selection. Every text says what is wrong and what to do.
+/// An error of an estimator or of model selection. Every message says what is wrong and how to fix it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnError {
-    /// A tensor operation refused its operands.
+    /// A tensor operation failed.
     #[error(transparent)]
     Tensor(#[from] tove_tensor::Error),
     /// A hyperparameter out of its range.
@@ -23,7 +23,7 @@ pub enum LearnError {
     /// A file could not be read or written.
     #[error(transparent)]
     File(Box<FileError>),
-    /// Features that are no table of numbers.
+    /// Features that are not a matrix.
     #[error("the features have shape {shape}; give a matrix with a row per sample and a column per feature")]
     NotTable {
         /// The shape found.
@@ -46,7 +46,7 @@ pub enum LearnError {
     Lengths {
         /// Rows of features.
         rows: usize,
-        /// What has another length.
+        /// What has a different length.
         what: &'static str,
         /// Its length.
         found: usize,
@@ -65,19 +65,19 @@ pub enum LearnError {
         /// What to do.
         fix: &'static str,
     },
-    /// Another number of features than the model was fitted on.
+    /// The number of features differs from the fit.
     #[error(
-        "{who} was fitted on {expected} features, and these rows have {found}; give the same columns in the same order"
+        "{who} was fitted on {expected} features, but these rows have {found}; give the same columns in the same order"
     )]
     Width {
         /// The model.
         who: &'static str,
-        /// Features at fitting.
+        /// Features during `fit`.
         expected: usize,
         /// Features now.
         found: usize,
     },
-    /// A classifier that saw one class only.
+    /// A classifier was given a single class.
     #[error(
         "{who}: all {samples} samples are of class {class}; a classifier needs at least two classes: check how the data were selected"
     )]
@@ -89,27 +89,27 @@ pub enum LearnError {
         /// Number of samples.
         samples: usize,
     },
-    /// Targets of a kind that does not go with the task.
+    /// Targets of the wrong type for the task.
     #[error("{who}: the targets are {found}, but {expected}")]
     Target {
         /// The estimator.
         who: &'static str,
-        /// What they are.
+        /// The targets found.
         found: String,
-        /// What is needed, and how to get there.
+        /// The targets expected, and how to get them.
         expected: &'static str,
     },
-    /// Something this estimator cannot do.
+    /// An operation that this estimator does not support.
     #[error("{who} {what}; {fix}")]
     Unsupported {
         /// The estimator.
         who: &'static str,
-        /// What it cannot do, and why.
+        /// The unsupported operation, and why.
         what: String,
         /// What to do instead.
         fix: String,
     },
-    /// A parameter of a function out of its range.
+    /// A function argument out of its range.
     #[error("{what}: {problem}")]
     Parameter {
         /// The function or type.
@@ -117,53 +117,53 @@ pub enum LearnError {
         /// What is wrong and what is accepted.
         problem: String,
     },
-    /// The data do not allow the computation.
+    /// The data cannot be used for the computation.
     #[error("{who}: {problem}; {fix}")]
     Data {
         /// The estimator.
         who: &'static str,
-        /// What the data look like.
+        /// The problem with the data.
         problem: String,
-        /// What would help.
+        /// How to fix it.
         fix: String,
     },
-    /// A result that would not fit into memory.
+    /// A result that would not fit in memory.
     #[error(
-        "{who}: {what} needs {} of memory, and {} are available; {fix}",
+        "{who}: {what} needs {} of memory, but only {} is available; {fix}",
         crate::memory::readable(*bytes), crate::memory::readable(*limit)
     )]
     Memory {
         /// The estimator or function.
         who: &'static str,
-        /// What would be made.
+        /// The result.
         what: String,
         /// Its estimated size in bytes.
         bytes: u64,
-        /// The bytes that may be used.
+        /// The memory limit in bytes.
         limit: u64,
         /// What to do.
         fix: &'static str,
     },
-    /// A model file that is whole but not what was asked for.
+    /// A valid model file with the wrong content.
     #[error("{problem}; {fix}")]
     Model {
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
         /// What to do.
         fix: String,
     },
-    /// The process was asked to stop while a model was being fitted.
-    #[error("{who}: interrupted before the fit was done")]
+    /// The process was interrupted during a fit.
+    #[error("{who}: interrupted before the fit finished")]
     Interrupted {
         /// The estimator.
         who: &'static str,
     },
-    /// The work was asked to stop.
+    /// The operation was stopped on request.
     #[error("stopped on request after {done} of {total} fits")]
     Stopped {
-        /// Pieces of work finished.
+        /// Fits finished.
         done: usize,
-        /// Pieces of work planned.
+        /// Fits planned.
         total: usize,
     },
 }
@@ -181,38 +181,37 @@ impl From<MetricError> for LearnError {
 }
 
 impl LearnError {
-    /// A parameter out of its range.
+    /// Creates an error for an argument out of its range.
     #[cold]
     pub fn parameter(what: &'static str, problem: impl Into<String>) -> LearnError {
         LearnError::Parameter { what, problem: problem.into() }
     }
 
-    /// Data that do not allow the computation.
+    /// Creates an error for data that cannot be used.
     #[cold]
     pub fn data(who: &'static str, problem: impl Into<String>, fix: impl Into<String>) -> LearnError {
         LearnError::Data { who, problem: problem.into(), fix: fix.into() }
     }
 
-    /// The same error; of a decomposition that the samples of a fit do not allow, with the estimator's name and what to do.
+    /// Adds the estimator's name and a fix to a decomposition error; returns other errors unchanged.
     #[cold]
     pub(crate) fn of_fit(self, who: &'static str) -> LearnError {
         match self {
             LearnError::Tensor(error) if error.is_data() => {
-                let fix =
-                    "scale the features and targets, for instance with `StandardScaler`, or choose a stronger penalty";
+                let fix = "scale the features and targets, for example with `StandardScaler`, or increase the regularization strength";
                 LearnError::data(who, format!("the equations could not be solved ({error})"), fix)
             }
             other => other,
         }
     }
 
-    /// Something an estimator cannot do.
+    /// Creates an error for an unsupported operation.
     #[cold]
     pub fn unsupported(who: &'static str, what: impl Into<String>, fix: impl Into<String>) -> LearnError {
         LearnError::Unsupported { who, what: what.into(), fix: fix.into() }
     }
 
-    /// A model file that is not what was asked for.
+    /// Creates an error for a model file with the wrong content.
     #[cold]
     pub fn model(problem: impl Into<String>, fix: impl Into<String>) -> LearnError {
         LearnError::Model { problem: problem.into(), fix: fix.into() }

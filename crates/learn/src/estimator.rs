@@ -1,9 +1,9 @@
 //! Estimators: hyperparameters that can be fitted to samples.
 //!
-//! An estimator is a plain struct with `#[derive(Hyperparameters)]` and an [`Algorithm`]: what it can do, and how it is trained.
-//! The rest follows. [`Fit`] is what users call, the same for all of them:
-//! `Ridge::default().alpha(0.1).fit(&x, &y)?`, `KMeans::default().fit(&x, None)?`, `pipeline.fit_samples(&samples)?`. The
-//! object-safe [`Estimator`] is what pipelines, searches, the registry and the program hold.
+//! An estimator is a plain struct with `#[derive(Hyperparameters)]` and an [`Algorithm`] implementation, which declares
+//! its capabilities and trains it. [`Fit`] provides the methods that users call, the same for all estimators:
+//! `Ridge::default().alpha(0.1).fit(&x, &y)?`, `KMeans::default().fit(&x, None)?`, `pipeline.fit_samples(&samples)?`.
+//! Pipelines, searches, the registry and the command line store the object-safe [`Estimator`].
 
 use std::fmt;
 
@@ -12,48 +12,52 @@ use tove_tensor::Tensor;
 
 use crate::{AnyLearner, Capabilities, LearnError, Model, Restore, Result, Rows, Samples};
 
-/// What the author of an estimator writes: its capabilities and its training. Users call the methods of [`Fit`].
+/// Implemented by authors of estimators: capabilities and training. Users call the methods of [`Fit`].
 pub trait Algorithm: Hyperparameters + Named + Default + Clone + Send + Sync + 'static {
     /// The fitted model.
     type Fitted: Restore;
-    /// What can be taken and given with default hyperparameters.
+    /// Capabilities with default hyperparameters.
     const CAPABILITIES: Capabilities;
 
-    /// What can be taken and given with these hyperparameters.
+    /// Capabilities with these hyperparameters.
     fn capabilities_of(_settings: &Self) -> Capabilities {
         Self::CAPABILITIES
     }
 
-    /// Fits to samples that were checked, with hyperparameters that were validated.
+    /// Fits to checked samples with validated hyperparameters.
     fn train(&self, samples: &Samples) -> Result<Self::Fitted>;
 
-    /// A learner for data that come in pieces, where the capabilities say `partial_fit`; classes as for
+    /// Returns a learner for incremental fitting on batches, if the capabilities include `partial_fit`. Classes as in
     /// [`PartialFit::learner`](crate::PartialFit::learner).
     fn boxed_learner(&self, _classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
-        Err(no_pieces(Self::NAME))
+        Err(no_partial_fit(Self::NAME))
     }
 }
 
 #[cold]
-fn no_pieces(who: &'static str) -> LearnError {
-    LearnError::unsupported(who, "cannot learn from data in pieces", "fit it to all samples at once, or use SGD")
+fn no_partial_fit(who: &'static str) -> LearnError {
+    LearnError::unsupported(
+        who,
+        "does not support incremental fitting on batches",
+        "fit it to all samples at once, or use SGD",
+    )
 }
 
-/// An estimator of any kind: of a method, a pipeline, a search, an ensemble. Every [`Algorithm`] is one.
+/// An estimator of any kind: a method, a pipeline, a search, an ensemble. Implemented for every [`Algorithm`].
 pub trait Estimator: Hyperparameters + Send + Sync {
-    /// Name in messages and files.
+    /// Name used in messages and files.
     fn name(&self) -> &'static str {
         self.schema().name
     }
-    /// What can be taken and given.
+    /// Capabilities with the current hyperparameters.
     fn capabilities(&self) -> Capabilities;
-    /// Fits to samples, after checking what can be checked. Users call [`Fit::fit_samples`].
+    /// Checks the samples and fits to them. Users call [`Fit::fit_samples`].
     fn fit_boxed(&self, samples: &Samples) -> Result<Box<dyn Model>>;
-    /// A learner for data that come in pieces; an error for estimators that cannot learn so.
+    /// Returns a learner for incremental fitting, or an error if the estimator does not support it.
     fn any_learner(&self, _classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
-        Err(no_pieces(self.name()))
+        Err(no_partial_fit(self.name()))
     }
-    /// A copy.
+    /// Returns a copy.
     fn duplicate(&self) -> Box<dyn Estimator>;
 }
 
@@ -64,7 +68,7 @@ impl<A: Algorithm> Estimator for A {
 
     fn fit_boxed(&self, samples: &Samples) -> Result<Box<dyn Model>> {
         let model = self.fit_samples(samples)?;
-        // Iterations that were asked to end have left a model that is not the one asked for; a time limit may allow for that.
+        // Interrupted iterations leave an incomplete model, which is accepted only under a time limit.
         let allowed = self.capabilities().anytime && tove_optim::out_of_time() && model.summary().iterations > 0;
         if tove_optim::interrupted() && !model.summary().converged && !allowed {
             return Err(LearnError::Interrupted { who: A::NAME });
@@ -81,21 +85,22 @@ impl<A: Algorithm> Estimator for A {
     }
 }
 
-/// What users call: the same for methods, pipelines, searches, ensembles, and estimators behind a box.
+/// The methods that users call: the same for methods, pipelines, searches, ensembles and boxed estimators.
 pub trait Fit: Estimator {
     /// The fitted model.
     type Fitted;
 
-    /// Fits to samples, perhaps with weights and groups.
+    /// Fits to samples with optional weights and groups.
     ///
     /// # Errors
-    /// Besides those of the estimator itself: hyperparameters out of their range; no samples, or none with a positive weight; no
-    /// targets where they are needed; weights, sparse rows or NaN that the estimator does not take; features or targets outside
-    /// 1e-150 to 1e150 (features of type f32: 1e-18 to 1e18), whose squares would overflow or vanish; a model whose numbers are not
-    /// finite.
+    /// In addition to the estimator's own errors: hyperparameters out of range; no samples, or none with positive
+    /// weight; missing targets; weights, sparse rows or NaN that the estimator does not accept; features or targets
+    /// outside 1e-150 to 1e150 (features of type f32: 1e-18 to 1e18), whose squares would overflow or underflow; a
+    /// fitted model with non-finite values.
     fn fit_samples(&self, samples: &Samples) -> Result<Self::Fitted>;
 
-    /// Fits to features (n, d) and targets (n), or (n, m) for several outputs; `None` for estimators that need no targets.
+    /// Fits to features (n, d) and targets (n), or (n, m) for multiple outputs; `None` for estimators that need no
+    /// targets.
     ///
     /// ```
     /// use tove_learn::{Fit, Predict, Ridge, StandardScaler, Transform};
@@ -109,7 +114,7 @@ pub trait Fit: Estimator {
     /// ```
     fn fit<'a>(&self, x: impl Into<Rows>, y: impl Into<Option<&'a Tensor>>) -> Result<Self::Fitted> {
         let capabilities = self.capabilities();
-        // Features are looked through once: here, or by the fit on its way.
+        // Features are scanned once for non-finite values: here, or during the fit.
         let lenient = capabilities.checks_finite || capabilities.missing;
         self.fit_samples(&Samples::from_parts(x.into(), y.into(), lenient)?)
     }
@@ -135,7 +140,7 @@ impl Fit for dyn Estimator + '_ {
     }
 }
 
-/// Samples that the estimator can take; those without targets that it would not look at.
+/// Returns samples that the estimator accepts, without targets that it would ignore.
 pub(crate) fn admit(estimator: &dyn Estimator, samples: &Samples) -> Result<Samples> {
     let (who, capabilities) = (estimator.name(), estimator.capabilities());
     samples.require_some(who)?;
@@ -146,7 +151,11 @@ pub(crate) fn admit(estimator: &dyn Estimator, samples: &Samples) -> Result<Samp
         samples.targets_for(who)?;
     }
     if samples.weights().is_some() && !capabilities.weights {
-        return Err(LearnError::unsupported(who, "takes no sample weights", "leave them out, or repeat samples"));
+        return Err(LearnError::unsupported(
+            who,
+            "does not support sample weights",
+            "leave them out, or repeat samples",
+        ));
     }
     let lenient = capabilities.checks_finite || capabilities.missing;
     if samples.may_miss() && !lenient {
@@ -158,29 +167,29 @@ pub(crate) fn admit(estimator: &dyn Estimator, samples: &Samples) -> Result<Samp
     if samples.width() == 0 {
         return Err(LearnError::data(who, "the samples have no features", "give at least one column"));
     }
-    // Scalers and encoders are what numbers of any size are brought to: they look at sizes themselves.
+    // Scalers and encoders accept values of any magnitude and check them themselves.
     if capabilities.predicts() && !capabilities.missing && !capabilities.delegates {
         samples.require_moderate(who, !capabilities.checks_finite)?;
     }
     Ok(samples.clone())
 }
 
-/// A switch that would let sparse rows in is the first thing to suggest.
+/// Suggests a boolean hyperparameter that would allow sparse rows, if there is one.
 #[cold]
 fn dense_only(estimator: &dyn Estimator) -> LearnError {
-    let turned = |(name, entry): (String, Hyperparameter)| {
+    let toggled = |(name, entry): (String, Hyperparameter)| {
         let Value::Switch(on) = entry.default else { return None };
         let mut other = estimator.duplicate();
         other.set(&name, (!on).into()).ok()?;
         other.capabilities().sparse.then(|| format!("set `{name}` to {}", !on))
     };
-    let fix = estimator.describe_all().into_iter().find_map(turned);
+    let fix = estimator.describe_all().into_iter().find_map(toggled);
     let fix =
-        fix.unwrap_or_else(|| "turn the rows into a dense matrix with `to_dense`, or choose a linear model".into());
-    LearnError::unsupported(estimator.name(), "takes dense features only", fix)
+        fix.unwrap_or_else(|| "convert the rows to a dense matrix with `to_dense`, or choose a linear model".into());
+    LearnError::unsupported(estimator.name(), "only supports dense features", fix)
 }
 
-/// That a fitted model answers the first samples with finite numbers. Fits check their own iterations; this is the net below them.
+/// Checks that the predictions for the first samples are finite. Fits check their own iterations; this is a safety net.
 fn require_finite(model: &impl Model, samples: &Samples) -> Result<()> {
     if !model.capabilities().predicts() {
         return Ok(());
@@ -191,11 +200,12 @@ fn require_finite(model: &impl Model, samples: &Samples) -> Result<()> {
     if model.coefficients().is_none_or(finite) && finite(&model.predict_rows(&rows)?) {
         return Ok(());
     }
-    let fix = "scale the features and targets, for instance with `StandardScaler`, or choose a stronger penalty";
-    Err(LearnError::data(model.name(), "the fit led to numbers that are not finite", fix))
+    let fix =
+        "scale the features and targets, for example with `StandardScaler`, or increase the regularization strength";
+    Err(LearnError::data(model.name(), "the fit produced non-finite values", fix))
 }
 
-// An estimator behind a box is one, so that what holds an estimator takes boxed ones too.
+// A boxed estimator is an estimator, so generic code accepts boxed ones too.
 
 impl Hyperparameters for Box<dyn Estimator> {
     fn schema(&self) -> &'static tove_optim::settings::Schema {
@@ -271,7 +281,7 @@ impl PartialEq for dyn Estimator {
     }
 }
 
-/// What `#[derive(PartialEq)]` calls for a field of this type (rust-lang/rust#31740).
+/// `#[derive(PartialEq)]` needs this for a field of this type (rust-lang/rust#31740).
 impl PartialEq<&Box<dyn Estimator>> for Box<dyn Estimator> {
     fn eq(&self, other: &&Box<dyn Estimator>) -> bool {
         **self == ***other

@@ -1,4 +1,4 @@
-//! Class labels: any whole numbers outside, 0 … m − 1 inside.
+//! Class labels: arbitrary integers outside, codes 0 … m − 1 inside.
 //!
 //! ```
 //! use tove_learn::Labels;
@@ -15,7 +15,7 @@ use tove_tensor::{DType, Tensor};
 
 use crate::{LearnError, Result};
 
-/// The classes found in a target, in ascending order, and each sample's place among them.
+/// The classes of a target vector in ascending order, and the class index of each sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels {
     classes: Vec<i64>,
@@ -23,13 +23,13 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Reads the labels of a vector of i64, u8 or bool, or of whole numbers among f32 or f64 (1.0 is class 1).
+    /// Reads class labels from a vector of i64, u8 or bool, or of integers stored as f32 or f64 (1.0 is class 1).
     pub fn of(who: &'static str, y: &Tensor) -> Result<Labels> {
         let refuse = |found: String, expected| Err(LearnError::Target { who, found, expected });
         if y.dtype().is_float() {
             let whole = |value: &f64| value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0;
             if let Some(value) = y.to_f64_vec().iter().find(|value| !whole(value)) {
-                let expected = "class labels are whole numbers; for continuous targets choose a regressor";
+                let expected = "class labels must be integers; for continuous targets choose a regressor";
                 return refuse(format!("continuous ({value} is among the labels)"), expected);
             }
         }
@@ -44,7 +44,7 @@ impl Labels {
         Ok(Labels { classes, codes })
     }
 
-    /// As [`Labels::of`], with an error unless there are at least two classes.
+    /// Like [`Labels::of`], but returns an error if there are fewer than two classes.
     pub fn several(who: &'static str, y: &Tensor) -> Result<Labels> {
         let labels = Labels::of(who, y)?;
         match labels.classes[..] {
@@ -58,12 +58,12 @@ impl Labels {
         &self.classes
     }
 
-    /// The place of each sample's class among the classes.
+    /// The class index of each sample.
     pub fn codes(&self) -> &[usize] {
         &self.codes
     }
 
-    /// Rows (n, m) with a 1 at the sample's class.
+    /// One-hot encoding (n, m).
     pub fn one_hot(&self, dtype: DType) -> Tensor {
         let m = self.classes.len();
         let mut rows = vec![0.0f64; self.codes.len() * m];
@@ -73,7 +73,7 @@ impl Labels {
         Tensor::from_vec(rows, [self.codes.len(), m]).to_dtype(dtype)
     }
 
-    /// The classes at these places, as the answer of a classifier.
+    /// Converts class indices to labels, as the output of a classifier.
     pub fn decode(classes: &[i64], codes: impl IntoIterator<Item = usize>) -> Tensor {
         Tensor::from_slice(&codes.into_iter().map(|code| classes[code]).collect::<Vec<_>>())
     }

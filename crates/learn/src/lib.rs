@@ -1,6 +1,6 @@
-//! Estimators, transformers, pipelines and model selection, with scikit-learn's names, defaults and numbers.
+//! Estimators, transformers, pipelines and model selection. Names, defaults and results follow scikit-learn.
 //!
-//! An estimator is a struct of hyperparameters; `fit` returns another type, so a model that was not fitted cannot predict.
+//! An estimator is a struct of hyperparameters. `fit` returns a separate type, so an unfitted model cannot predict.
 //!
 //! ```
 //! use tove_learn::{DummyRegressor, Fit, Predict};
@@ -11,27 +11,27 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`baseline`] | constant predictions |
-//! | [`cluster`] | groups of samples without targets |
+//! | [`cluster`] | clustering |
 //! | [`decomposition`] | principal components |
 //! | [`naive_bayes`] | naive Bayes classifiers |
-//! | [`logistic`] | logistic and softmax regression, and the formulae behind them |
+//! | [`logistic`] | logistic and softmax regression, and their formulas |
 //! | [`sgd`] | linear models by stochastic gradient descent, the perceptron |
-//! | [`contract`] | what every estimator has to fulfil, for users' own too |
+//! | [`contract`] | checks that every estimator must pass, including user-defined ones |
 //! | [`diagnostics`] | drift, dependence, duplicates, over- and underfitting, risk, bias and variance |
 //! | [`ensemble`] | bagging, voting, stacking, calibrated classifiers |
 //! | [`features`] | scaling, imputation, encoding, discretization, power and quantile transforms, splines, feature selection |
-//! | [`pipeline`] | steps joined into one estimator, transformers side by side |
-//! | [`linear`] | linear regression, plain and penalised, robust and Bayesian |
+//! | [`pipeline`] | pipelines and column transformers |
+//! | [`linear`] | linear regression: ordinary, regularized, robust and Bayesian |
 //! | [`kernel`] | kernels, kernel ridge regression |
-//! | [`memory`] | sizes estimated before large allocations |
+//! | [`memory`] | memory estimates before large allocations |
 //! | [`registry`] | all estimators by name |
-//! | [`selection`] | splits, folds, scores, searches, curves, bounds |
+//! | [`selection`] | splits, cross-validation, scorers, hyperparameter search, learning curves, generalization bounds |
 //! | [`svm`] | support vector machines |
 
-// The derives name this crate by its path, here too.
+// The derive macros refer to this crate by its external path.
 extern crate self as tove_learn;
 
 mod about;

@@ -1,11 +1,11 @@
-//! Estimates before large allocations.
+//! Memory estimates before large allocations.
 //!
-//! Some results are much larger than the data they come from: polynomial features, dense one-hot columns, kernel matrices. Their
-//! size is estimated before memory is asked for, and what does not fit is an error that names the size, instead of a process that
-//! the system kills. Sizes up to 64 MB are never refused.
+//! Some results are much larger than their inputs: polynomial features, dense one-hot encodings, kernel matrices. Their
+//! size is estimated before the allocation. A result that does not fit is an error that names the size; otherwise the
+//! system might kill the process. Sizes up to 64 MB are never refused.
 //!
-//! The limit is what the system says is available (`MemAvailable` on Linux, and what the control group of the process has left),
-//! or 16 GB where it says nothing. [`set_limit`] replaces it.
+//! The limit is the memory that the system reports as available (`MemAvailable` on Linux, and what remains of the
+//! cgroup limit), or 16 GB if it reports nothing. [`set_limit`] overrides it.
 //!
 //! ```
 //! use tove_learn::{LearnError, memory};
@@ -20,22 +20,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{LearnError, Result};
 
-/// No limit was set.
+/// Marks that no limit was set.
 const UNSET: u64 = u64::MAX;
-/// Assumed where the system does not say how much memory is available.
+/// Assumed if the system does not report the available memory.
 const ASSUMED: u64 = 16_000_000_000;
-/// Sizes that are not worth asking the system about.
+/// Below this size the system is not queried.
 const SMALL: u64 = 64_000_000;
 
 static LIMIT: AtomicU64 = AtomicU64::new(UNSET);
 
-/// Sets the number of bytes that one result may take; `None` goes back to the memory that is available. Sizes up to 64 MB are
-/// allowed unless the limit is smaller.
+/// Sets the memory limit of a single result in bytes; `None` restores the default, the available memory. Sizes up to 64
+/// MB are allowed unless the limit is smaller.
 pub fn set_limit(bytes: Option<u64>) {
     LIMIT.store(bytes.unwrap_or(UNSET), Ordering::Relaxed);
 }
 
-/// The number of bytes that one result may take at present.
+/// The current memory limit of a single result in bytes.
 pub fn limit() -> u64 {
     match LIMIT.load(Ordering::Relaxed) {
         UNSET => available(),
@@ -43,12 +43,12 @@ pub fn limit() -> u64 {
     }
 }
 
-/// An error unless this many bytes may be allocated.
+/// Returns an error unless this many bytes may be allocated.
 pub fn require(who: &'static str, what: impl Into<String>, bytes: u64, fix: &'static str) -> Result<()> {
     require_with(who, || what.into(), bytes, fix)
 }
 
-/// The same, with words that are made only for the error.
+/// Like [`require`], with a description that is only built for the error.
 pub(crate) fn require_with(
     who: &'static str,
     what: impl FnOnce() -> String,
@@ -62,12 +62,12 @@ pub(crate) fn require_with(
     if bytes <= limit { Ok(()) } else { Err(LearnError::Memory { who, what: what(), bytes, limit, fix }) }
 }
 
-/// The bytes of a matrix; saturates at `u64::MAX`.
+/// Size of a matrix in bytes; saturates at `u64::MAX`.
 pub(crate) fn matrix(rows: usize, columns: usize, size: usize) -> u64 {
     (rows as u64).saturating_mul(columns as u64).saturating_mul(size as u64)
 }
 
-/// A size for messages.
+/// Formats a size for messages.
 pub(crate) fn readable(bytes: u64) -> String {
     let size = bytes as f64;
     match bytes {
@@ -77,7 +77,7 @@ pub(crate) fn readable(bytes: u64) -> String {
     }
 }
 
-/// Bytes that the system can give at present.
+/// Memory in bytes that the system reports as available.
 fn available() -> u64 {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let number = |text: String| text.trim().parse::<u64>().ok();

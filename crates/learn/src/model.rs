@@ -1,4 +1,4 @@
-//! Fitted models: what they answer, and what is known of how they were fitted.
+//! Fitted models: predictions, and convergence information.
 
 use std::path::Path;
 
@@ -9,31 +9,31 @@ use tove_tensor::{DType, Tensor};
 use crate::rows::first_not_finite;
 use crate::{About, Capabilities, LearnError, Record, Result, Rows, memory, registry, with_real};
 
-/// How a fit went.
+/// Convergence information of a fit.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Iterations made; 0 for a closed form.
+    /// Number of iterations; 0 for closed-form fits.
     pub iterations: usize,
-    /// Whether the tolerance was met; closed forms always do.
+    /// Whether the tolerance was met; always true for closed-form fits.
     pub converged: bool,
-    /// Size of the gradient (or duality gap, where the method has one) at the end.
+    /// Final gradient norm (or duality gap, if the method has one).
     pub residual: Option<f64>,
-    /// Value of the objective at the end, as the estimator's documentation defines it.
+    /// Final value of the objective, as defined in the estimator's documentation.
     pub objective: Option<f64>,
-    /// What the user was warned of.
+    /// Warnings that were issued.
     pub warnings: Vec<String>,
-    /// The objective after each iteration, where the method follows it. Not kept in model files.
+    /// The objective after each iteration, if the method tracks it. Not saved in model files.
     pub curve: Vec<f64>,
 }
 
 impl Summary {
-    /// A closed form: converged, without iterations.
+    /// Summary of a closed-form fit: converged, without iterations.
     pub fn exact() -> Summary {
         Summary { converged: true, ..Summary::default() }
     }
 
-    /// An iteration that ended after so many steps with this residual; warns if it did not converge.
+    /// Summary of an iterative fit. Warns if it did not converge.
     pub fn iterative(who: &str, iterations: usize, converged: bool, residual: f64, objective: f64) -> Summary {
         let (residual, objective) = (Some(residual), Some(objective));
         let mut summary = Summary { iterations, converged, residual, objective, ..Summary::default() };
@@ -49,14 +49,14 @@ impl Summary {
         summary
     }
 
-    /// Tells a warning and keeps it.
+    /// Issues a warning and stores it.
     pub fn warn(&mut self, text: impl Into<String>) {
         let text = text.into();
         crate::warn(&text);
         self.warnings.push(text);
     }
 
-    /// Writes the summary into a record.
+    /// Writes the summary to a record.
     pub fn write(&self, record: &mut Record) {
         record.put("iterations", self.iterations);
         record.put("converged", self.converged);
@@ -68,7 +68,7 @@ impl Summary {
         }
     }
 
-    /// Reads the summary of a record.
+    /// Reads the summary from a record.
     pub fn read(record: &Record) -> Result<Summary> {
         let texts = record.get("warnings")?.as_array().cloned().unwrap_or_default();
         Ok(Summary {
@@ -82,16 +82,16 @@ impl Summary {
     }
 }
 
-/// A fitted model of any kind. The methods here take rows that were checked; users call those of [`Predict`] and [`Transform`],
-/// which check. A model implements what its capabilities declare; the rest answers with an error that says so.
+/// A fitted model of any kind. The methods here take checked rows; users call those of [`Predict`] and [`Transform`],
+/// which check them first. A model implements what its capabilities declare; the other methods return an error.
 pub trait Model: Send + Sync + 'static {
-    /// What is known of it whatever its kind; the methods up to [`Model::classes`] answer from it.
+    /// Metadata of the model; the default methods up to [`Model::classes`] read it.
     fn about(&self) -> &About;
     /// The name of its estimator.
     fn name(&self) -> &'static str {
         self.about().name
     }
-    /// What it takes and gives.
+    /// Capabilities of the model.
     fn capabilities(&self) -> Capabilities {
         self.about().capabilities
     }
@@ -99,11 +99,11 @@ pub trait Model: Send + Sync + 'static {
     fn width(&self) -> usize {
         self.about().width
     }
-    /// Precision it computes in; rows are converted to it.
+    /// Precision of the model; rows are converted to it.
     fn dtype(&self) -> DType {
         self.about().dtype
     }
-    /// How the fit went.
+    /// Convergence information of the fit.
     fn summary(&self) -> &Summary {
         &self.about().summary
     }
@@ -111,51 +111,51 @@ pub trait Model: Send + Sync + 'static {
     fn settings(&self) -> serde_json::Value {
         self.about().settings.clone()
     }
-    /// The classes in ascending order; empty unless it classifies.
+    /// The classes in ascending order; empty for models other than classifiers.
     fn classes(&self) -> &[i64] {
         &self.about().classes
     }
-    /// The most terms that a matrix product of a prediction adds up. Very long sums are cut by the size of the result, so
-    /// that their last bit depends on the number of rows.
+    /// Upper bound on the number of terms that a matrix product in `predict` sums. Very long sums are split depending
+    /// on the size of the result, so their last bit depends on the number of rows.
     fn longest_sum(&self) -> usize {
         self.width()
     }
-    /// Numbers (n) or (n, m) of a regression, labels (n) of a classifier or of clusters.
+    /// Predictions: numbers (n) or (n, m) of a regressor, labels (n) of a classifier or clusterer.
     fn predict_rows(&self, _x: &Rows) -> Result<Tensor> {
         Err(lacks(self.name(), "does not predict", "use `transform`"))
     }
-    /// Scores whose largest (or whose sign, for two classes) decides: (n, m), or (n) for two classes.
+    /// Decision scores: (n, m), or (n) for two classes. The largest score decides, or the sign for two classes.
     fn decision_rows(&self, _x: &Rows) -> Result<Tensor> {
         Err(lacks(self.name(), "has no decision function", "use `predict`"))
     }
-    /// Probabilities (n, m) of the classes or clusters.
+    /// Class or cluster probabilities (n, m).
     fn proba_rows(&self, _x: &Rows) -> Result<Tensor> {
-        let fix = "use `predict`, or a classifier that gives probabilities";
-        Err(lacks(self.name(), "gives no probabilities", fix))
+        let fix = "use `predict`, or a classifier with probabilities";
+        Err(lacks(self.name(), "does not provide probabilities", fix))
     }
     /// The log-likelihood (n) of each row.
     fn score_rows(&self, _x: &Rows) -> Result<Tensor> {
-        Err(lacks(self.name(), "has no likelihood of single samples", "use a density, such as a mixture"))
+        Err(lacks(self.name(), "has no log-likelihood of samples", "use a density model, such as a mixture"))
     }
-    /// The changed rows.
+    /// Transformed rows.
     fn transform_rows(&self, _x: &Rows) -> Result<Rows> {
-        Err(lacks(self.name(), "does not transform", "use `predict`, or a transformer in its place"))
+        Err(lacks(self.name(), "does not transform", "use `predict`, or replace it by a transformer"))
     }
-    /// The rows before the change.
+    /// Inverse-transformed rows.
     fn inverse_rows(&self, _x: &Rows) -> Result<Rows> {
-        Err(lacks(self.name(), "cannot be undone", "keep the rows from before the change"))
+        Err(lacks(self.name(), "cannot be inverted", "keep the original rows"))
     }
-    /// Number of features that a transformation gives.
+    /// Number of output features of `transform`.
     fn outputs(&self) -> usize {
         self.about().outputs
     }
-    /// Names of the features that a transformation gives, from names of those it takes: `pca0`, `pca1`, … unless it keeps
-    /// columns.
+    /// Names of the output features of `transform`, given the input names: `pca0`, `pca1`, … unless it keeps columns.
     fn output_names(&self, _inputs: &[String]) -> Vec<String> {
         let stem = self.name().to_ascii_lowercase();
         (0..self.outputs()).map(|column| format!("{stem}{column}")).collect()
     }
-    /// What was learned, by scikit-learn's names without the trailing underscore: `coef`, `intercept`, `classes`, `n_iter`.
+    /// Fitted attributes by scikit-learn's names without the trailing underscore: `coef`, `intercept`, `classes`,
+    /// `n_iter`.
     fn attributes(&self) -> Vec<(&'static str, Tensor)> {
         self.about().attributes()
     }
@@ -163,7 +163,7 @@ pub trait Model: Send + Sync + 'static {
     fn coefficients(&self) -> Option<&Tensor> {
         None
     }
-    /// Everything needed to answer with the same bits again.
+    /// Returns the state needed to reproduce predictions bit for bit.
     fn record(&self) -> Record;
 }
 
@@ -172,38 +172,39 @@ fn lacks(who: &'static str, what: &str, fix: &str) -> LearnError {
     LearnError::unsupported(who, what, fix)
 }
 
-/// A model that can be read back from its record.
+/// A model that can be restored from its record.
 pub trait Restore: Model + Sized {
-    /// Reads what [`Model::record`] wrote.
+    /// Restores what [`Model::record`] wrote.
     fn restore(record: &Record) -> Result<Self>;
 
-    /// Reads a file that [`Predict::save`] wrote.
+    /// Reads a file written by [`Predict::save`].
     fn load(path: impl AsRef<Path>) -> Result<Self> {
         Self::restore(&Record::load(path)?)
     }
 }
 
-/// What users ask of a model that predicts; for every [`Model`], also behind a `Box`.
+/// Prediction methods for users, implemented for every [`Model`], including boxed ones.
 pub trait Predict {
-    /// Predictions: numbers of a regression, labels of a classifier, numbers of clusters.
+    /// Returns predictions: numbers for a regressor, labels for a classifier, cluster indices for a clusterer.
     ///
-    /// A classifier answers with the class of the largest score and the largest probability; of equal ones with the first, that
-    /// is the smallest label. For two classes, that is the second class exactly if [`Predict::decision_function`] is positive and
-    /// exactly if its probability is the larger one. (Exceptions by their definition: SVC and NuSVC decide by votes of the pairs
-    /// unless `break_ties` is set, and probabilities that were fitted on top of them can disagree with the votes.)
+    /// A classifier predicts the class with the largest score and the largest probability; ties go to the first class,
+    /// which has the smallest label. For two classes this is the second class if and only if
+    /// [`Predict::decision_function`] is positive, and if and only if its probability is the larger one. (Exceptions by
+    /// definition: SVC and NuSVC decide by pairwise votes unless `break_ties` is set, and their calibrated
+    /// probabilities can disagree with the votes.)
     ///
     /// # Errors
-    /// Rows of another width, NaN, and rows so large that the answer is not finite; a model that does not predict.
+    /// Wrong number of features, NaN, rows so large that the result is not finite; a model that does not predict.
     fn predict(&self, x: impl Into<Rows>) -> Result<Tensor>;
-    /// Probabilities (n, m) of the classes in the order of [`Model::classes`], or of the clusters.
+    /// Class probabilities (n, m) in the order of [`Model::classes`], or cluster probabilities.
     fn predict_proba(&self, x: impl Into<Rows>) -> Result<Tensor>;
-    /// Scores behind the decision: (n) for two classes, else (n, m).
+    /// Decision scores: (n) for two classes, else (n, m).
     fn decision_function(&self, x: impl Into<Rows>) -> Result<Tensor>;
-    /// The log-likelihood (n) of each row under the model.
+    /// Log-likelihood (n) of each row under the model.
     fn score_samples(&self, x: impl Into<Rows>) -> Result<Tensor>;
-    /// R² of a regression, accuracy of a classifier with its interval.
+    /// R² of a regressor; accuracy of a classifier with its confidence interval.
     fn score(&self, x: impl Into<Rows>, y: &Tensor) -> Result<Score>;
-    /// Writes the model to a file; complete or not at all, and never over an existing one unless asked.
+    /// Writes the model to a file atomically. Never overwrites an existing file unless asked.
     fn save(&self, path: impl AsRef<Path>, options: WriteOptions) -> Result<()>;
 }
 
@@ -232,11 +233,7 @@ impl<M: Model + ?Sized> Predict for M {
         }
         if !capabilities.regresses() {
             let fix = "use a score that needs no targets";
-            return Err(LearnError::unsupported(
-                self.name(),
-                "predicts nothing that targets could be compared with",
-                fix,
-            ));
+            return Err(LearnError::unsupported(self.name(), "does not predict targets", fix));
         }
         Ok(r2_score(&y.to_dtype(predicted.dtype()), &predicted, None)?)
     }
@@ -246,20 +243,20 @@ impl<M: Model + ?Sized> Predict for M {
     }
 }
 
-/// What users ask of a model that transforms; for every [`Model`], also behind a `Box`.
+/// Transformation methods for users, implemented for every [`Model`], including boxed ones.
 pub trait Transform {
-    /// The changed rows as a dense matrix.
+    /// Returns the transformed rows as a dense matrix.
     ///
     /// # Errors
-    /// Rows of another width, NaN where it is not a missing value; a model that does not transform.
+    /// Wrong number of features, NaN if missing values are not supported; a model that does not transform.
     fn transform(&self, x: impl Into<Rows>) -> Result<Tensor> {
         self.apply(x)?.to_dense()
     }
 
-    /// The changed rows; sparse ones stay sparse where the transformation allows it.
+    /// Returns the transformed rows; sparse rows stay sparse if the transformation allows it.
     fn apply(&self, x: impl Into<Rows>) -> Result<Rows>;
 
-    /// The rows before the change, as a dense matrix.
+    /// Returns the inverse-transformed rows as a dense matrix.
     fn inverse_transform(&self, x: impl Into<Rows>) -> Result<Tensor>;
 }
 
@@ -280,7 +277,7 @@ impl<M: Model + ?Sized> Transform for M {
     }
 }
 
-/// An answer, after checking that its numbers are finite: rows far larger than those of the fit can overflow.
+/// Returns the output after checking that it is finite: rows far larger than those of the fit can overflow.
 fn finite<M: Model + ?Sized>(model: &M, what: &str, answer: Tensor) -> Result<Tensor> {
     if !answer.dtype().is_float() {
         return Ok(answer);
@@ -288,25 +285,25 @@ fn finite<M: Model + ?Sized>(model: &M, what: &str, answer: Tensor) -> Result<Te
     let values = answer.try_contiguous()?;
     match with_real!(values.dtype(), T => first_not_finite(values.as_slice::<T>()?)) {
         None => Ok(answer),
-        Some((place, value)) => {
-            let row = place / answer.dims().get(1).copied().unwrap_or(1).max(1);
+        Some((index, value)) => {
+            let row = index / answer.dims().get(1).copied().unwrap_or(1).max(1);
             Err(overflow(model.name(), &format!("the {what} of row {row} is {value}")))
         }
     }
 }
 
-/// Rows that overflow in a model.
+/// Creates an error for rows that overflow in a model.
 #[cold]
 pub(crate) fn overflow(who: &'static str, problem: &str) -> LearnError {
-    let fix = "the features of that row are too large for this model; scale them as those it was fitted on";
+    let fix = "the features of that row are too large for this model; scale them like the training data";
     LearnError::data(who, problem, fix)
 }
 
-/// Rows of the model's width and precision, all finite.
+/// Converts rows to the model's precision and checks width and finiteness.
 fn admit<M: Model + ?Sized>(model: &M, x: Rows) -> Result<Rows> {
     let x = if model.capabilities().missing { x.tabular()? } else { x.checked()? };
     x.check_width(model.name(), model.width())?;
-    // Scores of all classes, and what is made of them.
+    // Decision scores and the arrays derived from them.
     let (rows, classes) = (x.len(), model.classes().len());
     let bytes = memory::matrix(rows, classes.saturating_mul(2), model.dtype().size());
     let what = || format!("a score for each of {rows} rows and {classes} classes");
@@ -314,7 +311,7 @@ fn admit<M: Model + ?Sized>(model: &M, x: Rows) -> Result<Rows> {
     Ok(x.to_dtype(model.dtype()))
 }
 
-/// Reads a model of any registered kind.
+/// Reads a model of any registered kind from a file.
 ///
 /// ```
 /// use tove_learn::{Fit, Predict, DummyRegressor};
@@ -331,7 +328,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<Box<dyn Model>> {
     restore(&Record::load(path)?)
 }
 
-/// The model of a record of any registered kind.
+/// Restores a model of any registered kind from a record.
 pub fn restore(record: &Record) -> Result<Box<dyn Model>> {
     registry::restore(record)
 }

@@ -1,12 +1,12 @@
-//! Learning in pieces: data that do not fit into memory, or that arrive over time.
+//! Incremental fitting on batches, for data that do not fit in memory or arrive over time.
 //!
 //! ```
 //! use tove_learn::{Learner, PartialFit, Predict, Samples, SgdClassifier};
 //! use tove_tensor::Tensor;
 //! let mut learner = SgdClassifier::default().learner(&[0, 1])?;
 //! for _ in 0..20 {
-//!     let piece = Samples::new(&Tensor::from([[-1.0], [2.0]]), &Tensor::from([0i64, 1]))?;
-//!     learner.learn(&piece)?;
+//!     let batch = Samples::new(&Tensor::from([[-1.0], [2.0]]), &Tensor::from([0i64, 1]))?;
+//!     learner.learn(&batch)?;
 //! }
 //! assert_eq!(learner.model()?.predict(&Tensor::from([[-3.0], [3.0]]))?.to_vec::<i64>(), [0, 1]);
 //! # Ok::<(), tove_learn::LearnError>(())
@@ -14,42 +14,42 @@
 
 use crate::{Algorithm, Model, Result, Samples};
 
-/// An estimator that can learn from one piece of the data after another.
+/// An estimator that supports incremental fitting.
 pub trait PartialFit: Algorithm {
-    /// What remembers the state between pieces.
+    /// The state between batches.
     type Learner: Learner<Fitted = Self::Fitted>;
 
-    /// A learner that has seen nothing. A classifier needs all its classes now, since a piece may lack some; a regression takes
-    /// an empty list.
+    /// Creates a learner that has seen no data. A classifier needs the list of all classes, since a batch may lack
+    /// some; a regressor takes an empty list.
     fn learner(&self, classes: &[i64]) -> Result<Self::Learner>;
 }
 
-/// A fit under way.
+/// The state of an incremental fit.
 pub trait Learner {
-    /// The model that it leads to.
+    /// The resulting model.
     type Fitted;
 
-    /// Goes through the samples of a piece once.
+    /// Makes one pass over the samples of a batch.
     fn learn(&mut self, samples: &Samples) -> Result<()>;
 
-    /// The model as it stands.
+    /// Returns the current model.
     fn model(&self) -> Result<Self::Fitted>;
 
-    /// Mean loss with penalty over the last piece, where the method goes by it.
+    /// Mean regularized loss over the last batch, if the method tracks it.
     fn loss(&self) -> Option<f64> {
         None
     }
 }
 
-/// A fit under way, of any kind; every [`Learner`] is one.
+/// An incremental fit of any kind; implemented for every [`Learner`].
 pub trait AnyLearner: Send {
-    /// Goes through the samples of a piece once.
+    /// Makes one pass over the samples of a batch.
     fn learn_any(&mut self, samples: &Samples) -> Result<()>;
 
-    /// The model as it stands.
+    /// Returns the current model.
     fn model_any(&self) -> Result<Box<dyn Model>>;
 
-    /// Mean loss with penalty over the last piece, where the method goes by it.
+    /// Mean regularized loss over the last batch, if the method tracks it.
     fn loss_any(&self) -> Option<f64>;
 }
 
@@ -67,7 +67,7 @@ impl<L: Learner<Fitted: Model> + Send> AnyLearner for L {
     }
 }
 
-/// A learner of any kind, for [`Algorithm::boxed_learner`].
+/// Boxes a learner, for [`Algorithm::boxed_learner`].
 pub(crate) fn boxed<E: PartialFit<Learner: Send + 'static>>(
     estimator: &E,
     classes: &[i64],

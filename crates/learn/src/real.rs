@@ -1,4 +1,4 @@
-//! Numbers that estimators compute with: f32 and f64.
+//! Floating-point types that estimators compute with: f32 and f64.
 
 use std::fmt::{Debug, Display};
 use std::iter::Sum;
@@ -6,7 +6,7 @@ use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use tove_tensor::Element;
 
-/// f32 or f64, for loops written once.
+/// f32 or f64, for generic code.
 pub trait Real:
     Element
     + Copy
@@ -31,13 +31,13 @@ pub trait Real:
     const ZERO: Self;
     /// 1.
     const ONE: Self;
-    /// Distance from 1 to the next number.
+    /// Machine epsilon.
     const EPSILON: f64;
     /// The largest finite number.
     const MAX: f64;
-    /// Rounds a double.
+    /// Rounds an f64 to this type.
     fn of(x: f64) -> Self;
-    /// The same number as a double.
+    /// Converts to f64.
     fn f64(self) -> f64;
     /// |x|.
     fn abs(self) -> Self;
@@ -53,7 +53,7 @@ pub trait Real:
     fn max(self, other: Self) -> Self;
     /// The smaller of two numbers.
     fn min(self, other: Self) -> Self;
-    /// Whether it is neither NaN nor infinite.
+    /// Whether the value is neither NaN nor infinite.
     fn is_finite(self) -> bool;
 }
 
@@ -110,7 +110,7 @@ macro_rules! real {
 real!(f32);
 real!(f64);
 
-/// Runs a block with `$T` standing for the Rust type of a floating-point dtype.
+/// Runs a block with `$T` bound to the Rust type of a floating-point dtype.
 ///
 /// ```
 /// use tove_tensor::{DType, Tensor};

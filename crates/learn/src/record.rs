@@ -1,4 +1,4 @@
-//! What a fitted model writes down of itself, and reads back.
+//! Serialized state of a fitted model.
 //!
 //! A [`Record`] is a JSON object and named tensors; records nest, so a pipeline holds the records of its steps. On disk it is
 //! the [`Container`] of the tensor crate.
@@ -12,7 +12,7 @@ use tove_tensor::{DType, Tensor};
 
 use crate::{LearnError, Result};
 
-/// The state of a model: plain values and tensors by name.
+/// The state of a model: JSON values and tensors by name.
 ///
 /// ```
 /// use tove_learn::Record;
@@ -30,44 +30,44 @@ pub struct Record {
 }
 
 impl Record {
-    /// An empty record of a kind and the version of its layout.
+    /// Creates an empty record of a kind and layout version.
     pub fn new(kind: &str, version: u32) -> Record {
         Record { content: Container::new(kind, version, Value::Object(Map::new())) }
     }
 
-    /// What is recorded.
+    /// The kind of the record.
     pub fn kind(&self) -> &str {
         &self.content.kind
     }
 
-    /// Version of its layout.
+    /// Layout version.
     pub fn version(&self) -> u32 {
         self.content.version
     }
 
-    /// The plain values.
+    /// The JSON values.
     pub fn values(&self) -> &Value {
         &self.content.header
     }
 
-    /// Writes down a plain value.
+    /// Stores a JSON value.
     pub fn put(&mut self, name: &str, value: impl Into<Value>) {
         if let Value::Object(values) = &mut self.content.header {
             values.insert(name.to_owned(), value.into());
         }
     }
 
-    /// Writes down a tensor.
+    /// Stores a tensor.
     pub fn put_tensor(&mut self, name: &str, tensor: &Tensor) {
         self.content.insert(name, tensor.detach());
     }
 
-    /// Writes down a number with all its bits, infinite ones too.
+    /// Stores a number with all its bits, including infinities.
     pub fn put_real(&mut self, name: &str, value: f64) {
         self.put_tensor(name, &Tensor::scalar(value));
     }
 
-    /// Writes down the state of a part.
+    /// Stores a nested record.
     pub fn put_part(&mut self, name: &str, part: Record) {
         let Container { kind, version, header, tensors } = part.content;
         self.put(name, serde_json::json!({"kind": kind, "version": version, "values": header}));
@@ -76,28 +76,28 @@ impl Record {
         }
     }
 
-    /// A plain value.
+    /// Returns a JSON value.
     pub fn get(&self, name: &str) -> Result<&Value> {
         self.content.header.get(name).ok_or_else(|| self.lacks("value", name))
     }
 
-    /// A text.
+    /// Returns a string.
     pub fn text(&self, name: &str) -> Result<&str> {
         self.get(name)?.as_str().ok_or_else(|| self.wrong(name, "a text"))
     }
 
-    /// A truth value.
+    /// Returns a boolean.
     pub fn switch(&self, name: &str) -> Result<bool> {
         self.get(name)?.as_bool().ok_or_else(|| self.wrong(name, "true or false"))
     }
 
-    /// A whole number from 0 on.
+    /// Returns a non-negative integer.
     pub fn count(&self, name: &str) -> Result<usize> {
         let count = self.get(name)?.as_u64().and_then(|count| usize::try_from(count).ok());
         count.ok_or_else(|| self.wrong(name, "a whole number"))
     }
 
-    /// A number written with [`Record::put_real`].
+    /// Returns a number stored with [`Record::put_real`].
     pub fn real(&self, name: &str) -> Result<f64> {
         match self.vector(name)?[..] {
             [value] => Ok(value),
@@ -105,31 +105,31 @@ impl Record {
         }
     }
 
-    /// A tensor.
+    /// Returns a tensor.
     pub fn tensor(&self, name: &str) -> Result<&Tensor> {
         self.content.tensor(name).ok_or_else(|| self.lacks("tensor", name))
     }
 
-    /// A tensor that must have this shape.
+    /// Returns a tensor after checking its shape.
     pub fn shaped(&self, name: &str, shape: &[usize]) -> Result<&Tensor> {
         let tensor = self.tensor(name)?;
         if tensor.dims() == shape { Ok(tensor) } else { Err(self.wrong(name, &format!("of shape {shape:?}"))) }
     }
 
-    /// The numbers of a floating-point tensor as doubles.
+    /// Returns the values of a floating-point tensor as f64.
     pub fn vector(&self, name: &str) -> Result<Vec<f64>> {
         let tensor = self.tensor(name)?;
         if tensor.dtype().is_float() { Ok(tensor.to_f64_vec()) } else { Err(self.wrong(name, "of type f32 or f64")) }
     }
 
-    /// The numbers of a vector of integers.
+    /// Returns the values of an integer vector.
     pub fn integers(&self, name: &str) -> Result<Vec<i64>> {
         let tensor = self.tensor(name)?;
         let fits = tensor.rank() == 1 && tensor.dtype() == DType::I64;
         if fits { Ok(tensor.try_to_vec::<i64>()?) } else { Err(self.wrong(name, "a vector of type i64")) }
     }
 
-    /// The state of a part.
+    /// Returns a nested record.
     pub fn part(&self, name: &str) -> Result<Record> {
         let head = self.get(name)?;
         let bad = || self.wrong(name, "the record of a part");
@@ -145,7 +145,7 @@ impl Record {
         Ok(Record { content: part })
     }
 
-    /// That the record is of this kind, in a version that is understood.
+    /// Checks the kind, and that the version is supported.
     pub fn expect(&self, kind: &str, newest: u32) -> Result<()> {
         if self.kind() != kind {
             let problem = format!("the file holds a model of kind {}, not {kind}", self.kind());
@@ -159,7 +159,7 @@ impl Record {
         Ok(())
     }
 
-    /// The hyperparameters in a record of this kind, in a version that is understood.
+    /// Returns the hyperparameters, after checking the kind and the version.
     pub fn settings<H: Hyperparameters + Default>(&self, kind: &str, newest: u32) -> Result<H> {
         self.expect(kind, newest)?;
         let mut settings = H::default();
@@ -167,12 +167,12 @@ impl Record {
         Ok(settings)
     }
 
-    /// The precision that [`About::write_shape`](crate::About::write_shape) wrote.
+    /// Returns the precision that [`About::write_shape`](crate::About::write_shape) wrote.
     pub fn precision(&self) -> Result<DType> {
         Ok(if self.switch("single")? { DType::F32 } else { DType::F64 })
     }
 
-    /// Writes a file; complete or not at all, and never over an existing one unless asked.
+    /// Writes a file atomically. Never overwrites an existing file unless asked.
     pub fn save(&self, path: impl AsRef<Path>, options: WriteOptions) -> Result<()> {
         Ok(self.content.save(path, options)?)
     }
@@ -182,12 +182,12 @@ impl Record {
         Ok(Record { content: Container::load(path)? })
     }
 
-    /// Wraps a container that was read by other means.
+    /// Wraps a container that was read elsewhere.
     pub fn from_container(content: Container) -> Record {
         Record { content }
     }
 
-    /// The container, to be written by other means.
+    /// Returns the container, to be written elsewhere.
     pub fn into_container(self) -> Container {
         self.content
     }
@@ -200,7 +200,7 @@ impl Record {
         )
     }
 
-    /// A value that is there and cannot be used.
+    /// Creates an error for a value that exists but cannot be used.
     #[cold]
     pub fn wrong(&self, name: &str, expected: &str) -> LearnError {
         let problem = format!("`{name}` in the record of {} is not {expected}", self.kind());

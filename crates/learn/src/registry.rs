@@ -1,7 +1,7 @@
-//! All estimators by name: for files, searches, pipelines and the command line.
+//! All estimators by name, for model files, searches, pipelines and the command line.
 //!
-//! Everything that can be fitted is an entry: methods, transformers, pipelines, ensembles, searches. Adding one is its file and
-//! its line in [`OWN`]; other crates call [`register`].
+//! Everything that can be fitted has an entry: estimators, transformers, pipelines, ensembles, searches. To add one,
+//! write its file and add its line to [`OWN`]; other crates call [`register`].
 
 use std::sync::{PoisonError, RwLock};
 
@@ -9,26 +9,26 @@ use tove_optim::settings::{Hyperparameters, Kind, Schema, edits};
 
 use crate::{Algorithm, Capabilities, Estimator, LearnError, Model, Record, Restore, Result};
 
-/// What is known of an estimator.
+/// An entry of the registry.
 #[derive(Clone, Copy)]
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// One-sentence description.
     pub doc: &'static str,
-    /// What it takes and gives with default hyperparameters.
+    /// Capabilities with default hyperparameters.
     pub capabilities: Capabilities,
-    /// One with default hyperparameters.
+    /// Creates an estimator with default hyperparameters.
     pub new: fn() -> Box<dyn Estimator>,
     /// Reads a fitted model.
     pub restore: fn(&Record) -> Result<Box<dyn Model>>,
     /// Its hyperparameters with their documentation.
     pub schema: fn() -> &'static Schema,
-    /// Whether it is made of other estimators, which must be given before it can be fitted.
+    /// Whether it is composed of other estimators, which must be set before it can be fitted.
     pub composite: bool,
 }
 
-/// The entry of an estimator.
+/// Creates the entry of an estimator.
 pub const fn entry<A: Algorithm>() -> Entry {
     Entry {
         name: A::NAME,
@@ -41,7 +41,7 @@ pub const fn entry<A: Algorithm>() -> Entry {
     }
 }
 
-/// The entry of an estimator that is made of others.
+/// Creates the entry of an estimator composed of others.
 pub const fn composite<A: Algorithm>() -> Entry {
     Entry { composite: true, ..entry::<A>() }
 }
@@ -71,7 +71,7 @@ pub const OWN: &[Entry] = &[
     entry::<crate::Perceptron>(),
     entry::<crate::SgdClassifier>(),
     entry::<crate::SgdRegressor>(),
-    // -- margins and kernels --
+    // -- support vector machines and kernels --
     entry::<crate::KernelRidge>(),
     entry::<crate::Svc>(),
     entry::<crate::Svr>(),
@@ -82,7 +82,7 @@ pub const OWN: &[Entry] = &[
     entry::<crate::OneClassSvm>(),
     // -- naive Bayes --
     entry::<crate::GaussianNb>(),
-    // -- clusters --
+    // -- clustering --
     entry::<crate::KMeans>(),
     // -- decomposition --
     entry::<crate::Pca>(),
@@ -103,7 +103,7 @@ pub const OWN: &[Entry] = &[
     entry::<crate::features::QuantileTransformer>(),
     entry::<crate::features::PowerTransformer>(),
     entry::<crate::features::SplineTransformer>(),
-    // -- estimators made of others --
+    // -- meta-estimators --
     composite::<crate::Pipeline>(),
     composite::<crate::ColumnTransformer>(),
     composite::<crate::FeatureUnion>(),
@@ -119,11 +119,11 @@ pub const OWN: &[Entry] = &[
     composite::<crate::selection::RandomSearch>(),
 ];
 
-/// Estimators that other crates have added.
+/// Estimators registered by other crates.
 static ADDED: RwLock<Vec<Entry>> = RwLock::new(Vec::new());
 
-/// Adds an estimator of another crate, so that it is found by name and its files can be read. One with estimators among its
-/// hyperparameters is an entry of a [`composite`]. Adding it twice changes nothing.
+/// Registers an estimator of another crate, so that it is found by name and its files can be read. An estimator with
+/// estimators among its hyperparameters is registered as a [`composite`]. Registering it twice has no effect.
 pub fn register<A: Algorithm>() {
     let composite = is_composite(&A::default());
     let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
@@ -132,7 +132,7 @@ pub fn register<A: Algorithm>() {
     }
 }
 
-/// Whether there are estimators among the hyperparameters.
+/// Whether any hyperparameter is an estimator.
 pub(crate) fn is_composite(estimator: &dyn Hyperparameters) -> bool {
     fn holds_estimators(kind: &Kind) -> bool {
         match kind {
@@ -144,13 +144,13 @@ pub(crate) fn is_composite(estimator: &dyn Hyperparameters) -> bool {
     estimator.schema().hyperparameters.iter().any(|own| holds_estimators(&own.kind))
 }
 
-/// The estimators of this crate and those that were added.
+/// The estimators of this crate and the registered ones.
 pub fn all() -> Vec<Entry> {
     let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
     OWN.iter().chain(added.iter()).copied().collect()
 }
 
-/// The estimator of this name; the error suggests the nearest one.
+/// Finds an estimator by name; the error suggests the nearest name.
 ///
 /// ```
 /// use tove_learn::registry;
@@ -167,7 +167,7 @@ pub fn find(name: &str) -> Result<Entry> {
     own.or_else(added).ok_or_else(|| unknown(name))
 }
 
-/// What an estimator of this name takes and gives with these settings; none for settings of former versions.
+/// Capabilities of an estimator with these settings; `None` for settings of earlier versions.
 pub(crate) fn capabilities(name: &str, settings: &serde_json::Value) -> Option<Capabilities> {
     let mut estimator = (find(name).ok()?.new)();
     estimator.load_json(settings).ok()?;
@@ -175,7 +175,7 @@ pub(crate) fn capabilities(name: &str, settings: &serde_json::Value) -> Option<C
     Some(estimator.capabilities())
 }
 
-/// The model of a record of any registered kind.
+/// Restores the model of a record of any registered kind.
 pub fn restore(record: &Record) -> Result<Box<dyn Model>> {
     (find(record.kind())?.restore)(record)
 }

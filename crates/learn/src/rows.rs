@@ -1,6 +1,6 @@
-//! Features: a row per sample, dense or sparse.
+//! Feature matrices, dense or sparse, with one row per sample.
 //!
-//! Everything that takes features takes `impl Into<Rows>`, so `&Tensor` and `&Csr` both do. Cloning is cheap.
+//! Functions that take features take `impl Into<Rows>`, so both `&Tensor` and `&Csr` work. Cloning is cheap.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -11,12 +11,12 @@ use tove_tensor::{DType, Tensor, TryIndex};
 
 use crate::{Csr, LearnError, Result, with_real};
 
-/// A matrix with a row per sample and a column per feature, f32 or f64.
+/// A feature matrix of f32 or f64 with one row per sample and one column per feature.
 #[derive(Clone, Debug)]
 pub enum Rows {
-    /// All numbers, row after row.
+    /// A dense matrix in row-major order.
     Dense(Tensor),
-    /// Numbers that are not zero.
+    /// A sparse matrix.
     Sparse(Csr),
 }
 
@@ -51,7 +51,7 @@ impl From<&Rows> for Rows {
 }
 
 impl Rows {
-    /// Number of rows; of something that is no matrix, of its first axis.
+    /// Number of rows; the first dimension if it is not a matrix.
     pub fn len(&self) -> usize {
         match self {
             Rows::Dense(x) => x.dims().first().copied().unwrap_or(0),
@@ -72,7 +72,7 @@ impl Rows {
         }
     }
 
-    /// Type of the numbers.
+    /// Type of the values.
     pub fn dtype(&self) -> DType {
         match self {
             Rows::Dense(x) => x.dtype(),
@@ -80,18 +80,18 @@ impl Rows {
         }
     }
 
-    /// The dense matrix, for estimators that take nothing else.
+    /// Returns the dense matrix, or an error naming the estimator if the rows are sparse.
     pub fn dense(&self, who: &'static str) -> Result<&Tensor> {
         match self {
             Rows::Dense(x) => Ok(x),
             Rows::Sparse(_) => {
-                let fix = "turn the rows into a dense matrix with `to_dense`, or choose a linear model";
-                Err(LearnError::unsupported(who, "takes dense features only", fix))
+                let fix = "convert the rows to a dense matrix with `to_dense`, or choose a linear model";
+                Err(LearnError::unsupported(who, "only supports dense features", fix))
             }
         }
     }
 
-    /// The same matrix without its zeros left out.
+    /// Converts to a dense matrix.
     pub fn to_dense(&self) -> Result<Tensor> {
         match self {
             Rows::Dense(x) => Ok(x.clone()),
@@ -99,7 +99,7 @@ impl Rows {
         }
     }
 
-    /// The rows at these places, in this order.
+    /// Returns the rows at these indices, in this order.
     pub fn take(&self, rows: &[usize]) -> Result<Rows> {
         Ok(match self {
             Rows::Dense(x) => Rows::Dense(take(x, rows)?),
@@ -107,7 +107,7 @@ impl Rows {
         })
     }
 
-    /// The same numbers in another precision.
+    /// Converts the values to another precision.
     pub fn to_dtype(&self, dtype: DType) -> Rows {
         match self {
             _ if self.dtype() == dtype => self.clone(),
@@ -116,13 +116,13 @@ impl Rows {
         }
     }
 
-    /// A row-major matrix of finite floating-point numbers, or an error that names what is wrong: the shape, the type, or the
-    /// row and column of the first number that is not finite. Integers become doubles.
+    /// Returns a row-major matrix of finite floating-point numbers, or an error that names the wrong shape, the wrong
+    /// type, or the row and column of the first non-finite value. Integers are converted to f64.
     pub fn checked(&self) -> Result<Rows> {
         Ok(self.measured()?.0)
     }
 
-    /// As [`Rows::checked`], with the largest magnitude among the numbers.
+    /// Like [`Rows::checked`], and also returns the largest magnitude.
     pub(crate) fn measured(&self) -> Result<(Rows, f64)> {
         let rows = self.tabular()?;
         let values = match &rows {
@@ -130,18 +130,18 @@ impl Rows {
             Rows::Sparse(x) => x.values(),
         };
         let survey = with_real!(values.dtype(), T => survey(values.as_slice::<T>()?));
-        if let Some((place, value)) = survey.first_not_finite {
+        if let Some((index, value)) = survey.first_not_finite {
             let (row, column) = match &rows {
-                Rows::Dense(_) => (place / rows.width().max(1), place % rows.width().max(1)),
-                Rows::Sparse(x) => x.place(place),
+                Rows::Dense(_) => (index / rows.width().max(1), index % rows.width().max(1)),
+                Rows::Sparse(x) => x.place(index),
             };
-            let fix = "remove the row or fill the gap, for instance with `Imputer`";
+            let fix = "remove the row or impute missing values, for example with `Imputer`";
             return Err(LearnError::NotFinite { what: "the feature", row, column: Some(column), value, fix });
         }
         Ok((rows, survey.largest))
     }
 
-    /// As [`Rows::checked`], for what may hold NaN.
+    /// Like [`Rows::checked`], but allows NaN.
     pub fn tabular(&self) -> Result<Rows> {
         match self {
             Rows::Dense(x) if x.rank() != 2 => Err(LearnError::NotTable { shape: x.shape().to_string() }),
@@ -151,28 +151,28 @@ impl Rows {
         }
     }
 
-    /// That a model fitted on `expected` features can take these rows.
+    /// Checks that the number of features matches the model.
     pub fn check_width(&self, who: &'static str, expected: usize) -> Result<()> {
         let found = self.width();
         if found == expected { Ok(()) } else { Err(LearnError::Width { who, expected, found }) }
     }
 }
 
-/// The slices of a tensor at these places of its first axis.
+/// Returns the slices at these indices of the first dimension.
 pub(crate) fn take(x: &Tensor, rows: &[usize]) -> Result<Tensor> {
     let index: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
     Ok(x.try_index_select(0, &Tensor::try_from_vec(index, [rows.len()])?)?)
 }
 
-/// What one pass over numbers finds.
+/// Result of one pass over the values.
 pub(crate) struct Survey {
-    /// Place and value of the first number that is NaN or infinite.
+    /// Index and value of the first NaN or infinity.
     pub(crate) first_not_finite: Option<(usize, f64)>,
-    /// The largest magnitude; of no use where a number is not finite.
+    /// The largest magnitude; unspecified if a value is not finite.
     pub(crate) largest: f64,
 }
 
-/// One pass over numbers. Large slices are looked at in parallel.
+/// Scans values in one pass, in parallel for large slices.
 pub(crate) fn survey<T: crate::Real>(values: &[T]) -> Survey {
     const PART: usize = 1 << 17;
     let (first, largest) = (AtomicUsize::new(usize::MAX), AtomicU64::new(0));
@@ -180,20 +180,20 @@ pub(crate) fn survey<T: crate::Real>(values: &[T]) -> Survey {
         let start = part * PART;
         let values = &values[start..(start + PART).min(values.len())];
         match dispatch(Pass { values }) {
-            Ok(most) => {
-                largest.fetch_max(most.to_bits(), Ordering::Relaxed); // positive numbers are ordered like their bits
+            Ok(max) => {
+                largest.fetch_max(max.to_bits(), Ordering::Relaxed); // positive numbers are ordered like their bits
             }
-            Err(place) => {
-                first.fetch_min(start + place, Ordering::Relaxed);
+            Err(index) => {
+                first.fetch_min(start + index, Ordering::Relaxed);
             }
         }
     });
-    let place = first.into_inner();
-    let first_not_finite = values.get(place).map(|value| (place, value.f64()));
+    let index = first.into_inner();
+    let first_not_finite = values.get(index).map(|value| (index, value.f64()));
     Survey { first_not_finite, largest: f64::from_bits(largest.into_inner()) }
 }
 
-/// Place and value of the first number that is not finite.
+/// Index and value of the first non-finite number.
 pub(crate) fn first_not_finite<T: crate::Real>(values: &[T]) -> Option<(usize, f64)> {
     survey(values).first_not_finite
 }
@@ -205,35 +205,35 @@ struct Pass<'a, T> {
 impl<T: crate::Real> Kernel for Pass<'_, T> {
     type Output = std::result::Result<f64, usize>;
 
-    /// The largest magnitude, or the place of the first number that is not finite. A sum of numbers times zero is NaN exactly if
-    /// one of them is not finite.
+    /// Returns the largest magnitude, or the index of the first non-finite value. A sum of values times zero is NaN if
+    /// and only if one of them is not finite.
     #[inline(always)]
     fn run(self) -> std::result::Result<f64, usize> {
         const BLOCK: usize = 1024;
         let mut largest = [T::ZERO; 32];
         for (block, part) in self.values.chunks(BLOCK).enumerate() {
             let mut sums = [T::ZERO; 32];
-            let (whole, rest) = part.as_chunks::<32>();
-            for numbers in whole {
-                for ((sum, most), &x) in sums.iter_mut().zip(&mut largest).zip(numbers) {
+            let (chunks, rest) = part.as_chunks::<32>();
+            for numbers in chunks {
+                for ((sum, max), &x) in sums.iter_mut().zip(&mut largest).zip(numbers) {
                     *sum += x * T::ZERO;
                     let size = x.abs();
-                    *most = if size > *most { size } else { *most };
+                    *max = if size > *max { size } else { *max };
                 }
             }
-            for (most, &x) in largest.iter_mut().zip(rest) {
-                *most = if x.abs() > *most { x.abs() } else { *most };
+            for (max, &x) in largest.iter_mut().zip(rest) {
+                *max = if x.abs() > *max { x.abs() } else { *max };
             }
             let clean = sums.iter().chain(rest.iter()).all(|x| x.is_finite());
-            if !clean && let Some(place) = part.iter().position(|x| !x.is_finite()) {
-                return Err(block * BLOCK + place);
+            if !clean && let Some(index) = part.iter().position(|x| !x.is_finite()) {
+                return Err(block * BLOCK + index);
             }
         }
-        Ok(largest.iter().fold(0.0, |most, x| if x.f64() > most { x.f64() } else { most }))
+        Ok(largest.iter().fold(0.0, |max, x| if x.f64() > max { x.f64() } else { max }))
     }
 }
 
-/// A vector of doubles from a tensor of any numbers with one axis, or with a second axis of length 1.
+/// Converts a numeric tensor of shape (n) or (n, 1) to a vector of f64.
 pub(crate) fn vector(what: &'static str, x: &Tensor) -> Result<Vec<f64>> {
     match x.dims() {
         [_] | [_, 1] => Ok(x.to_f64_vec()),

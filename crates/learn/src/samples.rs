@@ -1,4 +1,4 @@
-//! The data of a fit: features, and perhaps targets, weights and groups, that stay together.
+//! Training data: features with optional targets, weights and groups.
 //!
 //! ```
 //! use tove_learn::Samples;
@@ -16,26 +16,26 @@ use tove_tensor::{DType, Key, Tensor};
 use crate::rows::{first_not_finite, survey, take, vector};
 use crate::{LearnError, Result, Rows, with_real};
 
-/// Features with, perhaps, targets, weights and groups, checked once: a matrix of finite numbers, everything of equal length, weights
-/// that are not negative. Cloning is cheap.
+/// Features with optional targets, weights and groups. Checked once: a matrix of finite numbers, equal lengths,
+/// non-negative weights. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Samples {
     x: Rows,
     y: Option<Tensor>,
     weights: Option<Tensor>,
     groups: Option<Vec<i64>>,
-    missing: bool, // whether NaN among the features was let in
-    /// The largest magnitude among the features, or a bound of it; none where nobody has looked.
+    missing: bool, // whether NaN is allowed in the features
+    /// Upper bound on the largest magnitude of the features; `None` if unknown.
     size: Option<f64>,
 }
 
 impl Samples {
-    /// Pairs features (n, d) with targets (n) or, for several outputs, (n, m).
+    /// Creates samples from features (n, d) and targets (n) or, for multiple outputs, (n, m).
     pub fn new(x: impl Into<Rows>, y: &Tensor) -> Result<Samples> {
         Samples::from_parts(x.into(), Some(y), false)
     }
 
-    /// Features (n, d) alone: for estimators that need no targets.
+    /// Creates samples from features (n, d) only, for estimators that need no targets.
     ///
     /// ```
     /// use tove_learn::Samples;
@@ -47,85 +47,84 @@ impl Samples {
         Samples::from_parts(x.into(), None, false)
     }
 
-    /// Features with targets where there are any; `missing` lets NaN in among the features.
+    /// Creates samples from features and optional targets; `missing` allows NaN in the features.
     pub fn from_parts(x: Rows, y: Option<&Tensor>, missing: bool) -> Result<Samples> {
         let (x, size) = if missing { (x.tabular()?, None) } else { x.measured().map(|(x, size)| (x, Some(size)))? };
         if x.is_empty() {
-            let fix = "give rows to learn from".to_owned();
+            let fix = "give at least one training row".to_owned();
             return Err(LearnError::TooFew { who: "Samples", found: 0, needed: 1, fix });
         }
         let y = y.map(|y| paired(x.len(), y)).transpose()?;
         Ok(Samples { x, y, weights: None, groups: None, missing, size })
     }
 
-    /// As [`Samples::new`], with NaN among the features for what is missing: for pipelines that fill the gaps. Other
-    /// estimators refuse such samples when there are gaps.
+    /// Like [`Samples::new`], but NaN in the features marks missing values, for pipelines with imputation. Other
+    /// estimators reject samples with missing values.
     pub fn with_missing(x: impl Into<Rows>, y: &Tensor) -> Result<Samples> {
         Samples::from_parts(x.into(), Some(y), true)
     }
 
-    /// Whether there may be NaN among the features.
+    /// Whether the features may contain NaN.
     pub fn may_miss(&self) -> bool {
         self.missing
     }
 
-    /// The same samples, each counting as often as its weight says.
+    /// Sets sample weights.
     pub fn weighted(self, weights: &Tensor) -> Result<Samples> {
         let weights = checked_weights("Samples", self.len(), weights)?;
         Ok(Samples { weights: Some(weights), ..self })
     }
 
-    /// The same samples, each belonging to a group (n, whole numbers), so that folds keep groups together.
+    /// Sets the group of each sample (n, integers), so that folds keep groups together.
     pub fn grouped(self, groups: &Tensor) -> Result<Samples> {
         let found = groups.numel();
         if groups.rank() != 1 || found != self.len() {
             return Err(LearnError::Lengths { rows: self.len(), what: "groups", found });
         }
         if groups.dtype() != DType::I64 {
-            let problem = format!("groups of type {}; give whole numbers of type i64", groups.dtype());
+            let problem = format!("groups of type {}; give integers of type i64", groups.dtype());
             return Err(LearnError::parameter("Samples", problem));
         }
         Ok(Samples { groups: Some(groups.try_to_vec::<i64>()?), ..self })
     }
 
-    /// That there is something to learn from: at least one sample, and one whose weight is not 0. A part that was taken from
-    /// other samples may lack both.
+    /// Checks that there is at least one sample and one with non-zero weight. A subset of other samples may lack both.
     pub fn require_some(&self, who: &'static str) -> Result<()> {
         self.require_rows(who)?;
-        if self.weighs_nothing() {
+        if self.has_zero_weight() {
             let fix = "give at least one sample a positive weight";
             return Err(LearnError::data(who, "all samples have weight 0", fix));
         }
         Ok(())
     }
 
-    /// That there is at least one sample.
+    /// Checks that there is at least one sample.
     pub(crate) fn require_rows(&self, who: &'static str) -> Result<()> {
         if !self.is_empty() {
             return Ok(());
         }
-        let fix = "give rows to learn from; a fold or a group may be empty".to_owned();
+        let fix = "give at least one training row; a fold or a group may be empty".to_owned();
         Err(LearnError::TooFew { who, found: 0, needed: 1, fix })
     }
 
     /// Whether all samples have weight 0.
-    pub(crate) fn weighs_nothing(&self) -> bool {
+    pub(crate) fn has_zero_weight(&self) -> bool {
         self.weights.as_ref().is_some_and(|weights| weights.to_f64_vec().iter().all(|&weight| weight == 0.0))
     }
 
-    /// That squares and sums of squares of features and targets neither overflow nor vanish, as far as their sizes are known.
+    /// Checks that squares and sums of squares of features and targets neither overflow nor underflow, if their
+    /// magnitude is known.
     pub(crate) fn require_moderate(&self, who: &'static str, single: bool) -> Result<()> {
         let (low, high) = if single && self.x.dtype() == DType::F32 { (1e-18, 1e18) } else { (1e-150, 1e150) };
         let check = |what: &str, size: f64, (low, high): (f64, f64), fix: &str| {
             if size <= high && (size >= low || size == 0.0) {
                 return Ok(());
             }
-            let problem =
-                format!("the largest {what} has the size {size:e}, and squares of it leave the range of numbers");
+            let problem = format!("the largest {what} has magnitude {size:e}, so its square overflows or underflows");
             Err(LearnError::data(who, problem, fix))
         };
         if let Some(size) = self.size {
-            check("feature", size, (low, high), "scale the features, for instance with `StandardScaler`")?;
+            check("feature", size, (low, high), "scale the features, for example with `StandardScaler`")?;
         }
         if let Some(y) = self.y.as_ref().filter(|y| y.dtype().is_float()) {
             let size = with_real!(y.dtype(), T => survey(y.as_slice::<T>()?).largest);
@@ -139,7 +138,7 @@ impl Samples {
         self.x.len()
     }
 
-    /// Whether there are none; never so for a set that was made by [`Samples::new`].
+    /// Whether there are no samples; always false for samples created by [`Samples::new`].
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -157,7 +156,7 @@ impl Samples {
     /// The targets, row-major.
     ///
     /// # Errors
-    /// If there are none; [`Samples::targets`] tells.
+    /// If there are none; see [`Samples::targets`].
     pub fn y(&self) -> Result<&Tensor> {
         self.targets_for("Samples")
     }
@@ -167,10 +166,10 @@ impl Samples {
         self.y.as_ref()
     }
 
-    /// The targets, for an estimator that cannot do without.
+    /// The targets, or an error for an estimator that needs them.
     pub(crate) fn targets_for(&self, who: &'static str) -> Result<&Tensor> {
         let fix = "give them with `fit(&x, &y)` or `Samples::new(&x, &y)`";
-        self.y.as_ref().ok_or_else(|| LearnError::unsupported(who, "needs targets, and there are none", fix))
+        self.y.as_ref().ok_or_else(|| LearnError::unsupported(who, "needs targets, but none were given", fix))
     }
 
     /// The groups (n), if there are any.
@@ -178,12 +177,12 @@ impl Samples {
         self.groups.as_deref()
     }
 
-    /// The weights (n) as doubles, if there are any.
+    /// The weights (n) as f64, if there are any.
     pub fn weights(&self) -> Option<&Tensor> {
         self.weights.as_ref()
     }
 
-    /// The samples at these places, in this order.
+    /// Returns the samples at these indices, in this order.
     pub fn take(&self, rows: &[usize]) -> Result<Samples> {
         let weights = self.weights.as_ref().map(|weights| take(weights, rows)).transpose()?;
         let y = self.y.as_ref().map(|y| take(y, rows)).transpose()?;
@@ -191,20 +190,20 @@ impl Samples {
         Ok(Samples { x: self.x.take(rows)?, y, weights, groups, missing: self.missing, size: self.size })
     }
 
-    /// The samples in an order drawn with `key`.
+    /// Returns the samples in a random order drawn with `key`.
     pub fn shuffled(&self, key: Key) -> Result<Samples> {
         let order: Vec<usize> = key.permutation(self.len()).to_vec::<i64>().iter().map(|&i| i as usize).collect();
         self.take(&order)
     }
 
-    /// The same samples with other features, as a transformation of the features makes them.
+    /// Replaces the features, for example by transformed ones.
     pub fn with_x(&self, x: impl Into<Rows>) -> Result<Samples> {
         let (x, size) = x.into().measured()?;
         self.replaced(x, false, Some(size))
     }
 
-    /// As [`Samples::with_x`], for features that may have kept the gaps of these.
-    pub(crate) fn with_gaps(&self, x: Rows) -> Result<Samples> {
+    /// Like [`Samples::with_x`], for features that may still contain missing values.
+    pub(crate) fn with_x_and_missing(&self, x: Rows) -> Result<Samples> {
         match x.measured() {
             Ok((x, size)) => self.replaced(x, false, Some(size)),
             Err(LearnError::NotFinite { value, .. }) if value.is_nan() => self.replaced(x.tabular()?, true, None),
@@ -219,22 +218,22 @@ impl Samples {
         Ok(Samples { x, missing, size, ..self.clone() })
     }
 
-    /// The same samples with some of their columns, which were checked with the others.
+    /// Replaces the features by some of their columns, which were already checked.
     pub(crate) fn with_columns(&self, x: Rows) -> Samples {
         Samples { x, ..self.clone() }
     }
 
-    /// The same samples with other targets, one per row.
+    /// Replaces the targets, one per row.
     pub fn with_y(&self, y: &Tensor) -> Result<Samples> {
         Ok(Samples { y: Some(paired(self.len(), y)?), ..self.clone() })
     }
 
-    /// The same samples without their targets.
+    /// Removes the targets.
     pub fn without_targets(&self) -> Samples {
         Samples { y: None, ..self.clone() }
     }
 
-    /// The same samples without their weights.
+    /// Removes the weights.
     pub fn without_weights(&self) -> Samples {
         Samples { weights: None, ..self.clone() }
     }
@@ -247,13 +246,13 @@ impl Samples {
             _ => Err(LearnError::Target {
                 who,
                 found: format!("of shape {}", y.shape()),
-                expected: "this estimator learns one output; fit one model per column",
+                expected: "this estimator supports one output; fit one model per column",
             }),
         }
     }
 }
 
-/// Weights (n) as doubles: one per row, finite, not negative, not all 0.
+/// Returns weights (n) as f64 after checking them: one per row, finite, non-negative, not all 0.
 pub(crate) fn checked_weights(who: &'static str, rows: usize, weights: &Tensor) -> Result<Tensor> {
     let values = vector("weights", weights)?;
     if values.len() != rows {
@@ -273,7 +272,7 @@ pub(crate) fn checked_weights(who: &'static str, rows: usize, weights: &Tensor) 
     Ok(Tensor::try_from_vec(values, [rows])?)
 }
 
-/// Targets for so many rows of features: a vector or a matrix of finite numbers.
+/// Checks that targets are a vector or matrix of finite numbers with one entry per row.
 fn paired(rows: usize, y: &Tensor) -> Result<Tensor> {
     if y.rank() == 0 || y.rank() > 2 {
         let problem = format!("targets of shape {}; give a vector, one number per row of features", y.shape());
@@ -287,11 +286,11 @@ fn paired(rows: usize, y: &Tensor) -> Result<Tensor> {
         return Err(LearnError::parameter("Samples", problem));
     }
     let y = y.detach().try_contiguous()?;
-    finite("the target", &y, "remove the sample; a target cannot be filled in")?;
+    finite("the target", &y, "remove the sample; targets cannot be imputed")?;
     Ok(y)
 }
 
-/// That a tensor of numbers has no NaN and no infinity.
+/// Checks that a tensor has no NaN or infinity.
 fn finite(what: &'static str, x: &Tensor, fix: &'static str) -> Result<()> {
     if !x.dtype().is_float() {
         return Ok(());
@@ -300,10 +299,10 @@ fn finite(what: &'static str, x: &Tensor, fix: &'static str) -> Result<()> {
     let found = with_real!(x.dtype(), T => first_not_finite(x.as_slice::<T>()?));
     match found {
         None => Ok(()),
-        Some((place, value)) => {
+        Some((index, value)) => {
             let width = x.dims().get(1).copied().unwrap_or(1).max(1);
-            let column = (x.rank() > 1).then_some(place % width);
-            Err(LearnError::NotFinite { what, row: place / width, column, value, fix })
+            let column = (x.rank() > 1).then_some(index % width);
+            Err(LearnError::NotFinite { what, row: index / width, column, value, fix })
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Warnings: what a user should know although there is a result.
+//! Warnings about results that are usable but may be poor.
 //!
-//! A fit that did not converge, separable classes or a badly conditioned matrix do not stop the work, but are never passed
-//! over in silence: every warning is kept in the model's [`Summary`](crate::Summary) and is told to one handler, which
-//! writes it to standard error unless it is replaced.
+//! A fit that did not converge, separable classes or an ill-conditioned matrix do not cause an error, but are always
+//! reported: every warning is stored in the model's [`Summary`](crate::Summary) and passed to one handler. The default
+//! handler writes to standard error.
 //!
 //! ```
 //! use std::sync::{Arc, Mutex};
-//! let heard = Arc::new(Mutex::new(Vec::new()));
-//! let ear = Arc::clone(&heard);
-//! tove_learn::on_warning(move |text| ear.lock().unwrap().push(text.to_owned()));
+//! let warnings = Arc::new(Mutex::new(Vec::new()));
+//! let sink = Arc::clone(&warnings);
+//! tove_learn::on_warning(move |text| sink.lock().unwrap().push(text.to_owned()));
 //! tove_learn::warn("Lasso: not converged");
-//! assert_eq!(*heard.lock().unwrap(), ["Lasso: not converged"]);
+//! assert_eq!(*warnings.lock().unwrap(), ["Lasso: not converged"]);
 //! ```
 
 use std::cell::Cell;
@@ -24,12 +24,12 @@ type Handler = Arc<dyn Fn(&str) + Send + Sync>;
 
 static HANDLER: Mutex<Option<Handler>> = Mutex::new(None);
 
-/// Has all further warnings of this process told to `handler`.
+/// Sets the handler for all further warnings of this process.
 pub fn on_warning(handler: impl Fn(&str) + Send + Sync + 'static) {
     *HANDLER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(handler));
 }
 
-/// Tells a warning to the handler.
+/// Passes a warning to the handler.
 pub fn warn(text: &str) {
     if SILENCED.get() > 0 {
         return;
@@ -41,12 +41,13 @@ pub fn warn(text: &str) {
     }
 }
 
-/// Whether warnings of this thread are told to nobody.
+/// Whether warnings are suppressed on this thread.
 pub(crate) fn is_quiet() -> bool {
     SILENCED.get() > 0
 }
 
-/// Runs something whose warnings are told to nobody: fits that are a means, not the result. They stay in the models' summaries.
+/// Runs a closure without reporting its warnings, for intermediate fits. They are still stored in the models'
+/// summaries.
 ///
 /// ```
 /// assert_eq!(tove_learn::quietly(|| { tove_learn::warn("not converged"); 1 }), 1);

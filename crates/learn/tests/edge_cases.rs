@@ -343,7 +343,7 @@ fn messages_name_what_is_meant() {
     let error = Svc::default().parse("gamma", "x").unwrap_err().to_string();
     assert!(error.contains("give scale, auto or a number"), "{error}");
     let error = LogisticRegression::default().parse("class_weight", "x").unwrap_err().to_string();
-    assert!(error.contains("give none, balanced, or weights of classes"), "{error}");
+    assert!(error.contains("give none, balanced, or class weights"), "{error}");
     let huge = Samples::new(Tensor::from([[1e200], [-1e200], [2e200]]), &Tensor::from([1.0, 2.0, 4.0])).unwrap();
     for estimator in
         [&LinearRegression::default() as &dyn Estimator, &BayesianRidge::default(), &HuberRegressor::default()]

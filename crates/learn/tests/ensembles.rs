@@ -171,7 +171,7 @@ fn ensembles_fulfil_the_contract_and_are_saved_whole() {
     let fitted = constant.fit_samples(&regression).unwrap();
     let back = restore(&fitted.record()).unwrap();
     assert_eq!(back.predict(&x).unwrap().to_f64_vec(), fitted.predict(&x).unwrap().to_f64_vec());
-    assert!(fitted.summary().warnings[0].contains("seen by every model")); // 0.632⁴ = 16 % are
+    assert!(fitted.summary().warnings[0].contains("in every bootstrap sample")); // 0.632⁴ = 16 % are
     let mut tuned = constant.clone();
     tuned.parse("estimator.strategy", "median").unwrap();
     tuned.parse("n_estimators", "2").unwrap();

@@ -131,7 +131,7 @@ fn f27_training_and_duality() {
 fn wrong_labels_and_penalties_are_refused() {
     let (x, _) = separable();
     let error = margin::dual(&x, &Tensor::full([40], 2.0, DType::I64), 0.1, 1e-6).unwrap_err().to_string();
-    assert!(error.contains("−1 and 1"), "{error}");
+    assert!(error.contains("−1 or 1"), "{error}");
     let (x, y) = separable();
     assert!(margin::constrained(&x, &y, 0.0).unwrap_err().to_string().contains("positive"));
     let flipped = Tensor::from_slice(

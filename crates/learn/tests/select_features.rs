@@ -208,7 +208,7 @@ fn every_transformer_comes_back_with_the_same_bits() {
             entry.name
         );
         let error = fitted.transform(x.narrow(1, 0, 3)).unwrap_err().to_string();
-        assert!(error.contains("was fitted on 4 features, and these rows have 3"), "{error}");
+        assert!(error.contains("was fitted on 4 features, but these rows have 3"), "{error}");
         let whole = fitted.record().into_container();
         // How a fit went is told where it is known.
         let told = ["objective", "residual"];

@@ -332,7 +332,7 @@ fn searches_and_curves_take_scores_by_name_and_refuse_those_of_other_tasks() {
         assert!(matches!(error, LearnError::Parameter { .. }), "{text}");
         parts.iter().for_each(|part| assert!(text.contains(part), "{text}"));
     };
-    let wrong = ["does not judge a regressor", "r2", "neg_median_absolute_error", "d2_tweedie_score"];
+    let wrong = ["is not defined for a regressor", "r2", "neg_median_absolute_error", "d2_tweedie_score"];
     says(cross_val_score(&ridge, &samples, KFold::new(3), "matthews_corrcoef").unwrap_err(), &wrong);
     says(GridSearch::new(ridge.clone(), grid()).scorer("jaccard").fit_samples(&samples).unwrap_err(), &wrong);
     says(
@@ -355,9 +355,9 @@ fn searches_and_curves_take_scores_by_name_and_refuse_those_of_other_tasks() {
     let (x, y) = data("iris");
     let samples = Samples::new(&x, &y).unwrap();
     let error = cross_val_score(&GaussianNb::default(), &samples, StratifiedKFold::new(3), "mse").unwrap_err();
-    says(error, &["does not judge a classifier", "matthews_corrcoef", "cohen_kappa_quadratic"]);
+    says(error, &["is not defined for a classifier", "matthews_corrcoef", "cohen_kappa_quadratic"]);
     let error = cross_val_score(&GaussianNb::default(), &samples, StratifiedKFold::new(3), "jaccard").unwrap_err();
-    says(error, &["the score is for two classes", "_macro"]);
+    says(error, &["the score needs two classes", "_macro"]);
 }
 
 #[test]

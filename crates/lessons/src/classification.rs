@@ -1,7 +1,7 @@
-//! The formulae of linear classification as functions of tensors, differentiable like any other.
+//! Formulas of linear classification as differentiable functions of tensors.
 //!
-//! σ, softmax and log-sum-exp are methods of [`Tensor`], cross-entropies are in `tove_optim::losses`; here is what they lack.
-//! In the names X is (n, d), w is (d) and y (n) holds 0 and 1 as floating-point numbers. An intercept is a column of ones.
+//! σ, softmax and log-sum-exp are methods of [`Tensor`], cross-entropies are in `tove_optim::losses`; this module has
+//! the rest. X is (n, d), w is (d) and y (n) holds 0 and 1 as floating-point numbers. An intercept is a column of ones.
 
 use tove_tensor::{Error, Tensor, TryNorm, TryOps, TryUnary};
 
@@ -20,8 +20,8 @@ pub fn logit(p: &Tensor) -> Result<Tensor> {
     Ok(p.try_ln()?.try_sub(&(-p).try_log1p()?)?)
 }
 
-/// softmax(x / τ) along the last axis. A high temperature τ tends to the uniform vector, a low one to the one-hot code of the
-/// largest entry, its mass shared among ties.
+/// softmax(x / τ) along the last axis. A high temperature τ approaches the uniform distribution, a low one the one-hot
+/// encoding of the largest entry, shared equally among ties.
 ///
 /// ```
 /// use tove_lessons::classification::softmax_temperature;
@@ -36,12 +36,12 @@ pub fn softmax_temperature(x: &Tensor, temperature: f64) -> Result<Tensor> {
         let problem = format!("a temperature of {temperature}; give a finite number above 0");
         return Err(LearnError::parameter("softmax_temperature", problem));
     }
-    // The largest score is taken out before dividing, so that a tiny temperature cannot make ∞ − ∞.
-    let most = x.try_max_axes(&[-1], true)?;
-    Ok((x.try_sub(&most)? / temperature).try_softmax(-1)?)
+    // Subtract the maximum before dividing, so that a tiny temperature does not give ∞ − ∞.
+    let max = x.try_max_axes(&[-1], true)?;
+    Ok((x.try_sub(&max)? / temperature).try_softmax(-1)?)
 }
 
-/// Whether every row along the last axis is a member of the simplex: no entry below −`tolerance`, and a sum within `tolerance`
+/// Whether every row along the last axis is on the simplex: no entry below −`tolerance`, and a sum within `tolerance`
 /// of 1.
 ///
 /// ```
@@ -65,7 +65,7 @@ fn no_axis(p: &Tensor) -> LearnError {
     Error::shape("on_simplex", p.shape(), "give a vector or rows of vectors").into()
 }
 
-/// The predicted class of each row along the last axis: the place of its largest entry, the first of equal ones.
+/// The predicted class of each row along the last axis: the index of its largest entry; ties go to the first.
 ///
 /// ```
 /// use tove_lessons::classification::class_of;
@@ -77,8 +77,8 @@ pub fn class_of(p: &Tensor) -> Result<Tensor> {
     Ok(p.try_argmax(-1)?)
 }
 
-/// The negative log-likelihood Σₙ [−yₙ xₙ·w + ln(1 + exp(xₙ·w))], which is the summed binary cross-entropy. Targets are 0, 1, or shares
-/// between them; others are an error.
+/// The negative log-likelihood Σₙ [−yₙ xₙ·w + ln(1 + exp(xₙ·w))], which is the summed binary cross-entropy. Targets
+/// must lie in [0, 1].
 ///
 /// ```
 /// use tove_lessons::classification::logistic_nll;
@@ -89,7 +89,7 @@ pub fn class_of(p: &Tensor) -> Result<Tensor> {
 /// ```
 pub fn logistic_nll(w: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
     let z = scores(w, x, y)?;
-    // softplus(z) − y z = (1 − y) softplus(z) + y softplus(−z), where nothing large is subtracted.
+    // softplus(z) − y z = (1 − y) softplus(z) + y softplus(−z), which avoids cancellation.
     let (rise, fall) = (z.try_softplus()?, (-&z).try_softplus()?);
     let losses = rise.try_mul(&(-y + 1.0))?.try_add(&fall.try_mul(y)?)?;
     Ok(losses.try_sum_axes(&[0], false)?)
@@ -138,12 +138,12 @@ pub fn logistic_hessian(w: &Tensor, x: &Tensor) -> Result<Tensor> {
 pub fn hyperplane_distance(w: &Tensor, b: f64, x: &Tensor) -> Result<Tensor> {
     let length = w.try_square()?.try_sum_axes(&[0], false)?.try_sqrt()?;
     if length.to_f64_vec() == [0.0] {
-        return Err(LearnError::parameter("hyperplane_distance", "w is 0, which describes no hyperplane"));
+        return Err(LearnError::parameter("hyperplane_distance", "w is 0, which does not define a hyperplane"));
     }
     Ok((x.try_matmul(w)? + b).try_abs()?.try_div(&length)?)
 }
 
-/// X w, after checking that y has a number per row.
+/// X w, after checking that y has one value per row.
 fn scores(w: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
     if y.dims() != &x.dims()[..x.rank().min(1)] || x.rank() != 2 {
         let problem = "the features need a row per target, the targets one number each";

@@ -1,8 +1,8 @@
-//! Regress and round: a naive classifier that shows why classes are not numbers.
+//! Regress and round: a naive classifier that shows why classes should not be encoded as numbers.
 //!
-//! The m classes in ascending order are encoded as 1 … m, least squares predicts a number, and that is rounded and held within
-//! 1 … m. The encoding claims that class 2 lies between 1 and 3, so that another naming of the same classes gives another
-//! accuracy; softmax regression does not care. A baseline, no more.
+//! The m classes in ascending order are encoded as 1 … m. Least squares predicts a number, which is rounded and clamped
+//! to 1 … m. The encoding implies that class 2 lies between 1 and 3, so renaming the classes changes the accuracy;
+//! softmax regression is not affected. Only useful as a baseline.
 //!
 //! ```
 //! use tove_learn::{Fit, Predict};
@@ -22,7 +22,7 @@ use tove_learn::{
     About, Algorithm, Capabilities, Fit, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples,
 };
 
-/// Classification by rounding a linear regression of the classes' numbers.
+/// Classification by rounding a linear regression of the class codes.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct RegressAndRound {
     /// Whether an intercept is fitted.
@@ -38,7 +38,7 @@ pub struct FittedRegressAndRound {
 }
 
 impl FittedRegressAndRound {
-    /// The regression of the numbers 1 … m.
+    /// The regression of the class codes 1 … m.
     pub fn regression(&self) -> &FittedLinearRegression {
         &self.regression
     }

@@ -1,4 +1,4 @@
-//! The soft margin in the textbook's forms, one beside the other.
+//! The soft-margin SVM in its textbook forms.
 //!
 //! Without intercept, for labels yₙ = ±1:
 //!
@@ -6,9 +6,9 @@
 //! - hinge: min (λ/2)‖w‖² + (1/N) Σ max(0, 1 − yₙxₙᵀw), by stochastic subgradients (Pegasos, Shalev-Shwartz et al. 2007);
 //! - dual: max (1/N) Σ αₙ − (λ/2)‖w(α)‖² over α ∈ \[0, 1\]ᴺ with w(α) = (1/(λN)) Σ αₙyₙxₙ, by coordinate ascent.
 //!
-//! All have the same w, and C = 1/(λN) makes it that of [`LinearSvc`](tove_learn::svm::LinearSvc) with the hinge loss and no intercept. As
-//! λ → 0 on separable data it becomes the hard margin, min ½‖w‖² subject to yₙxₙᵀw ≥ 1, whose distance from the closest point to
-//! the boundary, 1/‖w‖, is the largest there is.
+//! All have the same w, and C = 1/(λN) makes it that of [`LinearSvc`](tove_learn::svm::LinearSvc) with the hinge loss and no
+//! intercept. As λ → 0 on separable data it becomes the hard margin, min ½‖w‖² subject to yₙxₙᵀw ≥ 1, which maximizes
+//! the margin 1/‖w‖, the distance from the closest point to the boundary.
 //!
 //! ```
 //! use tove_lessons::soft_margin as margin;
@@ -45,21 +45,21 @@ pub struct Constrained {
 /// The solution of the dual form.
 #[derive(Clone, Debug)]
 pub struct Ascent {
-    /// Weights rebuilt from α, (d).
+    /// Weights computed from α, (d).
     pub w: Vec<f64>,
-    /// α in \[0, 1\], (n); 0 for samples beyond the margin.
+    /// α in \[0, 1\], (n); 0 for samples outside the margin.
     pub alpha: Vec<f64>,
-    /// The hinge form's value at w.
+    /// The value of the hinge form at w.
     pub primal: f64,
-    /// The dual's value at α.
+    /// The value of the dual at α.
     pub dual: f64,
-    /// The difference of the two; both lie within it of the optimum.
+    /// The duality gap; both values are within it of the optimum.
     pub gap: f64,
-    /// Rounds over the samples.
+    /// Number of passes over the samples.
     pub rounds: usize,
 }
 
-/// Rows times their labels.
+/// Rows multiplied by their labels.
 struct Signed {
     x: Vec<f64>,
     n: usize,
@@ -79,7 +79,7 @@ impl Signed {
         let samples = Samples::new(x.to_dtype(DType::F64), y)?;
         let y = samples.y()?.to_f64_vec();
         if y.len() != samples.len() || y.iter().any(|y| y.abs() != 1.0) {
-            return Err(LearnError::parameter(WHO, "labels are −1 and 1 here, one per row"));
+            return Err(LearnError::parameter(WHO, "labels must be −1 or 1, one per row"));
         }
         let (n, d) = (samples.len(), samples.width());
         let mut x = samples.x().to_dense()?.to_f64_vec();
@@ -153,12 +153,12 @@ pub fn hinge_objective(x: &Tensor, y: &Tensor, w: &[f64], lambda: f64) -> Result
     Ok(Signed::new(x, y)?.hinge(w, lambda))
 }
 
-/// max(0, 1 − yₙxₙᵀw) of each sample: the smallest slacks that w allows.
+/// max(0, 1 − yₙxₙᵀw) of each sample: the smallest feasible slacks.
 pub fn slacks(x: &Tensor, y: &Tensor, w: &[f64]) -> Result<Vec<f64>> {
     Ok(Signed::new(x, y)?.margins(w).iter().map(|margin| (1.0 - margin).max(0.0)).collect())
 }
 
-/// The dual form by coordinate ascent, until the duality gap is at most `tolerance`.
+/// Solves the dual form by coordinate ascent, until the duality gap is at most `tolerance`.
 pub fn dual(x: &Tensor, y: &Tensor, lambda: f64, tolerance: f64) -> Result<Ascent> {
     positive(lambda)?;
     let signed = Signed::new(x, y)?;
@@ -166,34 +166,34 @@ pub fn dual(x: &Tensor, y: &Tensor, lambda: f64, tolerance: f64) -> Result<Ascen
     let scale = 1.0 / (lambda * n); // C of the usual form
     let mut accuracy = 1e-3;
     loop {
-        let settled = signed.ascend(scale, accuracy, 1_000_000)?;
-        let alpha: Vec<f64> = settled.alpha.iter().map(|alpha| alpha / scale).collect();
-        let w: Vec<f64> = signed.combine(&settled.alpha);
+        let solution = signed.ascend(scale, accuracy, 1_000_000)?;
+        let alpha: Vec<f64> = solution.alpha.iter().map(|alpha| alpha / scale).collect();
+        let w: Vec<f64> = signed.combine(&solution.alpha);
         let primal = signed.hinge(&w, lambda);
         let dual = alpha.iter().sum::<f64>() / n - 0.5 * lambda * dot(&w, &w);
         let gap = primal - dual;
-        if gap <= tolerance || accuracy < 1e-13 || !settled.converged {
-            return Ok(Ascent { w, alpha, primal, dual, gap, rounds: settled.rounds });
+        if gap <= tolerance || accuracy < 1e-13 || !solution.converged {
+            return Ok(Ascent { w, alpha, primal, dual, gap, rounds: solution.rounds });
         }
         accuracy *= 0.1;
     }
 }
 
-/// The hard margin: min ½‖w‖² subject to yₙxₙᵀw ≥ 1, by coordinate ascent without upper bounds. Only for data that a plane
-/// through the origin separates.
+/// Solves the hard margin, min ½‖w‖² subject to yₙxₙᵀw ≥ 1, by coordinate ascent without upper bounds. Only for data
+/// that a hyperplane through the origin separates.
 pub fn hard(x: &Tensor, y: &Tensor) -> Result<Vec<f64>> {
     let signed = Signed::new(x, y)?;
-    let settled = signed.ascend(f64::INFINITY, 1e-10, 20_000)?;
-    let least = signed.margins(&settled.w).into_iter().fold(f64::INFINITY, f64::min);
-    if !settled.converged || least < 1.0 - 1e-6 {
+    let solution = signed.ascend(f64::INFINITY, 1e-10, 20_000)?;
+    let least = signed.margins(&solution.w).into_iter().fold(f64::INFINITY, f64::min);
+    if !solution.converged || least < 1.0 - 1e-6 {
         let problem = "no plane through the origin separates the classes";
         return Err(LearnError::data(WHO, problem, "use a soft margin, or append a constant feature"));
     }
-    Ok(settled.w)
+    Ok(solution.w)
 }
 
-/// The hinge form by stochastic subgradients: step t goes along one random sample's with length 1/(λt); the answer is the mean
-/// of the second half of the iterates.
+/// Solves the hinge form by stochastic subgradients: step t uses one random sample and step size 1/(λt); the result is
+/// the average of the second half of the iterates.
 pub fn subgradient(x: &Tensor, y: &Tensor, lambda: f64, steps: usize, key: Key) -> Result<Vec<f64>> {
     positive(lambda)?;
     let signed = Signed::new(x, y)?;
@@ -223,13 +223,13 @@ pub fn subgradient(x: &Tensor, y: &Tensor, lambda: f64, steps: usize, key: Key) 
     Ok(mean)
 }
 
-/// The constrained form by a primal-dual interior-point method.
+/// Solves the constrained form by a primal-dual interior-point method.
 pub fn constrained(x: &Tensor, y: &Tensor, lambda: f64) -> Result<Constrained> {
     positive(lambda)?;
     let signed = Signed::new(x, y)?;
     let (n, d) = (signed.n, signed.d);
     let mean = 1.0 / n as f64;
-    // Inside: slack s of the margin's constraint with multiplier a, and ξ with multiplier b = 1/N − a.
+    // An interior point: slack s of the margin constraint with multiplier a, and ξ with multiplier b = 1/N − a.
     let mut state = Interior { w: vec![0.0; d], xi: vec![2.0; n], s: vec![1.0; n], a: vec![0.5 * mean; n] };
     for _ in 0..200 {
         let barrier: f64 = (0..n).map(|i| state.s[i] * state.a[i] + state.xi[i] * (mean - state.a[i])).sum();
@@ -257,8 +257,8 @@ struct Interior {
 }
 
 impl Interior {
-    /// A Newton step to the point of the central path at `mu`, shortened to stay inside. Eliminating ξ, s and a leaves
-    /// (λI + ZᵀDZ) Δw = −(λw − Zᵀa) + ZᵀDh with D = 1/(s/a + ξ/b).
+    /// A Newton step toward the point of the central path at `mu`, shortened to stay in the interior. Eliminating ξ, s
+    /// and a leaves (λI + ZᵀDZ) Δw = −(λw − Zᵀa) + ZᵀDh with D = 1/(s/a + ξ/b).
     fn step(&self, signed: &Signed, lambda: f64, mean: f64, mu: f64) -> Result<Interior> {
         let (n, d) = (signed.n, signed.d);
         let margins = signed.margins(&self.w);

@@ -1,4 +1,4 @@
-//! Attributes: names as scikit-learn's without the trailing underscore, shapes as scikit-learn documents them.
+//! Attributes: scikit-learn's names without the trailing underscore, shapes as documented by scikit-learn.
 
 use tove_tensor::Tensor;
 
@@ -6,7 +6,7 @@ use super::Outcome;
 use super::checks::require;
 use crate::{Estimator, Fit, Model, Result, Samples};
 
-/// Names with the shapes they may have, in words; `*` stands for any size, an empty text for a number.
+/// Names with their valid shapes as dimension names; `*` means any size, an empty text a scalar.
 const SHAPES: &[(&str, &[&str])] = &[
     ("best_index", &[""]),
     ("best_score", &[""]),
@@ -41,7 +41,7 @@ const SHAPES: &[(&str, &[&str])] = &[
     ("variances", &["features"]),
 ];
 
-/// Whether a tensor has a shape in words.
+/// Whether a tensor has a shape given by dimension names.
 fn fits(model: &dyn Model, tensor: &Tensor, words: &str) -> bool {
     let words: Vec<&str> = words.split(", ").filter(|word| !word.is_empty()).collect();
     let size = |word: &str| match word {
@@ -61,7 +61,7 @@ pub(super) fn named_once(estimator: &dyn Estimator, samples: &Samples) -> Result
     let count = names.len();
     names.sort_unstable();
     names.dedup();
-    require(names.len() == count, || format!("an attribute comes twice among {names:?}"))
+    require(names.len() == count, || format!("an attribute is duplicated in {names:?}"))
 }
 
 pub(super) fn named_and_shaped(estimator: &dyn Estimator, samples: &Samples) -> Result<Outcome> {
@@ -73,7 +73,7 @@ pub(super) fn named_and_shaped(estimator: &dyn Estimator, samples: &Samples) -> 
         if name.is_empty() || name.ends_with('_') || !(known || name.chars().all(letters)) {
             return Ok(Outcome::Failed(format!("`{name}` is not a name such as `coef` or `n_iter`")));
         }
-        // What is made of others passes on the attributes of a part, which may have other features.
+        // Composite estimators pass on the attributes of a part, which may have other features.
         let shapes = SHAPES.iter().find(|known| known.0 == name && !model.capabilities().delegates);
         if let Some((_, shapes)) = shapes
             && !shapes.iter().any(|words| fits(&*model, &tensor, words))

@@ -1,5 +1,5 @@
-//! Promises about data that nobody should give and somebody will: empty parts, invalid weights, numbers at the ends of the range,
-//! classes that are missing, damaged records.
+//! Checks with invalid or extreme input: empty samples, invalid weights, values at the ends of the range, missing
+//! classes, damaged records.
 
 use tove_tensor::{DType, Tensor};
 
@@ -9,10 +9,10 @@ use super::problems::{plain, three_classes};
 use crate::logistic::linear::first_largest;
 use crate::{Estimator, Fit, LearnError, Model, Predict, Predictions, Record, Result, Samples, restore};
 
-/// Factors that take ordinary numbers to the ends of the range and beyond.
+/// Factors that scale ordinary values to the ends of the floating-point range and beyond.
 pub(super) const FACTORS: [f64; 10] = [1e-300, 1e-200, 1e-150, 1e-100, 1e-20, 1e20, 1e100, 1e154, 1e200, 1e300];
 
-/// Whether an error says what is wrong with the data, and not what an operation inside did not like.
+/// Whether an error describes the problem in the data, not an internal operation.
 pub(super) fn is_about_data(error: &LearnError) -> bool {
     use LearnError::{Data, Lengths, NotFinite, OneClass, Parameter, Target, TooFew, Unsupported};
     matches!(
@@ -28,7 +28,7 @@ pub(super) fn is_about_data(error: &LearnError) -> bool {
     )
 }
 
-/// A part without samples, as a fold or a group can leave it.
+/// No samples, as a fold or a group can produce.
 pub(super) fn no_samples(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
     let samples = Samples::new(&x, &y)?;
@@ -39,14 +39,14 @@ pub(super) fn no_samples(estimator: &dyn Estimator) -> Result<Outcome> {
     for set in sets {
         match estimator.fit_samples(&set) {
             Err(LearnError::TooFew { found: 0, .. }) => {}
-            Err(error) => return Ok(Outcome::Failed(format!("another error came: {error}"))),
+            Err(error) => return Ok(Outcome::Failed(format!("unexpected error: {error}"))),
             Ok(_) => return Ok(Outcome::Failed("it was fitted to no samples".to_owned())),
         }
     }
     Ok(Outcome::Passed)
 }
 
-/// Vectors of n weights or so that no method can use, with what is wrong with them.
+/// Invalid weights for about n samples, with descriptions.
 pub(super) fn invalid_weights(n: usize) -> Result<Vec<(&'static str, Tensor)>> {
     let one_is = |value: f64| {
         let mut weights = vec![1.0; n];
@@ -64,14 +64,14 @@ pub(super) fn invalid_weights(n: usize) -> Result<Vec<(&'static str, Tensor)>> {
     ])
 }
 
-/// Weights that cannot be used never reach the fit; those of a part that are all 0 are refused by it.
+/// Invalid weights are rejected before the fit; weights that are all 0 in a subset are rejected by it.
 pub(super) fn bad_weights(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
     let samples = Samples::new(&x, &y)?;
     for (what, weights) in invalid_weights(60)? {
         match samples.clone().weighted(&weights).and_then(|samples| estimator.fit_samples(&samples)) {
             Err(error) if is_about_data(&error) => {}
-            Err(error) => return Ok(Outcome::Failed(format!("{what}: another error came: {error}"))),
+            Err(error) => return Ok(Outcome::Failed(format!("{what}: unexpected error: {error}"))),
             Ok(_) => return Ok(Outcome::Failed(format!("{what} were accepted"))),
         }
     }
@@ -81,12 +81,13 @@ pub(super) fn bad_weights(estimator: &dyn Estimator) -> Result<Outcome> {
     require(refused, || "a part in which all weights are 0 was accepted".to_owned())
 }
 
-/// Features and targets at the ends of the range: an error that says so, or answers that are finite and of the size of the targets.
+/// Features and targets at the ends of the range: either a clear error, or finite predictions of the magnitude of the
+/// targets.
 pub(super) fn magnitudes(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
     let mut cases: Vec<(String, Tensor, Tensor)> =
         FACTORS.iter().map(|&factor| (format!("features times {factor:e}"), &x * factor, y.clone())).collect();
-    // One column only: the others are as they were.
+    // One column only; the others are unchanged.
     let mut column = vec![1.0; 4];
     for factor in FACTORS {
         column[1] = factor;
@@ -99,25 +100,25 @@ pub(super) fn magnitudes(estimator: &dyn Estimator) -> Result<Outcome> {
         let model = match crate::quietly(|| estimator.fit_samples(&Samples::new(&x, &y)?)) {
             Ok(model) => model,
             Err(error) if is_about_data(&error) => continue,
-            Err(error) => return Ok(Outcome::Failed(format!("{what}: an error from inside came: {error}"))),
+            Err(error) => return Ok(Outcome::Failed(format!("{what}: internal error: {error}"))),
         };
         let predicted = model.predict(&x)?.to_f64_vec();
         let sensible = match model.capabilities().predictions {
             Predictions::Classes => predicted.iter().all(|&label| model.classes().contains(&(label as i64))),
             Predictions::Clusters | Predictions::None => predicted.iter().all(|&label| label >= -1.0), // −1 for outliers
             Predictions::Numbers => {
-                let size = y.to_f64_vec().iter().fold(0.0f64, |most, y| most.max(y.abs()));
+                let size = y.to_f64_vec().iter().fold(0.0f64, |max, y| max.max(y.abs()));
                 predicted.iter().all(|value| value.is_finite() && value.abs() <= 1e3 * size)
             }
         };
         if !sensible {
-            return Ok(Outcome::Failed(format!("{what}: the answers make no sense, {:?} first", predicted[0])));
+            return Ok(Outcome::Failed(format!("{what}: implausible predictions, starting with {:?}", predicted[0])));
         }
     }
     Ok(Outcome::Passed)
 }
 
-/// A class that a fold or a resample lacks: the model knows the others, and can be judged on samples of all.
+/// A class that a fold or a resample lacks: the model has the other classes, and can be evaluated on samples of all.
 pub(super) fn missing_class(estimator: &dyn Estimator) -> Result<Outcome> {
     if !estimator.capabilities().classifies() {
         return Ok(Outcome::Skipped("not a classifier"));
@@ -150,14 +151,15 @@ pub(super) fn refit(estimator: &dyn Estimator) -> Result<Outcome> {
     })
 }
 
-/// `predict` is the first largest of `predict_proba` and of `decision_function`, or the sign of the latter for two classes.
+/// `predict` is the first largest of `predict_proba` and of `decision_function`, or the sign of the latter for two
+/// classes.
 pub(super) fn agreement(estimator: &dyn Estimator) -> Result<Outcome> {
     if !estimator.capabilities().classifies() {
         return Ok(Outcome::Skipped("not a classifier"));
     }
     let mut estimator = estimator.duplicate();
     if estimator.describe_all().iter().any(|(name, _)| name == "break_ties") {
-        estimator.set("break_ties", true.into())?; // otherwise votes decide, which is what the setting is for
+        estimator.set("break_ties", true.into())?; // otherwise votes decide, which this setting changes
     }
     let mut problems = vec![plain(&*estimator)?];
     if estimator.capabilities().multiclass {
@@ -183,12 +185,12 @@ pub(super) fn agreement(estimator: &dyn Estimator) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Records with one thing damaged each: a tensor or value that is missing, of another shape, or not a number.
-pub(super) fn damages(whole: &Record) -> Vec<(String, Record)> {
-    let whole = whole.clone().into_container();
+/// Records with one damage each: a tensor or value that is missing, of another shape, or not a number.
+pub(super) fn damages(record: &Record) -> Vec<(String, Record)> {
+    let original = record.clone().into_container();
     let mut all = Vec::new();
-    for (name, tensor) in &whole.tensors {
-        let mut without = whole.clone();
+    for (name, tensor) in &original.tensors {
+        let mut without = original.clone();
         without.tensors.remove(name);
         all.push((format!("without the tensor {name}"), without));
         let mut others = vec![("of another shape", Tensor::ones([1, 7, 1], tensor.dtype()))];
@@ -199,20 +201,20 @@ pub(super) fn damages(whole: &Record) -> Vec<(String, Record)> {
             others.push(("of another type", Tensor::full(tensor.dims().to_vec(), 0.5, DType::F64)));
         }
         for (what, other) in others {
-            let mut changed = whole.clone();
+            let mut changed = original.clone();
             changed.insert(name.clone(), other);
             all.push((format!("with the tensor {name} {what}"), changed));
         }
     }
-    let names: Vec<String> = whole.header.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+    let names: Vec<String> = original.header.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
     for name in names {
-        let mut without = whole.clone();
+        let mut without = original.clone();
         if let Some(object) = without.header.as_object_mut() {
             object.remove(&name);
         }
         all.push((format!("without the value {name}"), without));
         for value in [serde_json::Value::Null, (-1).into(), u64::MAX.into(), "x".into(), serde_json::json!([0.5])] {
-            let mut changed = whole.clone();
+            let mut changed = original.clone();
             changed.header[&name] = value.clone();
             all.push((format!("with the value {name} set to {value}"), changed));
         }
@@ -220,7 +222,7 @@ pub(super) fn damages(whole: &Record) -> Vec<(String, Record)> {
     all.into_iter().map(|(what, container)| (what, Record::from_container(container))).collect()
 }
 
-/// Whatever is damaged in a record, reading it or predicting with it is an error, or the answers are the same to the last bit.
+/// For any damaged record, reading or predicting is an error, or the predictions are bit-identical.
 pub(super) fn damaged(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
     let model = estimator.fit_samples(&Samples::new(&x, &y)?)?;
@@ -233,8 +235,8 @@ pub(super) fn damaged(estimator: &dyn Estimator) -> Result<Outcome> {
         match restore(&record).and_then(|model| ask(&*model)) {
             Err(_) => errors += 1,
             Ok(found) if found == expected => {}
-            Ok(_) => return Ok(Outcome::Failed(format!("a record {what} was read and gives other answers"))),
+            Ok(_) => return Ok(Outcome::Failed(format!("a record {what} was read and gives different predictions"))),
         }
     }
-    require(errors > 0, || "no damage was noticed at all".to_owned())
+    require(errors > 0, || "no damage was detected".to_owned())
 }

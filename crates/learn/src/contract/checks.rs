@@ -1,4 +1,4 @@
-//! The promises, one function each.
+//! The checks, one function each.
 
 use tove_tensor::{DType, Tensor, TryOps, num_threads, set_num_threads};
 
@@ -11,17 +11,17 @@ pub(super) const ALL: &[(&str, Check)] = &[
     ("fits and predicts", fits),
     ("one sample", one_sample),
     ("no samples", bad_input::no_samples),
-    ("weights that cannot be used are refused", bad_input::bad_weights),
+    ("invalid weights are rejected", bad_input::bad_weights),
     ("huge and tiny numbers", bad_input::magnitudes),
-    ("a class that is missing from a part", bad_input::missing_class),
-    ("a fit leaves no trace in the estimator", bad_input::refit),
+    ("a class missing from a subset", bad_input::missing_class),
+    ("a fit does not change the estimator", bad_input::refit),
     ("decisions, scores and probabilities agree", bad_input::agreement),
     ("one class", one_class),
     ("three classes", several_classes),
-    ("NaN is a missing value or refused with its place", nan_is_named),
-    ("wrong width is refused", wrong_width),
+    ("NaN is a missing value or rejected with its position", nan_is_named),
+    ("a wrong number of features is rejected", wrong_width),
     ("constant column", constant_column),
-    ("integers and views are taken", other_layouts),
+    ("integers and views are accepted", other_layouts),
     ("single precision", single_precision),
     ("order of the samples", order),
     ("weight 2 is two copies", weights_are_copies),
@@ -32,14 +32,14 @@ pub(super) const ALL: &[(&str, Check)] = &[
     ("a saved model gives the same bits", saved),
     ("a damaged record is an error", bad_input::damaged),
     ("probabilities", probabilities),
-    ("absurd hyperparameters are refused", hyperparameters),
+    ("invalid hyperparameters are rejected", hyperparameters),
 ];
 
 pub(super) fn require(holds: bool, problem: impl FnOnce() -> String) -> Result<Outcome> {
     Ok(if holds { Outcome::Passed } else { Outcome::Failed(problem()) })
 }
 
-/// Predictions as numbers: of a regression, or probabilities or scores of a classifier where it has them.
+/// Predictions as numbers: of a regressor, or probabilities or scores of a classifier if it has them.
 pub(super) fn answers(model: &dyn Model, x: impl Into<Rows>) -> Result<Tensor> {
     let x = x.into();
     let capabilities = model.capabilities();
@@ -51,7 +51,7 @@ pub(super) fn answers(model: &dyn Model, x: impl Into<Rows>) -> Result<Tensor> {
 
 fn close(estimator: &dyn Estimator, a: &Tensor, b: &Tensor, slack: f64) -> Result<Outcome> {
     let (found, allowed) = (distance(a, b), estimator.capabilities().accuracy.max(slack));
-    require(found <= allowed, || format!("answers differ by {found:e}, more than {allowed:e}"))
+    require(found <= allowed, || format!("predictions differ by {found:e}, more than {allowed:e}"))
 }
 
 fn fits(estimator: &dyn Estimator) -> Result<Outcome> {
@@ -70,13 +70,13 @@ fn fits(estimator: &dyn Estimator) -> Result<Outcome> {
     })
 }
 
-/// A fit to one sample either works or says why not: too few samples, one class, or what the data lack.
+/// A fit to one sample either works or explains why not: too few samples, one class, or a property of the data.
 fn one_sample(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
     let samples = Samples::new(&x, &y)?.take(&[0])?;
     match estimator.fit_samples(&samples) {
         Err(LearnError::TooFew { .. } | LearnError::OneClass { .. } | LearnError::Data { .. }) => Ok(Outcome::Passed),
-        Err(error) => Ok(Outcome::Failed(format!("the error does not speak of the samples: {error}"))),
+        Err(error) => Ok(Outcome::Failed(format!("the error does not mention the samples: {error}"))),
         Ok(model) => {
             let finite = model.predict(samples.x())?.to_f64_vec().iter().all(|value| value.is_finite());
             require(finite, || "the prediction is not finite".to_owned())
@@ -84,7 +84,7 @@ fn one_sample(estimator: &dyn Estimator) -> Result<Outcome> {
     }
 }
 
-/// A classifier says that there is one class only, or predicts it.
+/// A classifier either reports that there is only one class, or predicts it.
 fn one_class(estimator: &dyn Estimator) -> Result<Outcome> {
     if !estimator.capabilities().classifies() {
         return Ok(Outcome::Skipped("not a classifier"));
@@ -93,7 +93,7 @@ fn one_class(estimator: &dyn Estimator) -> Result<Outcome> {
     let y = Tensor::full([60], 7.0, DType::I64);
     match estimator.fit_samples(&Samples::new(&x, &y)?) {
         Err(LearnError::OneClass { class: 7, .. }) => Ok(Outcome::Passed),
-        Err(error) => Ok(Outcome::Failed(format!("another error came: {error}"))),
+        Err(error) => Ok(Outcome::Failed(format!("unexpected error: {error}"))),
         Ok(model) => {
             let all = model.predict(&x)?.to_vec::<i64>().iter().all(|&label| label == 7);
             require(all, || "another class is predicted".to_owned())
@@ -108,7 +108,7 @@ fn several_classes(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = three_classes()?;
     let fitted = estimator.fit_samples(&Samples::new(&x, &y)?);
     if !estimator.capabilities().multiclass {
-        return require(fitted.is_err(), || "three classes were taken although the capabilities say no".to_owned());
+        return require(fitted.is_err(), || "three classes were accepted against the declared capabilities".to_owned());
     }
     let model = fitted?;
     require(model.classes() == [10, 20, 30], || format!("classes {:?}", model.classes()))
@@ -122,7 +122,7 @@ fn nan_is_named(estimator: &dyn Estimator) -> Result<Outcome> {
     if estimator.capabilities().missing {
         let model = estimator.fit_samples(&Samples::with_missing(&broken, &y)?)?;
         let finite = answers(&*model, &broken)?.to_f64_vec().iter().all(|value| value.is_finite());
-        return require(finite, || "answers for rows with a gap are not finite".to_owned());
+        return require(finite, || "predictions for rows with missing values are not finite".to_owned());
     }
     let named = |error: LearnError| {
         let text = error.to_string();
@@ -131,7 +131,7 @@ fn nan_is_named(estimator: &dyn Estimator) -> Result<Outcome> {
     let fitting = Samples::new(&broken, &y).and_then(|samples| estimator.fit_samples(&samples));
     let model = estimator.fit_samples(&Samples::new(&x, &y)?)?;
     let predicting = model.predict(&broken);
-    require(fitting.is_err_and(named) && predicting.is_err_and(named), || "the place is not named".to_owned())
+    require(fitting.is_err_and(named) && predicting.is_err_and(named), || "the position is not named".to_owned())
 }
 
 fn wrong_width(estimator: &dyn Estimator) -> Result<Outcome> {
@@ -146,19 +146,19 @@ fn constant_column(estimator: &dyn Estimator) -> Result<Outcome> {
     let x = Tensor::try_concat(&[&x, &Tensor::full([60, 1], 3.0, DType::F64)], 1)?;
     let model = estimator.fit_samples(&Samples::new(&x, &y)?)?;
     let finite = answers(&*model, &x)?.to_f64_vec().iter().all(|value| value.is_finite());
-    require(finite, || "answers are not finite".to_owned())
+    require(finite, || "predictions are not finite".to_owned())
 }
 
 fn other_layouts(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
-    let whole = (&x * 4.0).round().to_dtype(DType::I64);
-    let floats = whole.to_dtype(DType::F64);
+    let integers = (&x * 4.0).round().to_dtype(DType::I64);
+    let floats = integers.to_dtype(DType::F64);
     let model = estimator.fit_samples(&Samples::new(&floats, &y)?)?;
-    let from_integers = estimator.fit_samples(&Samples::new(&whole, &y)?)?;
+    let from_integers = estimator.fit_samples(&Samples::new(&integers, &y)?)?;
     let view = floats.t().contiguous().t(); // column-major
     let from_view = estimator.fit_samples(&Samples::new(&view, &y)?)?;
     let expected = answers(&*model, &floats)?.to_f64_vec();
-    let same = answers(&*from_integers, &whole)?.to_f64_vec() == expected
+    let same = answers(&*from_integers, &integers)?.to_f64_vec() == expected
         && answers(&*from_view, &view)?.to_f64_vec() == expected;
     require(same, || "another layout of the same numbers gives another model".to_owned())
 }
@@ -171,14 +171,14 @@ fn single_precision(estimator: &dyn Estimator) -> Result<Outcome> {
     let model = estimator.fit_samples(&Samples::new(&x, &y)?)?;
     let single = answers(&*model, &x)?;
     if single.dtype().is_float() && single.dtype() != DType::F32 {
-        return Ok(Outcome::Failed(format!("answers of type {} for features of type f32", single.dtype())));
+        return Ok(Outcome::Failed(format!("predictions of type {} for features of type f32", single.dtype())));
     }
     close(estimator, &double, &single, 1e-2)
 }
 
 fn order(estimator: &dyn Estimator) -> Result<Outcome> {
     if !estimator.capabilities().order_free {
-        return Ok(Outcome::Skipped("depends on the order by its nature"));
+        return Ok(Outcome::Skipped("depends on the order by definition"));
     }
     let (x, y) = plain(estimator)?;
     let samples = Samples::new(&x, &y)?;
@@ -192,7 +192,7 @@ fn weights_are_copies(estimator: &dyn Estimator) -> Result<Outcome> {
     let (weights, copies) = weighted(&x, &y)?;
     if !estimator.capabilities().weights {
         let refused = estimator.fit_samples(&weights);
-        return require(refused.is_err(), || "weights were taken although the capabilities say no".to_owned());
+        return require(refused.is_err(), || "weights were accepted against the declared capabilities".to_owned());
     }
     if !estimator.capabilities().order_free {
         return Ok(Outcome::Skipped("copies change the order of the steps"));
@@ -203,7 +203,7 @@ fn weights_are_copies(estimator: &dyn Estimator) -> Result<Outcome> {
 
 fn unit_weights(estimator: &dyn Estimator) -> Result<Outcome> {
     if !estimator.capabilities().weights {
-        return Ok(Outcome::Skipped("takes no weights"));
+        return Ok(Outcome::Skipped("does not support weights"));
     }
     let (x, y) = plain(estimator)?;
     let samples = Samples::new(&x, &y)?;
@@ -214,14 +214,14 @@ fn unit_weights(estimator: &dyn Estimator) -> Result<Outcome> {
 
 fn sparse_like_dense(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
-    let holes = x.relu(); // half of the numbers are zero
-    let csr = Csr::from_dense(&holes)?;
+    let sparse_x = x.relu(); // half of the values are zero
+    let csr = Csr::from_dense(&sparse_x)?;
     let sparse = estimator.fit_samples(&Samples::new(&csr, &y)?);
     if !estimator.capabilities().sparse {
-        return require(sparse.is_err(), || "sparse rows were taken although the capabilities say no".to_owned());
+        return require(sparse.is_err(), || "sparse rows were accepted against the declared capabilities".to_owned());
     }
-    let (dense, sparse) = (estimator.fit_samples(&Samples::new(&holes, &y)?)?, sparse?);
-    close(estimator, &answers(&*dense, &holes)?, &answers(&*sparse, &csr)?, 0.0)
+    let (dense, sparse) = (estimator.fit_samples(&Samples::new(&sparse_x, &y)?)?, sparse?);
+    close(estimator, &answers(&*dense, &sparse_x)?, &answers(&*sparse, &csr)?, 0.0)
 }
 
 fn repeated(estimator: &dyn Estimator) -> Result<Outcome> {
@@ -258,10 +258,10 @@ fn saved(estimator: &dyn Estimator) -> Result<Outcome> {
         && model.predict(&x)?.to_f64_vec() == copy.predict(&x)?.to_f64_vec()
         && model.settings() == copy.settings()
         && model.classes() == copy.classes();
-    require(same, || "the model that was read back answers otherwise".to_owned())
+    require(same, || "the restored model gives different predictions".to_owned())
 }
 
-/// The record as it comes back from a file.
+/// Writes the record to a file and reads it back.
 fn through_bytes(record: Record) -> Result<Record> {
     let path = std::env::temp_dir().join(format!(
         "tove-contract-{}-{:?}-{}.tove",
@@ -271,7 +271,7 @@ fn through_bytes(record: Record) -> Result<Record> {
     ));
     record.save(&path, tove_tensor::io::WriteOptions::overwriting())?;
     let back = Record::load(&path);
-    let _ = std::fs::remove_file(&path); // a leftover in the folder for temporary files harms nobody
+    let _ = std::fs::remove_file(&path); // a leftover temporary file is harmless
     back
 }
 
@@ -283,7 +283,7 @@ fn probabilities(estimator: &dyn Estimator) -> Result<Outcome> {
     let model = estimator.fit_samples(&Samples::new(&x, &y)?)?;
     let found = model.predict_proba(&x);
     if !estimator.capabilities().probabilities {
-        return require(found.is_err(), || "probabilities were given although the capabilities say no".to_owned());
+        return require(found.is_err(), || "probabilities were given against the declared capabilities".to_owned());
     }
     let found = found?;
     let m = model.classes().len();
@@ -294,7 +294,7 @@ fn probabilities(estimator: &dyn Estimator) -> Result<Outcome> {
     require(simplex && found.dims() == [y.numel(), m], || "rows are not on the simplex".to_owned())
 }
 
-/// Each number with a range is set outside of it: fitting must refuse.
+/// Sets each hyperparameter outside its range: fitting must be an error.
 fn hyperparameters(estimator: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = plain(estimator)?;
     let samples = Samples::new(&x, &y)?;

@@ -1,4 +1,4 @@
-//! That a declaration is true: what is declared works, and what is not is refused with an error that says so.
+//! Checks of the declared capabilities: declared ones work, others are rejected with a clear error.
 
 use tove_tensor::Tensor;
 
@@ -9,15 +9,15 @@ use super::{Check, Outcome};
 use crate::{Capabilities, Estimator, Fit, LearnError, Model, Predict, Result, Samples, Transform};
 
 pub(super) const ALL: &[(&str, Check)] = &[
-    ("capabilities are what the model gives", gives),
-    ("targets are asked for where they are needed", targets),
-    ("data in pieces", pieces),
-    ("attributes are named once", attribute_names),
+    ("capabilities match the model", gives),
+    ("missing targets are reported if they are needed", targets),
+    ("incremental fitting on batches", batches),
+    ("attribute names are unique", attribute_names),
     ("attributes have scikit-learn's names and shapes", attribute_shapes),
     ("hyperparameters can be written and read", values),
 ];
 
-/// The samples of a plain problem; without numbers below 0, so that every kind of transformer takes them.
+/// The samples of a simple problem, without negative values, so that every kind of transformer accepts them.
 fn samples(estimator: &dyn Estimator) -> Result<Samples> {
     let (x, y) = plain(estimator)?;
     Samples::new(x.abs(), &y)
@@ -52,13 +52,13 @@ fn gives(estimator: &dyn Estimator) -> Result<Outcome> {
                 let problem = format!("{name}: declared {declared}, the model says {given}, and it works: {works}");
                 return Ok(Outcome::Failed(problem));
             }
-            None => return Ok(Outcome::Failed(format!("{name}: an error of another kind: {text}"))),
+            None => return Ok(Outcome::Failed(format!("{name}: unexpected error: {text}"))),
         }
     }
     Ok(Outcome::Passed)
 }
 
-/// With targets and without: a fit that needs none gives the same model.
+/// With and without targets: a fit that needs none gives the same model.
 fn targets(estimator: &dyn Estimator) -> Result<Outcome> {
     let samples = samples(estimator)?;
     let without = estimator.fit_samples(&samples.without_targets());
@@ -73,12 +73,12 @@ fn targets(estimator: &dyn Estimator) -> Result<Outcome> {
     require(with.to_f64_vec() == without.to_f64_vec(), || "targets that are not needed change the model".to_owned())
 }
 
-fn pieces(estimator: &dyn Estimator) -> Result<Outcome> {
+fn batches(estimator: &dyn Estimator) -> Result<Outcome> {
     let samples = samples(estimator)?;
     let classes: &[i64] = if estimator.capabilities().classifies() { &[-2, 4] } else { &[] };
     let learner = estimator.any_learner(classes);
     if !estimator.capabilities().partial_fit {
-        return require(learner.is_err(), || "a learner was given although the capabilities say no".to_owned());
+        return require(learner.is_err(), || "a learner was given against the declared capabilities".to_owned());
     }
     let mut learner = learner?;
     let (first, second): (Vec<usize>, Vec<usize>) = (0..60).partition(|row| row % 2 == 0);
@@ -87,7 +87,7 @@ fn pieces(estimator: &dyn Estimator) -> Result<Outcome> {
     let model = learner.model_any()?;
     let answer =
         if model.capabilities().predicts() { model.predict(samples.x())? } else { model.transform(samples.x())? };
-    require(answer.to_f64_vec().iter().all(|value| value.is_finite()), || "the answers are not finite".to_owned())
+    require(answer.to_f64_vec().iter().all(|value| value.is_finite()), || "the predictions are not finite".to_owned())
 }
 
 fn attribute_names(estimator: &dyn Estimator) -> Result<Outcome> {
@@ -98,7 +98,7 @@ fn attribute_shapes(estimator: &dyn Estimator) -> Result<Outcome> {
     attributes::named_and_shaped(estimator, &samples(estimator)?)
 }
 
-/// A copy with default hyperparameters that loads the JSON of this one is this one.
+/// A copy with default hyperparameters that loads the JSON of this one equals it.
 fn values(estimator: &dyn Estimator) -> Result<Outcome> {
     let mut copy = match crate::registry::find(estimator.name()) {
         Ok(entry) => (entry.new)(),

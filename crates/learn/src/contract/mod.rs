@@ -1,10 +1,10 @@
-//! What every estimator has to fulfil, whatever its capabilities; public, so that users can run it over their own.
+//! Checks that every estimator must pass; public, so that users can run them on their own.
 //!
-//! Each check fits small problems and looks at one promise: clear errors for a NaN, a wrong width or a single class; no panic
-//! on one sample or a constant column; the same answer for any order of the samples, any number of threads, either precision;
-//! a weight of 2 like two copies; sparse like dense; a saved model that answers with the same bits. And promises about hostile data:
-//! empty parts, weights that cannot be used, numbers from 1e-300 to 1e300, missing classes and damaged records lead to an error that
-//! says so, never to a panic, a NaN or a silently wrong answer.
+//! Each check fits small problems and tests one property: clear errors for a NaN, a wrong number of features or a
+//! single class; no panic on one sample or a constant column; the same predictions for any order of the samples, any
+//! number of threads, either precision; a weight of 2 like two copies; sparse like dense; a saved model with
+//! bit-identical predictions. Extreme inputs are included: empty sets, invalid weights, values from 1e-300 to 1e300,
+//! missing classes and damaged records must give a clear error, never a panic, a NaN or a silently wrong result.
 //!
 //! ```
 //! use tove_learn::{DummyClassifier, contract};
@@ -24,14 +24,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::Estimator;
 
-/// How a check ended.
+/// The outcome of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// As promised.
+    /// The check passed.
     Passed,
-    /// Not as promised; the text says how.
+    /// The check failed, with the reason.
     Failed(String),
-    /// Does not apply, for the reason given.
+    /// The check does not apply, with the reason.
     Skipped(&'static str),
 }
 
@@ -50,7 +50,7 @@ impl ContractReport {
         self.failures().next().is_none()
     }
 
-    /// The checks that failed, with what they found.
+    /// The failed checks, with the reasons.
     pub fn failures(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.outcomes.iter().filter_map(|(name, outcome)| match outcome {
             Outcome::Failed(problem) => Some((*name, problem.as_str())),
@@ -73,7 +73,7 @@ impl fmt::Display for ContractReport {
     }
 }
 
-/// Runs all checks that its capabilities call for over an estimator with its present hyperparameters. A panic counts as a failure
+/// Runs all checks that the capabilities require on an estimator with its current hyperparameters. A panic is a failure
 /// of its check.
 ///
 /// ```
@@ -93,7 +93,7 @@ pub fn check(estimator: &dyn Estimator) -> ContractReport {
     let run = |(name, check): (&'static str, Check)| {
         let outcome = catch_unwind(AssertUnwindSafe(|| check(estimator)));
         let outcome = outcome.unwrap_or_else(|_| Ok(Outcome::Failed("it panicked".to_owned())));
-        (name, outcome.unwrap_or_else(|error| Outcome::Failed(format!("an error came instead: {error}"))))
+        (name, outcome.unwrap_or_else(|error| Outcome::Failed(format!("unexpected error: {error}"))))
     };
     ContractReport { estimator: estimator.name(), outcomes: checks.into_iter().map(run).collect() }
 }

@@ -1,10 +1,10 @@
-//! Small problems on which the contract is checked.
+//! Small test problems.
 
 use tove_tensor::{DType, Key, Tensor};
 
 use crate::{Estimator, Result, Samples, Targets};
 
-/// 60 samples with four features: numbers from a linear rule with noise, or two overlapping classes.
+/// 60 samples with four features: targets from a linear function with noise, or two overlapping classes.
 pub(super) fn plain(estimator: &dyn Estimator) -> Result<(Tensor, Tensor)> {
     let n = 60;
     let x = Key::new(11).normal([n, 4], DType::F64);
@@ -30,7 +30,7 @@ pub(super) fn three_classes() -> Result<(Tensor, Tensor)> {
     Ok((Tensor::try_from_vec::<f64>(x, [n, 2])?, Tensor::try_from_vec(y, [n])?))
 }
 
-/// Whole weights from 0 to 3, and the same samples repeated as often.
+/// Integer weights from 0 to 3, and the same samples repeated as often.
 pub(super) fn weighted(x: &Tensor, y: &Tensor) -> Result<(Samples, Samples)> {
     let n = y.numel();
     let counts: Vec<usize> = (0..n).map(|i| [1, 2, 1, 3, 0, 1][i % 6]).collect();
@@ -40,14 +40,12 @@ pub(super) fn weighted(x: &Tensor, y: &Tensor) -> Result<(Samples, Samples)> {
     Ok((samples.clone().weighted(&weights)?, samples.take(&copies)?))
 }
 
-/// The largest difference of two predictions, relative to the size of the first. Labels count as different or not.
+/// The largest difference of two predictions, relative to the magnitude of the first. Labels are compared for equality.
 pub(super) fn distance(a: &Tensor, b: &Tensor) -> f64 {
     if a.dims() != b.dims() {
         return f64::INFINITY;
     }
     let (a, b) = (a.to_f64_vec(), b.to_f64_vec());
     let size = a.iter().fold(1.0f64, |size, a| size.max(a.abs()));
-    a.iter()
-        .zip(&b)
-        .fold(0.0f64, |most, (a, b)| if (a - b).is_nan() { f64::NAN } else { most.max((a - b).abs() / size) })
+    a.iter().zip(&b).fold(0.0f64, |max, (a, b)| if (a - b).is_nan() { f64::NAN } else { max.max((a - b).abs() / size) })
 }

@@ -1,4 +1,4 @@
-//! The promises of transformers.
+//! The checks of transformers.
 
 use tove_tensor::{DType, Key, Tensor};
 
@@ -10,18 +10,18 @@ use crate::{Estimator, Fit, LearnError, Model, Result, Rows, Samples, Transform,
 pub(super) const ALL: &[(&str, Check)] = &[
     ("fits and transforms", fits),
     ("no rows", no_rows),
-    ("weights that cannot be used are refused", bad_weights),
+    ("invalid weights are rejected", bad_weights),
     ("weight 2 is two copies", weights_are_copies),
-    ("NaN is a missing value or refused with its place", missing),
-    ("wrong width is refused", wrong_width),
+    ("NaN is a missing value or rejected with its position", missing),
+    ("a wrong number of features is rejected", wrong_width),
     ("single precision", single_precision),
     ("huge and tiny numbers", magnitudes),
-    ("a fit leaves no trace in the transformer", refit),
-    ("a saved transformation gives the same bits", saved),
+    ("a fit does not change the transformer", refit),
+    ("a saved transformer gives the same bits", saved),
     ("a damaged record is an error", damaged),
 ];
 
-/// 40 rows of four columns of which two are whole numbers, with classes that the first column tells something about.
+/// 40 rows with four columns, two of them integers, and classes that depend on the first column.
 fn problem() -> Result<(Tensor, Tensor)> {
     let n = 40;
     let noise = Key::new(21).normal([n, 2], DType::F64).to_f64_vec();
@@ -59,7 +59,7 @@ fn no_rows(transformer: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = (crate::rows::take(&x, &[])?, crate::rows::take(&y, &[])?);
     match fit(transformer, &x, &y, None) {
         Err(LearnError::TooFew { found: 0, .. }) => Ok(Outcome::Passed),
-        Err(error) => Ok(Outcome::Failed(format!("another error came: {error}"))),
+        Err(error) => Ok(Outcome::Failed(format!("unexpected error: {error}"))),
         Ok(_) => Ok(Outcome::Failed("it was fitted to no rows".to_owned())),
     }
 }
@@ -70,12 +70,12 @@ fn bad_weights(transformer: &dyn Estimator) -> Result<Outcome> {
     if !transformer.capabilities().weights {
         let refused = fit(transformer, &x, &y, Some(&ones)).err();
         let refused = refused.is_some_and(|error| matches!(error, LearnError::Unsupported { .. }));
-        return require(refused, || "weights were taken although it takes none".to_owned());
+        return require(refused, || "weights were accepted but are not supported".to_owned());
     }
     for (what, weights) in invalid_weights(40)? {
         match fit(transformer, &x, &y, Some(&weights)) {
             Err(error) if is_about_data(&error) => {}
-            Err(error) => return Ok(Outcome::Failed(format!("{what}: another error came: {error}"))),
+            Err(error) => return Ok(Outcome::Failed(format!("{what}: unexpected error: {error}"))),
             Ok(_) => return Ok(Outcome::Failed(format!("{what} were accepted"))),
         }
     }
@@ -89,7 +89,7 @@ fn close(a: &[f64], b: &[f64]) -> bool {
 
 fn weights_are_copies(transformer: &dyn Estimator) -> Result<Outcome> {
     if !transformer.capabilities().weights {
-        return Ok(Outcome::Skipped("takes no weights"));
+        return Ok(Outcome::Skipped("does not support weights"));
     }
     let (x, y) = problem()?;
     let counts: Vec<usize> = (0..40).map(|i| [1, 2, 0, 3, 1][i % 5]).collect();
@@ -109,11 +109,11 @@ fn missing(transformer: &dyn Estimator) -> Result<Outcome> {
     if transformer.capabilities().missing {
         let fitted = fitted?;
         let (given, outputs) = (numbers(&*fitted, &broken)?, fitted.outputs());
-        let gaps: Vec<usize> = (0..given.len()).filter(|&place| given[place].is_nan()).collect();
-        // Transformers side by side give a column once each.
-        let (few, own_row) = (gaps.len() <= outputs.div_ceil(4), gaps.iter().all(|place| place / outputs == 7));
-        let filled = gaps.is_empty() || !transformer.capabilities().fills;
-        return require(few && own_row && filled, || format!("one gap became {}", gaps.len()));
+        let missing: Vec<usize> = (0..given.len()).filter(|&index| given[index].is_nan()).collect();
+        // Parallel transformers may output a column once each.
+        let (few, own_row) = (missing.len() <= outputs.div_ceil(4), missing.iter().all(|index| index / outputs == 7));
+        let filled = missing.is_empty() || !transformer.capabilities().fills;
+        return require(few && own_row && filled, || format!("one missing value became {}", missing.len()));
     }
     let named = |error: LearnError| {
         let text = error.to_string();
@@ -121,7 +121,7 @@ fn missing(transformer: &dyn Estimator) -> Result<Outcome> {
     };
     let transformed = fit(transformer, &x, &y, None)?.transform(&broken);
     let both = fitted.err().is_some_and(named) && transformed.is_err_and(named);
-    require(both, || "the place is not named".to_owned())
+    require(both, || "the position is not named".to_owned())
 }
 
 fn wrong_width(transformer: &dyn Estimator) -> Result<Outcome> {
@@ -139,10 +139,10 @@ fn single_precision(transformer: &dyn Estimator) -> Result<Outcome> {
         return Ok(Outcome::Failed(format!("numbers of type {} for rows of type f32", given.dtype())));
     }
     let single = given.to_f64_vec();
-    // Categories are other numbers in single precision, but as many.
+    // Categories differ in single precision, but their number is the same.
     let near =
         single.len() == double.len() && single.iter().zip(&double).all(|(a, b)| (a - b).abs() < 1e-4 * (1.0 + b.abs()));
-    require(near, || "single precision gives something else".to_owned())
+    require(near, || "single precision gives different output".to_owned())
 }
 
 fn magnitudes(transformer: &dyn Estimator) -> Result<Outcome> {
@@ -154,7 +154,7 @@ fn magnitudes(transformer: &dyn Estimator) -> Result<Outcome> {
             Ok(given) if given.iter().all(|value| value.is_finite()) => {}
             Ok(_) => return Ok(Outcome::Failed(format!("rows times {factor:e} give numbers that are not finite"))),
             Err(error) if is_about_data(&error) => {}
-            Err(error) => return Ok(Outcome::Failed(format!("rows times {factor:e}: an error from inside: {error}"))),
+            Err(error) => return Ok(Outcome::Failed(format!("rows times {factor:e}: internal error: {error}"))),
         }
     }
     Ok(Outcome::Passed)
@@ -166,14 +166,16 @@ fn refit(transformer: &dyn Estimator) -> Result<Outcome> {
     let before = transformer.values();
     fit(transformer, &(&x * 2.0).narrow(1, 0, 3), &y, None)?;
     let again = numbers(&*fit(transformer, &x, &y, None)?, &x)?;
-    require(first == again && transformer.values() == before, || "a second fit gives something else".to_owned())
+    require(first == again && transformer.values() == before, || "a second fit gives different output".to_owned())
 }
 
 fn saved(transformer: &dyn Estimator) -> Result<Outcome> {
     let (x, y) = problem()?;
     let fitted = fit(transformer, &x, &y, None)?;
     let copy = restore(&fitted.record())?;
-    require(numbers(&*fitted, &x)? == numbers(&*copy, &x)?, || "what was read back gives something else".to_owned())
+    require(numbers(&*fitted, &x)? == numbers(&*copy, &x)?, || {
+        "the restored transformer gives different output".to_owned()
+    })
 }
 
 fn damaged(transformer: &dyn Estimator) -> Result<Outcome> {
@@ -183,13 +185,13 @@ fn damaged(transformer: &dyn Estimator) -> Result<Outcome> {
     let mut errors = 0;
     for (what, record) in damages(&fitted.record()) {
         if transformer.capabilities().missing && what.ends_with("of NaN") {
-            continue; // what is learned from a column without a number
+            continue; // statistics of a column without values
         }
         match restore(&record).and_then(|copy| numbers(&*copy, &x)) {
             Err(_) => errors += 1,
             Ok(found) if found == expected => {}
-            Ok(_) => return Ok(Outcome::Failed(format!("a record {what} was read and gives something else"))),
+            Ok(_) => return Ok(Outcome::Failed(format!("a record {what} was read and gives different output"))),
         }
     }
-    require(errors > 0, || "no damage was noticed at all".to_owned())
+    require(errors > 0, || "no damage was detected".to_owned())
 }

@@ -1,8 +1,8 @@
-//! What the error of a regression is made of: E_S (y₀ − f_S(x₀))² = σ² + (f(x₀) − E f_S(x₀))² + Var f_S(x₀), over training
-//! sets S and a fresh y₀ = f(x₀) + noise.
+//! Bias-variance decomposition of a regression error: E_S (y₀ − f_S(x₀))² = σ² + (f(x₀) − E f_S(x₀))² + Var f_S(x₀),
+//! over training sets S and a fresh y₀ = f(x₀) + noise.
 //!
-//! The experiment draws many training sets, fits each, and measures all four numbers; the error is measured with fresh noise,
-//! not computed from the others.
+//! The experiment draws many training sets, fits each, and measures all four numbers; the error is measured with fresh
+//! noise, not computed from the others.
 //!
 //! ```
 //! use tove_learn::diagnostics::{Experiment, bias_variance};
@@ -23,7 +23,7 @@ use tove_tensor::{Key, Tensor};
 use crate::selection::in_parallel;
 use crate::{Estimator, Fit, LearnError, Predict, Result, Samples};
 
-/// A problem whose truth is known.
+/// A problem with known ground truth.
 pub struct Experiment<'a> {
     /// The points x₀, (q, d).
     pub points: &'a Tensor,
@@ -37,7 +37,7 @@ pub struct Experiment<'a> {
     pub noise: &'a (dyn Fn(Key) -> Vec<f64> + Sync),
 }
 
-/// The parts of the error, means over the points.
+/// The components of the error, averaged over the points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BiasVariance {
     /// Variance of the noise.
@@ -46,7 +46,7 @@ pub struct BiasVariance {
     pub bias: f64,
     /// Variance of the fits.
     pub variance: f64,
-    /// The error as it was measured with fresh noise.
+    /// The error, measured with fresh noise.
     pub error: f64,
 }
 
@@ -57,7 +57,7 @@ impl BiasVariance {
     }
 }
 
-/// Fits to `sets` training sets and measures the parts of the error.
+/// Fits to `sets` training sets and measures the components of the error.
 pub fn bias_variance(
     estimator: &dyn Estimator,
     experiment: &Experiment<'_>,

@@ -1,4 +1,4 @@
-//! Equal rows within a set and across sets: a test row that was learnt is no test.
+//! Duplicate rows within and across data sets: a test row that is also in the training set is leakage.
 //!
 //! ```
 //! use tove_learn::diagnostics::{Sets, duplicates};
@@ -6,7 +6,7 @@
 //! let (train, test) = (Tensor::from([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]]), Tensor::from([[3.0, 4.0], [5.0, 6.0]]));
 //! let report = duplicates(&Sets::new().with("train", &train).with("test", &test))?;
 //! assert_eq!((report.within("train"), report.across("train", "test")), (1, 1));
-//! assert_eq!(report.to_string(), "1 row of train is there twice or more; 1 row of test is also in train");
+//! assert_eq!(report.to_string(), "1 row of train is duplicated; 1 row of test is also in train");
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
@@ -15,14 +15,14 @@ use std::fmt;
 
 use crate::{Real, Result, Rows, with_real};
 
-/// Sets of rows with their names.
+/// Named sets of rows.
 #[derive(Clone, Debug, Default)]
 pub struct Sets {
     sets: Vec<(String, Rows)>,
 }
 
 impl Sets {
-    /// No sets yet.
+    /// Creates an empty list of sets.
     pub fn new() -> Sets {
         Sets::default()
     }
@@ -35,7 +35,7 @@ impl Sets {
     }
 }
 
-/// Which rows are there more than once.
+/// Duplicate rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DuplicateReport {
     names: Vec<String>,
@@ -44,28 +44,28 @@ pub struct DuplicateReport {
 }
 
 impl DuplicateReport {
-    fn place(&self, name: &str) -> Option<usize> {
+    fn index_of(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|own| own == name)
     }
 
-    /// Rows of a set that repeat an earlier row of it.
+    /// Number of rows of a set that repeat an earlier row of it.
     pub fn within(&self, name: &str) -> usize {
-        self.place(name).map_or(0, |place| self.within[place])
+        self.index_of(name).map_or(0, |index| self.within[index])
     }
 
-    /// Rows of the later set that are also in the earlier one.
+    /// Number of rows of the later set that are also in the earlier one.
     pub fn across(&self, earlier: &str, later: &str) -> usize {
         self.rows_across(earlier, later).len()
     }
 
-    /// The places of those rows in the later set.
+    /// The indices of those rows in the later set.
     pub fn rows_across(&self, earlier: &str, later: &str) -> &[usize] {
-        let (a, b) = (self.place(earlier), self.place(later));
+        let (a, b) = (self.index_of(earlier), self.index_of(later));
         let found = self.across.iter().find(|(i, j, _)| (Some(*i), Some(*j)) == (a, b));
         found.map_or(&[], |(_, _, rows)| rows)
     }
 
-    /// Whether no row is there twice.
+    /// Whether there are no duplicates.
     pub fn is_empty(&self) -> bool {
         self.within.iter().all(|&count| count == 0) && self.across.iter().all(|(_, _, rows)| rows.is_empty())
     }
@@ -77,17 +77,17 @@ impl fmt::Display for DuplicateReport {
         let is = |count: usize| if count == 1 { "is" } else { "are" };
         let mut parts = Vec::new();
         for (name, &count) in self.names.iter().zip(&self.within).filter(|(_, count)| **count > 0) {
-            parts.push(format!("{} of {name} {} there twice or more", rows(count), is(count)));
+            parts.push(format!("{} of {name} {} duplicated", rows(count), is(count)));
         }
-        for (a, b, places) in self.across.iter().filter(|(_, _, places)| !places.is_empty()) {
-            let count = places.len();
+        for (a, b, indices) in self.across.iter().filter(|(_, _, indices)| !indices.is_empty()) {
+            let count = indices.len();
             parts.push(format!("{} of {} {} also in {}", rows(count), self.names[*b], is(count), self.names[*a]));
         }
-        f.write_str(&if parts.is_empty() { "no row is there twice".to_owned() } else { parts.join("; ") })
+        f.write_str(&if parts.is_empty() { "no duplicate rows".to_owned() } else { parts.join("; ") })
     }
 }
 
-/// Looks for equal rows. Numbers are equal if their values are; −0 is 0, and NaN equals NaN.
+/// Finds duplicate rows. Values are compared numerically; −0 equals 0, and NaN equals NaN.
 pub fn duplicates(sets: &Sets) -> Result<DuplicateReport> {
     let keyed: Vec<Vec<Vec<u64>>> = sets.sets.iter().map(|(_, x)| keys(x)).collect::<Result<_>>()?;
     let known: Vec<HashMap<&[u64], usize>> = keyed
@@ -103,13 +103,13 @@ pub fn duplicates(sets: &Sets) -> Result<DuplicateReport> {
     for (later, rows) in keyed.iter().enumerate() {
         for (earlier, known) in known[..later].iter().enumerate() {
             let there = rows.iter().enumerate().filter(|(_, row)| known.contains_key(&row[..]));
-            across.push((earlier, later, there.map(|(place, _)| place).collect()));
+            across.push((earlier, later, there.map(|(index, _)| index).collect()));
         }
     }
     Ok(DuplicateReport { names: sets.sets.iter().map(|(name, _)| name.clone()).collect(), within, across })
 }
 
-/// The bits of each row's numbers as doubles; of sparse rows, of the places and numbers that are not zero.
+/// The bits of each row's values as f64; for sparse rows, of the columns and values that are not zero.
 fn keys(x: &Rows) -> Result<Vec<Vec<u64>>> {
     let bits = |value: f64| if value.is_nan() { u64::MAX } else { (value + 0.0).to_bits() };
     let x = match x.tabular()? {

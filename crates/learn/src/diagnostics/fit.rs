@@ -1,13 +1,14 @@
-//! Too simple, too flexible, or right?
+//! Diagnosis of underfitting and overfitting.
 //!
-//! The rule, with e the mean error on the samples learnt from, v that on the samples left out (cross-validation), and c the
-//! error left out of the best constant:
+//! The rule, with e the mean training error, v the mean cross-validation error, and c the cross-validation error of the
+//! best constant:
 //!
 //! - **overfitted** if v − e exceeds a quarter of c, and twice its standard error over the folds (unless it exceeds c itself);
 //! - else **underfitted** if e exceeds half of c, or, where an attainable error is given, one and a half times that;
 //! - else **fitted**.
 //!
-//! A model that is no better than the constant and yet has a small gap may also face noise alone: the report says so.
+//! A model that is not better than the constant and still has a small gap may also be facing pure noise; the report
+//! says so.
 //!
 //! ```
 //! use tove_learn::diagnostics::{Fitness, Loss, diagnose_fit};
@@ -30,9 +31,9 @@ use crate::{DummyClassifier, DummyRegressor, Estimator, Fit, Result, Samples};
 /// The verdict of [`diagnose_fit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fitness {
-    /// Both errors are high: the model is too simple, or the features say too little.
+    /// Both errors are high: the model is too simple, or the features are not informative.
     Underfitted,
-    /// Low error on what was learnt, high error elsewhere.
+    /// Low training error, high error on other samples.
     Overfitted,
     /// Neither.
     Fitted,
@@ -43,18 +44,18 @@ pub enum Fitness {
 pub struct FitReport {
     /// The verdict.
     pub fitness: Fitness,
-    /// Mean error on the samples learnt from.
+    /// Mean training error.
     pub train: f64,
-    /// Mean error on the samples left out.
+    /// Mean error on held-out samples.
     pub left_out: f64,
-    /// Mean error of the best constant on the samples left out.
+    /// Mean error of the best constant on held-out samples.
     pub constant: f64,
     /// Standard error of the gap over the folds.
     pub gap_error: f64,
 }
 
 impl FitReport {
-    /// Error left out minus error learnt.
+    /// Held-out error minus training error.
     pub fn gap(&self) -> f64 {
         self.left_out - self.train
     }
@@ -63,20 +64,20 @@ impl FitReport {
 impl fmt::Display for FitReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, advice) = match self.fitness {
-            Fitness::Overfitted => ("overfitted", "add samples, regularise more, or choose a simpler model"),
+            Fitness::Overfitted => ("overfitted", "add samples, increase regularization, or choose a simpler model"),
             Fitness::Underfitted if self.left_out > 0.95 * self.constant => {
-                ("underfitted", "choose a richer model or better features; it may also be that there is noise alone")
+                ("underfitted", "choose a richer model or better features; the data may also be pure noise")
             }
-            Fitness::Underfitted => ("underfitted", "choose a richer model, better features, or less regularisation"),
+            Fitness::Underfitted => ("underfitted", "choose a richer model, better features, or less regularization"),
             Fitness::Fitted => ("fitted", "nothing to do"),
         };
-        write!(f, "{name}: error {:.4} on samples learnt, {:.4} on others ", self.train, self.left_out)?;
+        write!(f, "{name}: error {:.4} on training samples, {:.4} on held-out samples ", self.train, self.left_out)?;
         write!(f, "(gap {:.4} ± {:.4}), {:.4} for a constant; {advice}", self.gap(), self.gap_error, self.constant)
     }
 }
 
-/// Judges an estimator on the training samples by cross-validation. `attainable` is an error known to be possible: of the
-/// best model so far, or of people.
+/// Evaluates an estimator on the training samples by cross-validation. `attainable` is an error known to be achievable,
+/// for example by the best model so far, or by humans.
 pub fn diagnose_fit(
     estimator: &dyn Estimator,
     train: &Train,
@@ -91,12 +92,12 @@ pub fn diagnose_fit(
     };
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let work = |task: usize| -> Result<[f64; 3]> {
-        let (learnt, others) = (train.take(&folds[task].train)?, train.take(&folds[task].test)?);
+        let (training, others) = (train.take(&folds[task].train)?, train.take(&folds[task].test)?);
         let error = |estimator: &dyn Estimator, on: &Samples| -> Result<f64> {
-            Ok(mean(&losses(&*estimator.fit_samples(&learnt)?, on, loss)?))
+            Ok(mean(&losses(&*estimator.fit_samples(&training)?, on, loss)?))
         };
-        let model = estimator.fit_samples(&learnt)?;
-        let (own, left_out) = (mean(&losses(&*model, &learnt, loss)?), mean(&losses(&*model, &others, loss)?));
+        let model = estimator.fit_samples(&training)?;
+        let (own, left_out) = (mean(&losses(&*model, &training, loss)?), mean(&losses(&*model, &others, loss)?));
         Ok([own, left_out, error(&*constant, &others)?])
     };
     let rows: Vec<[f64; 3]> = in_parallel(folds.len(), work).into_iter().collect::<Result<_>>()?;
@@ -106,7 +107,7 @@ pub fn diagnose_fit(
     let spread: f64 = rows.iter().map(|row| (row[1] - row[0] - (left_out - own)).powi(2)).sum();
     let gap_error = (spread / (k - 1.0).max(1.0) / k).sqrt();
     let gap = left_out - own;
-    // A gap as large as the constant's error is overfitting however much it varies between folds.
+    // A gap as large as the error of the constant is overfitting even if it varies between folds.
     let flexible = gap > 0.25 * constant && (gap > 2.0 * gap_error || gap > constant);
     let fitness = match attainable {
         _ if flexible => Fitness::Overfitted,

@@ -1,4 +1,4 @@
-//! Tests of hypotheses, with the probability of a statistic at least as large under the hypothesis.
+//! Hypothesis tests. Each returns the statistic and its p-value.
 //!
 //! ```
 //! use tove_learn::diagnostics::hypotheses::{chi_square_tail, kolmogorov_smirnov, ljung_box};
@@ -11,9 +11,9 @@
 
 use tove_tensor::Tensor;
 
-/// Two samples, one distribution? D = sup |F₁ − F₂| of the empirical distributions, and its probability by Kolmogorov's
-/// limit 2 Σ (−1)ʲ⁻¹ exp(−2j²λ²) at λ = (√m + 0.12 + 0.11/√m) D with m = n₁n₂/(n₁ + n₂) (Stephens 1970). Ties make the test
-/// conservative.
+/// Kolmogorov-Smirnov test that two samples have the same distribution: D = sup |F₁ − F₂| of the empirical
+/// distributions, and its p-value by Kolmogorov's limit 2 Σ (−1)ʲ⁻¹ exp(−2j²λ²) at λ = (√m + 0.12 + 0.11/√m) D with m =
+/// n₁n₂/(n₁ + n₂) (Stephens 1970). Ties make the test conservative.
 pub fn kolmogorov_smirnov(a: &[f64], b: &[f64]) -> (f64, f64) {
     let sorted = |values: &[f64]| {
         let mut values: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
@@ -45,7 +45,7 @@ pub fn kolmogorov_tail(lambda: f64) -> f64 {
         return 1.0;
     }
     if lambda < 1.18 {
-        // The other form of the theta function converges fast here: 1 − √(2π)/λ Σ exp(−(2j−1)²π²/(8λ²)).
+        // The dual form of the theta function converges fast here: 1 − √(2π)/λ Σ exp(−(2j−1)²π²/(8λ²)).
         let q = (-std::f64::consts::PI.powi(2) / (8.0 * lambda * lambda)).exp();
         let sum = q + q.powi(9) + q.powi(25) + q.powi(49);
         return 1.0 - (2.0 * std::f64::consts::PI).sqrt() / lambda * sum;
@@ -54,7 +54,7 @@ pub fn kolmogorov_tail(lambda: f64) -> f64 {
     (2.0 * (term(1.0) - term(2.0) + term(3.0) - term(4.0))).clamp(0.0, 1.0)
 }
 
-/// P(X ≥ x) for X of χ² distribution.
+/// P(X ≥ x) for a χ²-distributed X.
 pub fn chi_square_tail(x: f64, freedom: f64) -> f64 {
     if x <= 0.0 || freedom <= 0.0 {
         return 1.0;
@@ -62,7 +62,7 @@ pub fn chi_square_tail(x: f64, freedom: f64) -> f64 {
     upper_gamma(freedom / 2.0, x / 2.0)
 }
 
-/// Γ(a, x)/Γ(a): by the series of its complement for small x, else by its continued fraction (Lentz).
+/// Γ(a, x)/Γ(a): by the series of its complement for small x, otherwise by its continued fraction (Lentz).
 fn upper_gamma(a: f64, x: f64) -> f64 {
     let front = (a * x.ln() - x - Tensor::scalar(a).lgamma().item::<f64>()).exp();
     if x < a + 1.0 {
@@ -95,8 +95,8 @@ fn upper_gamma(a: f64, x: f64) -> f64 {
     (front * h).clamp(0.0, 1.0)
 }
 
-/// No correlation with what came before? Q = n(n + 2) Σₖ ρₖ²/(n − k) over `lags` autocorrelations ρₖ, compared with χ² of as
-/// many degrees of freedom (Ljung and Box 1978). A constant series gives (0, 1).
+/// Ljung-Box test for autocorrelation: Q = n(n + 2) Σₖ ρₖ²/(n − k) over `lags` autocorrelations ρₖ, compared with χ²
+/// with as many degrees of freedom (Ljung and Box 1978). A constant series gives (0, 1).
 pub fn ljung_box(series: &[f64], lags: usize) -> (f64, f64) {
     let n = series.len();
     let lags = lags.min(n.saturating_sub(1));
@@ -115,8 +115,8 @@ pub fn ljung_box(series: &[f64], lags: usize) -> (f64, f64) {
     (q, chi_square_tail(q, lags as f64))
 }
 
-/// The same shares of categories in two samples? χ² of the table of counts, (Σ (observed − expected)²/expected), with
-/// categories − 1 degrees of freedom.
+/// χ² test that two samples have the same category proportions: Σ (observed − expected)²/expected over the contingency
+/// table, with categories − 1 degrees of freedom.
 pub fn chi_square_shares(a: &[f64], b: &[f64]) -> (f64, f64) {
     let (total_a, total_b): (f64, f64) = (a.iter().sum(), b.iter().sum());
     let total = total_a + total_b;

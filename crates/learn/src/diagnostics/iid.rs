@@ -1,14 +1,14 @@
-//! One stable distribution, independent draws?
+//! Tests for drift and dependence: are the samples independent and identically distributed?
 //!
-//! Rows are taken in the order in which they came. **Drift:** the first half of every column is compared with the second by
-//! the Kolmogorov-Smirnov test, labels by χ² of their shares. **Dependence:** the Ljung-Box test of every column and of the
-//! target. Each family of tests shares half of α by Bonferroni's correction, so that on independent samples of one
-//! distribution anything at all is flagged with probability at most α (up to the tests' approximations for few samples).
-//! Dependence makes the test of drift too eager, so drift is to be read only where no dependence is found.
+//! Rows are taken in their original order. **Drift:** the first half of every column is compared with the second by the
+//! Kolmogorov-Smirnov test, labels by a χ² test of their proportions. **Dependence:** the Ljung-Box test of every
+//! column and of the target. Each family of tests gets half of α with Bonferroni's correction, so that on i.i.d.
+//! samples anything is flagged with probability at most α (up to the tests' approximations for few samples). Dependence
+//! inflates the false-alarm rate of the drift test, so interpret drift only if no dependence is found.
 //!
-//! **Sampling bias** is another matter: samples may be independent and stable and still come from the wrong place, such as
-//! prices from one dealer for the prices of a country. That cannot be seen in the samples alone; [`sampling_bias`] compares
-//! them with a reference.
+//! **Sampling bias** is a different issue: samples may be i.i.d. and still come from the wrong population, such as
+//! prices from one dealer for the prices of a country. That cannot be detected from the samples alone;
+//! [`sampling_bias`] compares them with a reference.
 //!
 //! ```
 //! use tove_learn::Samples;
@@ -28,18 +28,18 @@ use std::fmt;
 use super::hypotheses::{chi_square_shares, kolmogorov_smirnov, ljung_box};
 use crate::{Labels, LearnError, Result, Rows, Samples};
 
-/// A test that spoke.
+/// A significant test result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// The column; none for the target.
+    /// The column; `None` for the target.
     pub column: Option<usize>,
     /// The test.
     pub test: &'static str,
     /// Its statistic.
     pub statistic: f64,
-    /// Probability of such a statistic if nothing were wrong, before the correction for several tests.
+    /// p-value, before the correction for multiple tests.
     pub p: f64,
-    /// The limit below which it is flagged: its share of α.
+    /// The significance level of this test: its part of α.
     pub limit: f64,
 }
 
@@ -50,16 +50,16 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What was found about samples in their order.
+/// The result of [`check_iid`].
 #[derive(Clone, Debug)]
 pub struct IidReport {
     /// Columns (and target) whose distribution changed over time.
     pub drift: Vec<Finding>,
-    /// Columns (and target) that depend on what came before.
+    /// Columns (and target) with autocorrelation.
     pub dependence: Vec<Finding>,
-    /// The rate of false alarms, at most, on independent samples of one distribution.
+    /// Upper bound on the false-alarm rate on i.i.d. samples.
     pub false_alarm_rate: f64,
-    /// Number of tests made.
+    /// Number of tests.
     pub tests: usize,
 }
 
@@ -85,15 +85,15 @@ impl fmt::Display for IidReport {
     }
 }
 
-/// The columns of a table as numbers.
+/// The columns of a matrix as f64.
 fn columns(x: &Rows) -> Result<Vec<Vec<f64>>> {
     let x = x.tabular()?.to_dense()?;
     let (width, numbers) = (x.dims()[1], x.to_f64_vec());
     Ok((0..width).map(|column| numbers.iter().skip(column).step_by(width).copied().collect()).collect())
 }
 
-/// Tests samples, in the order in which they came, for drift and for dependence. `alpha` is the rate of false alarms, of all
-/// tests together.
+/// Tests samples, in their original order, for drift and for dependence. `alpha` is the false-alarm rate of all tests
+/// together.
 pub fn check_iid(samples: &Samples, alpha: f64) -> Result<IidReport> {
     check(alpha, samples.len(), "check_iid")?;
     let (columns, half) = (columns(samples.x())?, samples.len() / 2);
@@ -102,13 +102,13 @@ pub fn check_iid(samples: &Samples, alpha: f64) -> Result<IidReport> {
         Some(labels) => labels.codes().iter().map(|&code| code as f64).collect(),
         None => samples.y()?.to_f64_vec(),
     };
-    let single = target.len() == samples.len(); // several outputs are not tested
+    let single = target.len() == samples.len(); // multiple outputs are not tested
     let series = columns.len() + usize::from(single);
     let limit = alpha / 2.0 / series as f64;
     let mut report =
         IidReport { drift: Vec::new(), dependence: Vec::new(), false_alarm_rate: alpha, tests: 2 * series };
     let lags = 10.min(samples.len() / 5);
-    let all = columns.iter().enumerate().map(|(place, column)| (Some(place), column));
+    let all = columns.iter().enumerate().map(|(index, column)| (Some(index), column));
     for (column, series) in all.chain(single.then_some((None, &target))) {
         let (name, (statistic, p)) = match (&labels, column) {
             (Some(labels), None) => ("χ² of shares", shares(labels.codes(), half)),
@@ -125,10 +125,10 @@ pub fn check_iid(samples: &Samples, alpha: f64) -> Result<IidReport> {
     Ok(report)
 }
 
-/// χ² of the shares of codes before and after a place.
+/// χ² test of the proportions of codes before and after an index.
 fn shares(codes: &[usize], half: usize) -> (f64, f64) {
     let count = |part: &[usize]| {
-        let mut counts = vec![0.0; codes.iter().max().map_or(0, |most| most + 1)];
+        let mut counts = vec![0.0; codes.iter().max().map_or(0, |largest| largest + 1)];
         part.iter().for_each(|&code| counts[code] += 1.0);
         counts
     };
@@ -140,18 +140,18 @@ fn check(alpha: f64, n: usize, who: &'static str) -> Result<()> {
         return Err(LearnError::parameter(who, format!("α = {alpha}; give a rate between 0 and 1, such as 0.05")));
     }
     if n < 20 {
-        let fix = "the tests say nothing about so few".to_owned();
+        let fix = "the tests have no power with so few samples".to_owned();
         return Err(LearnError::TooFew { who, found: n, needed: 20, fix });
     }
     Ok(())
 }
 
-/// Where samples differ from the population they are meant to stand for.
+/// The result of [`sampling_bias`].
 #[derive(Clone, Debug)]
 pub struct BiasReport {
-    /// Columns whose distribution differs from the reference's.
+    /// Columns whose distribution differs from that of the reference.
     pub columns: Vec<Finding>,
-    /// The rate of false alarms, at most, if samples and reference are of one distribution.
+    /// Upper bound on the false-alarm rate if samples and reference have the same distribution.
     pub false_alarm_rate: f64,
 }
 
@@ -166,8 +166,8 @@ impl fmt::Display for BiasReport {
     }
 }
 
-/// Compares rows with a reference of the population, column by column; `alpha` is the rate of false alarms of all tests
-/// together.
+/// Compares rows with a reference sample of the population, column by column; `alpha` is the false-alarm rate of all
+/// tests together.
 pub fn sampling_bias(x: impl Into<Rows>, reference: impl Into<Rows>, alpha: f64) -> Result<BiasReport> {
     let (x, reference) = (x.into(), reference.into());
     check(alpha, x.len().min(reference.len()), "sampling_bias")?;

@@ -1,14 +1,14 @@
-//! Questions to ask before believing a score: of the data, of the fit, of the model.
+//! Diagnostics for data, fits and scores.
 //!
 //! | function | question |
 //! |---|---|
 //! | [`check_iid`] | do the samples come from one distribution, independently? |
-//! | [`sampling_bias`] | do they come from the distribution that is meant? |
-//! | [`duplicates()`] | are there equal rows within or across sets? |
-//! | [`diagnose_fit`] | too simple, too flexible, or right? |
+//! | [`sampling_bias`] | do they come from the intended population? |
+//! | [`duplicates()`] | are there duplicate rows within or across sets? |
+//! | [`diagnose_fit`] | underfitted, overfitted, or neither? |
 //! | [`risk()`], [`generalisation_gap`] | how large is the error, and how optimistic is the training error? |
-//! | [`bias_variance()`] | what is the error made of? |
-//! | [`Scorer::standard_error`](crate::selection::Scorer::standard_error) | how sure is a score? |
+//! | [`bias_variance()`] | what are the components of the error? |
+//! | [`Scorer::standard_error`](crate::selection::Scorer::standard_error) | how accurate is a score? |
 
 mod bias_variance;
 mod duplicates;

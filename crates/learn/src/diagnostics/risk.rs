@@ -1,9 +1,10 @@
-//! Expected and empirical risk, and the gap between them.
+//! Expected and empirical risk, and the generalization gap.
 //!
-//! The expected risk of f is R(f) = E l(y, f(x)); its estimate is the mean over samples. The mean is unbiased for an f that
-//! was not fitted on those samples; on the training set it is optimistic. The generalisation gap is |R(f) − R_train(f)|.
+//! The expected risk of f is R(f) = E l(y, f(x)); its estimate is the mean over samples. The mean is unbiased for an f
+//! that was not fitted on those samples; on the training set it is optimistic. The generalization gap is |R(f) −
+//! R_train(f)|.
 //!
-//! For losses in \[0, 1\] the interval is Hoeffding's, for others the normal one, mean ± z·s/√n, which is approximate.
+//! For losses in \[0, 1\] the confidence interval is Hoeffding's, otherwise the normal approximation mean ± z·s/√n.
 //!
 //! ```
 //! use tove_learn::diagnostics::{Loss, risk};
@@ -22,7 +23,7 @@ use tove_tensor::DType;
 
 use crate::{LearnError, Model, Predict, Predictions, Result, Samples};
 
-/// What a wrong answer costs.
+/// The loss of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// 1 for a wrong class, 0 for the right one.
@@ -33,26 +34,26 @@ pub enum Loss {
     Absolute,
 }
 
-/// A mean loss with its interval.
+/// A mean loss with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Risk {
     /// The mean.
     pub mean: f64,
     /// Half the width of the interval.
     pub epsilon: f64,
-    /// Samples.
+    /// Number of samples.
     pub n: usize,
-    /// Probability that the interval misses the expectation.
+    /// Probability that the interval does not contain the expectation.
     pub delta: f64,
 }
 
 impl Risk {
-    /// Lower end of the interval.
+    /// Lower bound of the interval.
     pub fn low(&self) -> f64 {
         self.mean - self.epsilon
     }
 
-    /// Upper end of the interval.
+    /// Upper bound of the interval.
     pub fn high(&self) -> f64 {
         self.mean + self.epsilon
     }
@@ -71,14 +72,12 @@ pub fn losses(model: &dyn Model, samples: &Samples, loss: Loss) -> Result<Vec<f6
             let power = |error: f64| if loss == Loss::Squared { error * error } else { error.abs() };
             Ok(truth.iter().zip(&guess).map(|(a, b)| power(a - b)).collect())
         }
-        _ => {
-            Err(LearnError::parameter("losses", "take ZeroOne for a classifier, Squared or Absolute for a regression"))
-        }
+        _ => Err(LearnError::parameter("losses", "use ZeroOne for a classifier, Squared or Absolute for a regressor")),
     }
 }
 
-/// The mean loss of a model on samples, with an interval that misses its expectation with probability δ if the model was
-/// not fitted on them.
+/// The mean loss of a model on samples, with an interval that contains its expectation with probability 1 − δ if the
+/// model was not fitted on them.
 pub fn risk(model: &dyn Model, samples: &Samples, loss: Loss, delta: f64) -> Result<Risk> {
     if !(delta > 0.0 && delta < 1.0) {
         return Err(LearnError::parameter("risk", format!("δ = {delta}; give a number between 0 and 1")));
@@ -107,31 +106,35 @@ fn normal_quantile(p: f64) -> f64 {
     low
 }
 
-/// How much worse new samples are predicted than those learnt from.
+/// The generalization gap: training risk versus risk on held-out samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GapReport {
-    /// Mean loss on the samples learnt from; optimistic.
+    /// Mean loss on the training samples; optimistic.
     pub train: f64,
-    /// Mean loss on fresh samples, with its interval.
+    /// Mean loss on held-out samples, with its interval.
     pub fresh: Risk,
-    /// |expected − training risk|, estimated on the fresh samples.
+    /// |expected − training risk|, estimated on held-out samples.
     pub gap: f64,
-    /// Lower end of the interval of the gap.
+    /// Lower bound of the interval of the gap.
     pub low: f64,
-    /// Upper end of the interval of the gap.
+    /// Upper bound of the interval of the gap.
     pub high: f64,
 }
 
 impl fmt::Display for GapReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = 100.0 * (1.0 - self.fresh.delta);
-        write!(f, "training risk {:.4}, fresh risk {:.4} ± {:.4}, ", self.train, self.fresh.mean, self.fresh.epsilon)?;
+        write!(
+            f,
+            "training risk {:.4}, held-out risk {:.4} ± {:.4}, ",
+            self.train, self.fresh.mean, self.fresh.epsilon
+        )?;
         write!(f, "gap {:.4} [{:.4}, {:.4}] ({percent} %, n = {})", self.gap, self.low, self.high, self.fresh.n)
     }
 }
 
-/// The generalisation gap of a model: its training risk is a known number, its expected risk is estimated on samples it has
-/// not seen, so the interval of the gap is as wide as that of the risk.
+/// The generalization gap of a model: its training risk is known, its expected risk is estimated on held-out samples,
+/// so the interval of the gap is as wide as that of the risk.
 pub fn generalisation_gap(
     model: &dyn Model,
     train: &Samples,
@@ -142,7 +145,7 @@ pub fn generalisation_gap(
     let (train, fresh) = (risk(model, train, loss, delta)?.mean, risk(model, fresh, loss, delta)?);
     let off = fresh.mean - train;
     let (low, high) = (off - fresh.epsilon, off + fresh.epsilon);
-    // |x| over an interval that holds 0 begins at 0.
+    // |x| over an interval that contains 0 starts at 0.
     let least = if low > 0.0 { low } else { (-high).max(0.0) };
     Ok(GapReport { train, fresh, gap: off.abs(), low: least, high: low.abs().max(high.abs()) })
 }

@@ -1,10 +1,10 @@
-//! Student's t distribution: tails by the incomplete beta function, quantiles by bisection.
+//! Student's t distribution: tail probabilities by the incomplete beta function, quantiles by bisection.
 //!
 //! P(|T| ≥ t) = I_x(ν/2, ½) with x = ν/(ν + t²).
 
 use tove_tensor::Tensor;
 
-/// P(|T| ≥ |t|) for T of Student's distribution.
+/// P(|T| ≥ |t|) for a t-distributed T.
 ///
 /// ```
 /// use tove_learn::diagnostics::student_two_sided;
@@ -22,7 +22,7 @@ pub fn student_two_sided(t: f64, freedom: f64) -> f64 {
     incomplete_beta(0.5 * freedom, 0.5, freedom / (freedom + square), square / (freedom + square))
 }
 
-/// The t with P(|T| ≥ t) = `tail`, for a share between 0 and 1.
+/// The t with P(|T| ≥ t) = `tail`, for a probability between 0 and 1.
 ///
 /// ```
 /// use tove_learn::diagnostics::student_critical;
@@ -36,7 +36,7 @@ pub fn student_critical(tail: f64, freedom: f64) -> f64 {
     while student_two_sided(high, freedom) > tail && high < 1e300 {
         (low, high) = (high, high * 2.0);
     }
-    // The tail falls with t, so halving the interval cannot miss; 200 halvings reach the last digit from anywhere.
+    // The tail decreases with t, so bisection is safe; 200 halvings always reach full precision.
     for _ in 0..200 {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {
@@ -76,7 +76,8 @@ fn ln_gamma(x: f64) -> f64 {
     Tensor::scalar(x).lgamma().item::<f64>()
 }
 
-/// I_x(a, b) with y = 1 − x given too, so that neither loses digits; by Lentz's continued fraction on the side that converges.
+/// I_x(a, b), with y = 1 − x passed separately to avoid cancellation; by Lentz's continued fraction on the side that
+/// converges.
 fn incomplete_beta(a: f64, b: f64, x: f64, y: f64) -> f64 {
     if x <= 0.0 || y <= 0.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };

@@ -1,4 +1,4 @@
-//! Answers joined: means of numbers, means of probabilities, votes.
+//! Combining predictions: means of numbers, means of probabilities, votes.
 //!
 //! ```
 //! use tove_learn::ensemble::{average_probabilities, ensemble_error, vote};
@@ -17,28 +17,28 @@ use tove_tensor::{DType, Tensor, TryOps};
 
 use crate::{LearnError, Result};
 
-/// The mean squared error of the average of k models: (1/k) E e² + ((k − 1)/k) E eᵢeⱼ, from the mean square of one model's
-/// error and the mean product of two models' errors.
+/// The mean squared error of the average of k models: (1/k) E e² + ((k − 1)/k) E eᵢeⱼ, given the mean squared error of
+/// one model and the mean product of the errors of two.
 pub fn ensemble_error(k: usize, square: f64, product: f64) -> f64 {
     let k = k as f64;
     square / k + (k - 1.0) / k * product
 }
 
-/// Shares of the answers: the weights divided by their sum, or equal ones.
+/// Normalized weights of the predictions, or equal ones.
 fn shares(count: usize, weights: Option<&[f64]>) -> Result<Vec<f64>> {
     if count == 0 {
-        return Err(LearnError::parameter("ensemble", "no answers to join; give at least one"));
+        return Err(LearnError::parameter("ensemble", "no predictions to combine; give at least one"));
     }
     let weights = weights.map_or(vec![1.0; count], <[f64]>::to_vec);
     let total: f64 = weights.iter().sum();
     if weights.len() != count || weights.iter().any(|w| !(*w >= 0.0 && w.is_finite())) || total <= 0.0 {
-        let problem = format!("weights {weights:?} for {count} models; give each a number from 0 on, not all 0");
+        let problem = format!("weights {weights:?} for {count} models; give non-negative weights, not all 0");
         return Err(LearnError::parameter("ensemble", problem));
     }
     Ok(weights.iter().map(|weight| weight / total).collect())
 }
 
-/// The (weighted) mean of answers of equal shape.
+/// The (weighted) mean of predictions of equal shape.
 pub fn average(answers: &[Tensor], weights: Option<&[f64]>) -> Result<Tensor> {
     let shares = shares(answers.len(), weights)?;
     let mut sum: Option<Tensor> = None;
@@ -47,16 +47,16 @@ pub fn average(answers: &[Tensor], weights: Option<&[f64]>) -> Result<Tensor> {
         sum = Some(match sum {
             Some(sum) if sum.dims() == part.dims() => sum.try_add(&part)?,
             Some(sum) => {
-                let problem = format!("answers of shapes {} and {}; all must be equal", sum.shape(), part.shape());
+                let problem = format!("predictions of shapes {} and {}; all must be equal", sum.shape(), part.shape());
                 return Err(LearnError::parameter("ensemble", problem));
             }
             None => part,
         });
     }
-    sum.ok_or_else(|| LearnError::parameter("ensemble", "no answers to join; give at least one"))
+    sum.ok_or_else(|| LearnError::parameter("ensemble", "no predictions to combine; give at least one"))
 }
 
-/// The (weighted) mean of probabilities (n, m), made to sum to 1.
+/// The (weighted) mean of probabilities (n, m), renormalized to sum to 1.
 pub fn average_probabilities(answers: &[Tensor], weights: Option<&[f64]>) -> Result<Tensor> {
     let mean = average(answers, weights)?;
     if mean.rank() != 2 {
@@ -67,7 +67,7 @@ pub fn average_probabilities(answers: &[Tensor], weights: Option<&[f64]>) -> Res
     Ok(mean.try_div(&total)?)
 }
 
-/// The label with the most (weighted) votes; the smallest of equal ones.
+/// The label with the most (weighted) votes; ties go to the smallest.
 pub fn vote(answers: &[Tensor], weights: Option<&[f64]>) -> Result<Tensor> {
     let shares = shares(answers.len(), weights)?;
     let labels: Vec<Vec<i64>> =

@@ -1,8 +1,8 @@
-//! Bagging: k bootstrap sets of samples drawn with replacement, a model for each, answers averaged (Breiman 1996).
+//! Bagging: k models, each fitted to a bootstrap sample, with averaged predictions (Breiman 1996).
 //!
-//! A set of n draws from n samples holds about 1 − 1/e = 63.2 % of them; the others judge its model (out-of-bag score).
-//! Weights of samples are chances of being drawn. A set may lack classes: its model then gives them probability 0, and where only one
-//! class was drawn the model is a constant, that class.
+//! A bootstrap sample of n draws from n samples contains about 1 − 1/e = 63.2 % of them; the others evaluate its model
+//! (out-of-bag score). Sample weights are drawing probabilities. A bootstrap sample may lack classes: its model then
+//! gives them probability 0, and if only one class was drawn the model is constant.
 
 use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::{DType, Key, Tensor};
@@ -15,17 +15,17 @@ use crate::{
     LogisticRegression, Predict, Result, Samples, Summary,
 };
 
-/// How sets are drawn, with scikit-learn's names and defaults.
+/// Settings of the bootstrap samples, with scikit-learn's names and defaults.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "Bagging", shared)]
 pub struct BaggingSettings {
     /// Number of models.
     #[hyper(default = 10, range = "[1, inf)")]
     pub n_estimators: usize,
-    /// Samples drawn for each model, as a share of all.
+    /// Number of samples drawn for each model, as a fraction of all.
     #[hyper(default = 1.0, range = "(0, 1]")]
     pub max_samples: f64,
-    /// Features drawn for each model, as a share of all.
+    /// Number of features drawn for each model, as a fraction of all.
     #[hyper(default = 1.0, range = "(0, 1]")]
     pub max_features: f64,
     /// Whether samples are drawn with replacement.
@@ -34,7 +34,7 @@ pub struct BaggingSettings {
     /// Whether features are drawn with replacement.
     #[hyper(default = false)]
     pub bootstrap_features: bool,
-    /// Whether to judge each model on the samples it did not see.
+    /// Whether to compute the out-of-bag score.
     #[hyper(default = false)]
     pub oob_score: bool,
     /// Seed of the draws.
@@ -42,27 +42,27 @@ pub struct BaggingSettings {
     pub seed: u64,
 }
 
-/// Averages regressors that were fitted to bootstrap sets, as scikit-learn's `BaggingRegressor`.
+/// Averages regressors fitted to bootstrap samples, like scikit-learn's `BaggingRegressor`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = check_regressor)]
 pub struct BaggingRegressor {
-    /// The regressor that is fitted to each set.
+    /// The regressor fitted to each bootstrap sample.
     #[hyper(default = Box::new(LinearRegression::default()))]
     pub estimator: Box<dyn Estimator>,
-    /// How sets are drawn.
+    /// Settings of the bootstrap samples.
     #[hyper(flatten)]
     pub sets: BaggingSettings,
 }
 
-/// Joins classifiers that were fitted to bootstrap sets, by their probabilities where there are any, as scikit-learn's
+/// Combines classifiers fitted to bootstrap samples, by their probabilities if available, like scikit-learn's
 /// `BaggingClassifier`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = check_classifier)]
 pub struct BaggingClassifier {
-    /// The classifier that is fitted to each set.
+    /// The classifier fitted to each bootstrap sample.
     #[hyper(default = Box::new(LogisticRegression::default()))]
     pub estimator: Box<dyn Estimator>,
-    /// How sets are drawn.
+    /// Settings of the bootstrap samples.
     #[hyper(flatten)]
     pub sets: BaggingSettings,
 }
@@ -91,7 +91,7 @@ fn check(
         return Err(SettingError::conflict(who, "estimator", problem, format!("give a {}{other}", wanted.kind())));
     }
     if sets.oob_score && !sets.bootstrap {
-        let problem = "there is an out-of-bag score only when drawing with replacement";
+        let problem = "the out-of-bag score requires drawing with replacement";
         return Err(SettingError::conflict(who, "oob_score", problem, "set `bootstrap` to true"));
     }
     Ok(())
@@ -100,15 +100,15 @@ fn check(
 macro_rules! bagging {
     ($type:ident, $inner:ty) => {
         impl $type {
-            /// Ten models of this estimator, each on a bootstrap set.
+            /// Creates an ensemble of ten models of this estimator, each on a bootstrap sample.
             pub fn new(estimator: impl Estimator + 'static) -> $type {
                 $type { estimator: estimator.duplicate(), ..$type::default() }
             }
 
-            /// The places that are drawn from n samples for each model.
+            /// Returns the sample indices drawn for each model.
             ///
             /// # Errors
-            /// If the settings cannot be used, or weights do not go with them.
+            /// If the settings are invalid, or weights are not supported with them.
             pub fn draws(&self, n: usize, weights: Option<&[f64]>) -> Result<Vec<Vec<usize>>> {
                 self.validate()?;
                 let draw = |number: usize| self.sets.rows(number, n, weights);
@@ -121,7 +121,7 @@ macro_rules! bagging {
             const CAPABILITIES: Capabilities = capabilities(<$inner>::CAPABILITIES);
 
             fn capabilities_of(settings: &$type) -> Capabilities {
-                // Without replacement nothing is drawn by chance.
+                // Without replacement there are no drawing probabilities.
                 let weights = settings.sets.bootstrap;
                 Capabilities { weights, ..capabilities(settings.estimator.capabilities()) }
             }
@@ -136,7 +136,7 @@ bagging!(BaggingRegressor, LinearRegression);
 bagging!(BaggingClassifier, LogisticRegression);
 
 const fn capabilities(inner: Capabilities) -> Capabilities {
-    // Which samples are drawn depends on their places; weights are chances, not copies.
+    // The draws depend on the order of the samples; weights are probabilities, not copies.
     Capabilities {
         order_free: false,
         weights: true,
@@ -154,7 +154,7 @@ const fn capabilities(inner: Capabilities) -> Capabilities {
     }
 }
 
-/// A share of a number, at least one.
+/// A fraction of a number, at least one.
 fn count(share: f64, all: usize) -> usize {
     ((share * all as f64) as usize).max(1)
 }
@@ -166,12 +166,12 @@ impl BaggingSettings {
 
     /// The samples drawn for a model.
     fn rows(&self, number: usize, n: usize, weights: Option<&[f64]>) -> Result<Vec<usize>> {
-        // Equal chances are no weights, so that they draw the same.
+        // Equal weights are treated as none, so that they give the same draws.
         let weights = weights.filter(|weights| weights.iter().any(|weight| *weight != weights[0]));
         draw(self.key(number).fold(0), n, count(self.max_samples, n), self.bootstrap, weights)
     }
 
-    /// The features drawn for a model, ascending; none for all of them.
+    /// The features drawn for a model, ascending; `None` for all of them.
     fn columns(&self, number: usize, d: usize) -> Result<Option<Vec<usize>>> {
         let wanted = count(self.max_features, d);
         if wanted == d && !self.bootstrap_features {
@@ -183,18 +183,22 @@ impl BaggingSettings {
     }
 }
 
-/// Places drawn with or without replacement.
+/// Indices drawn with or without replacement.
 fn draw(key: Key, n: usize, count: usize, replace: bool, weights: Option<&[f64]>) -> Result<Vec<usize>> {
-    let places: Vec<i64> = match (replace, weights) {
+    let indices: Vec<i64> = match (replace, weights) {
         (true, None) => key.try_integers(0, n as i64, [count])?.to_vec::<i64>(),
         (true, Some(weights)) => key.try_categorical(&Tensor::from_slice(weights), count)?.to_vec::<i64>(),
         (false, None) => tove_tensor::random::permutation(key, n).into_iter().take(count).collect(),
         (false, Some(_)) => {
             let fix = "set `bootstrap` to true, or leave out the weights";
-            return Err(LearnError::unsupported("Bagging", "takes no weights when drawing without replacement", fix));
+            return Err(LearnError::unsupported(
+                "Bagging",
+                "does not support weights when drawing without replacement",
+                fix,
+            ));
         }
     };
-    Ok(places.into_iter().map(|place| place as usize).collect())
+    Ok(indices.into_iter().map(|index| index as usize).collect())
 }
 
 fn train(
@@ -217,7 +221,7 @@ fn train(
             None => set,
         };
         let single = classifies && Labels::of(name, set.y()?)?.classes().len() == 1;
-        // A set that drew one class only has a constant answer, whatever the estimator.
+        // A bootstrap sample with a single class gets a constant model.
         let model = if single { DummyClassifier::default().fit_boxed(&set)? } else { estimator.fit_samples(&set)? };
         Ok((Member { model, columns: own }, drawn))
     };
@@ -234,7 +238,7 @@ fn train(
     Ok(FittedEnsemble { about, members, weights: None, hard, oob })
 }
 
-/// R² or accuracy of the answers that each sample gets from the models that did not see it.
+/// Out-of-bag score: R² or accuracy of the predictions by models that were not fitted to the sample.
 fn out_of_bag(
     members: &[Member],
     drawn: &[Vec<usize>],
@@ -245,8 +249,8 @@ fn out_of_bag(
     let (n, m) = (samples.len(), classes.len().max(1));
     let answers = in_parallel(members.len(), |i| -> Result<(Vec<usize>, Vec<f64>)> {
         let mut seen = vec![false; n];
-        drawn[i].iter().for_each(|&place| seen[place] = true);
-        let unseen: Vec<usize> = (0..n).filter(|&place| !seen[place]).collect();
+        drawn[i].iter().for_each(|&index| seen[index] = true);
+        let unseen: Vec<usize> = (0..n).filter(|&index| !seen[index]).collect();
         if unseen.is_empty() {
             return Ok((unseen, Vec::new()));
         }
@@ -261,25 +265,25 @@ fn out_of_bag(
     let (mut sums, mut counts) = (vec![0.0; n * m], vec![0.0; n]);
     for answer in answers {
         let (unseen, found) = answer?;
-        for (place, values) in unseen.iter().zip(found.chunks(m)) {
-            counts[*place] += 1.0;
-            sums[place * m..(place + 1) * m].iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+        for (index, values) in unseen.iter().zip(found.chunks(m)) {
+            counts[*index] += 1.0;
+            sums[index * m..(index + 1) * m].iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
         }
     }
-    let judged: Vec<usize> = (0..n).filter(|&place| counts[place] > 0.0).collect();
-    if judged.len() < n {
-        let missed = n - judged.len();
-        summary.warn(format!("Bagging: {missed} samples were seen by every model, so the out-of-bag score leaves them out; raise `n_estimators`"));
+    let evaluated: Vec<usize> = (0..n).filter(|&index| counts[index] > 0.0).collect();
+    if evaluated.len() < n {
+        let missed = n - evaluated.len();
+        summary.warn(format!("Bagging: {missed} samples are in every bootstrap sample and are excluded from the out-of-bag score; increase `n_estimators`"));
     }
-    if judged.is_empty() {
-        return Err(LearnError::data("Bagging", "no sample was left out of any set", "raise `n_estimators`"));
+    if evaluated.is_empty() {
+        return Err(LearnError::data("Bagging", "every sample is in every bootstrap sample", "raise `n_estimators`"));
     }
     match classes.is_empty() {
         true => {
             let truth = samples.single_target("Bagging")?;
-            let mean = judged.iter().map(|&i| truth[i]).sum::<f64>() / judged.len() as f64;
-            let rest: f64 = judged.iter().map(|&i| (truth[i] - sums[i] / counts[i]).powi(2)).sum();
-            let all: f64 = judged.iter().map(|&i| (truth[i] - mean).powi(2)).sum();
+            let mean = evaluated.iter().map(|&i| truth[i]).sum::<f64>() / evaluated.len() as f64;
+            let rest: f64 = evaluated.iter().map(|&i| (truth[i] - sums[i] / counts[i]).powi(2)).sum();
+            let all: f64 = evaluated.iter().map(|&i| (truth[i] - mean).powi(2)).sum();
             Ok(1.0 - rest / all)
         }
         false => {
@@ -289,7 +293,7 @@ fn out_of_bag(
                 let best = (1..m).fold(0, |best, k| if row[k] > row[best] { k } else { best });
                 f64::from(classes[best] == truth[i])
             };
-            Ok(judged.iter().map(right).sum::<f64>() / judged.len() as f64)
+            Ok(evaluated.iter().map(right).sum::<f64>() / evaluated.len() as f64)
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Calibration: probabilities of a classifier that agree with the frequencies of its classes.
+//! Calibration: classifier probabilities that match observed class frequencies.
 //!
-//! The classifier is fitted to the training parts of `cv` folds; from its scores on the held-out parts a calibrator learns how
-//! often each class occurs at a score (Platt 1999; Zadrozny and Elkan 2002). Several classes are calibrated one against
-//! the rest and divided by their sum. With `ensemble` each fold keeps its classifier and calibrator, and probabilities are
-//! averaged; without, one calibrator is fitted to the held-out scores of all folds, for one classifier fitted to all samples.
+//! The classifier is fitted to the training parts of `cv` folds. From its scores on the held-out parts a calibrator is
+//! fitted to the frequency of each class as a function of the score (Platt 1999; Zadrozny and Elkan 2002). More than
+//! two classes are calibrated one-vs-rest and normalized. With `ensemble` each fold keeps its classifier and
+//! calibrator, and probabilities are averaged; otherwise one calibrator is fitted to the held-out scores of all folds,
+//! for one classifier fitted to all samples.
 //!
 //! ```
 //! use tove_learn::ensemble::CalibratedClassifier;
@@ -38,14 +39,14 @@ pub enum CalibrationMethod {
     Isotonic,
 }
 
-/// Calibrates the probabilities of a classifier, as scikit-learn's `CalibratedClassifierCV`. The classifier needs a
+/// Calibrates the probabilities of a classifier, like scikit-learn's `CalibratedClassifierCV`. The classifier needs a
 /// `decision_function`, which is preferred, or `predict_proba`.
 ///
-/// Sample weights go to the classifier and to the calibrators; folds do not look at them.
+/// Sample weights go to the classifier and to the calibrators; folds ignore them.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "CalibratedClassifierCV", check = check)]
 pub struct CalibratedClassifier {
-    /// The classifier whose scores are calibrated.
+    /// The classifier to calibrate.
     #[hyper(default = Box::new(LinearSvc::default()))]
     pub estimator: Box<dyn Estimator>,
     /// The map from scores to probabilities: sigmoid or isotonic.
@@ -54,7 +55,7 @@ pub struct CalibratedClassifier {
     /// Number of stratified folds.
     #[hyper(default = 5, range = "[2, inf)")]
     pub cv: usize,
-    /// Whether every fold keeps its classifier and its calibrators, whose probabilities are averaged.
+    /// Whether every fold keeps its classifier and calibrators, whose probabilities are averaged.
     #[hyper(default = true)]
     pub ensemble: bool,
 }
@@ -74,7 +75,7 @@ fn check(settings: &CalibratedClassifier) -> Result<(), SettingError> {
 }
 
 impl CalibratedClassifier {
-    /// Calibrates this classifier on five folds.
+    /// Creates a calibrated classifier with five folds.
     pub fn new(estimator: impl Estimator + 'static) -> CalibratedClassifier {
         CalibratedClassifier { estimator: estimator.duplicate(), ..CalibratedClassifier::default() }
     }
@@ -129,7 +130,7 @@ impl Algorithm for CalibratedClassifier {
 }
 
 impl CalibratedClassifier {
-    /// That every fold can have a sample of each class.
+    /// Checks that every fold can have a sample of each class.
     fn require_members(&self, labels: &Labels) -> Result<()> {
         let mut counts = vec![0; labels.classes().len()];
         labels.codes().iter().for_each(|&code| counts[code] += 1);
@@ -143,14 +144,14 @@ impl CalibratedClassifier {
         }
     }
 
-    /// A calibrator per class from the scores of these samples; of two classes, one for the second.
+    /// Fits one calibrator per class to the scores of these samples; for two classes, one for the second.
     fn curves(&self, scores: &Columns, labels: &Labels, samples: &Samples, held: &[usize]) -> Result<Vec<Calibrator>> {
         let weights = samples.weights().map(Tensor::to_f64_vec);
-        let weights: Vec<f64> = held.iter().map(|&place| weights.as_ref().map_or(1.0, |w| w[place])).collect();
+        let weights: Vec<f64> = held.iter().map(|&index| weights.as_ref().map_or(1.0, |w| w[index])).collect();
         let one = |column: usize| {
             let class = if scores.width == 1 { 1 } else { column };
             let own: Vec<f64> = scores.values.iter().skip(column).step_by(scores.width).copied().collect();
-            let positive: Vec<bool> = held.iter().map(|&place| labels.codes()[place] == class).collect();
+            let positive: Vec<bool> = held.iter().map(|&index| labels.codes()[index] == class).collect();
             let own = Scores { who: Self::NAME, scores: &own, positive: &positive, weights: &weights };
             match self.method {
                 CalibrationMethod::Sigmoid => own.sigmoid(),
@@ -161,7 +162,7 @@ impl CalibratedClassifier {
     }
 }
 
-/// The decision function of a classifier, or its probabilities where it has none.
+/// The decision function of a classifier, or its probabilities if it has none.
 fn scores(model: &dyn Model, x: &Rows, classes: &[i64]) -> Result<Columns> {
     match model.capabilities().decision_function {
         true => decision(CalibratedClassifier::NAME, model, x, classes),
@@ -186,7 +187,7 @@ impl FittedCalibratedClassifier {
         self.members.iter().map(|member| &*member.model).collect()
     }
 
-    /// Probabilities by one classifier and its calibrators, row after row.
+    /// Probabilities of one classifier and its calibrators, row by row.
     fn of_member(&self, member: &Member, x: &Rows) -> Result<Vec<f64>> {
         let (m, scores) = (self.about.classes.len(), scores(&*member.model, x, &self.about.classes)?);
         let mut all = Vec::with_capacity(x.len() * m);

@@ -1,8 +1,8 @@
 //! One-dimensional calibrators: maps from a classifier's score to a probability.
 //!
-//! Sigmoid (Platt 1999): p = 1 / (1 + exp(a f + b)), where a and b minimise the log loss of the targets (n₊ + 1)/(n₊ + 2) and
-//! 1/(n₋ + 2). Isotonic (Zadrozny and Elkan 2002): the non-decreasing step function of least squares, by pooling adjacent
-//! violators, linear between its thresholds and constant outside of them.
+//! Sigmoid (Platt 1999): p = 1 / (1 + exp(a f + b)), where a and b minimize the log loss of the targets
+//! (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2). Isotonic (Zadrozny and Elkan 2002): the non-decreasing least-squares step function
+//! by pool adjacent violators, linear between its thresholds and constant outside.
 
 use tove_tensor::Tensor;
 
@@ -56,7 +56,7 @@ fn logistic(s: f64) -> f64 {
     if s >= 0.0 { 1.0 / (1.0 + (-s).exp()) } else { s.exp() / (1.0 + s.exp()) }
 }
 
-/// Samples of which one class is to be told from the rest.
+/// Samples of a one-vs-rest problem.
 pub(super) struct Scores<'a> {
     pub who: &'static str,
     pub scores: &'a [f64],
@@ -65,13 +65,13 @@ pub(super) struct Scores<'a> {
 }
 
 impl Scores<'_> {
-    /// Scores of samples that count, with whether they are positive and their weights.
+    /// Scores, class membership and weights of the samples with non-zero weight.
     fn counted(&self) -> Vec<(f64, bool, f64)> {
         let all = self.scores.iter().zip(self.positive).zip(self.weights);
         all.map(|((&score, &positive), &weight)| (score, positive, weight)).filter(|sample| sample.2 > 0.0).collect()
     }
 
-    /// That there is something to calibrate with.
+    /// Checks that there are samples to calibrate with.
     fn require(&self, samples: &[(f64, bool, f64)]) -> Result<()> {
         if !samples.is_empty() {
             return Ok(());
@@ -80,12 +80,12 @@ impl Scores<'_> {
         Err(LearnError::data(self.who, "all samples of a fold have weight 0", fix))
     }
 
-    /// Platt's sigmoid, by Newton's method.
+    /// Fits Platt's sigmoid by Newton's method.
     pub(super) fn sigmoid(&self) -> Result<Calibrator> {
         let mut samples = self.counted();
         self.require(&samples)?;
-        // The solution scales with the scores; steps are safest at size 1.
-        let largest = samples.iter().fold(0.0f64, |most, sample| most.max(sample.0.abs()));
+        // The solution scales with the scores; Newton steps are most stable at scale 1.
+        let largest = samples.iter().fold(0.0f64, |max, sample| max.max(sample.0.abs()));
         let unit = if largest > 0.0 { largest } else { 1.0 };
         samples.iter_mut().for_each(|sample| sample.0 /= unit);
         let weight_of = |wanted: bool| -> f64 { samples.iter().filter(|s| s.1 == wanted).map(|s| s.2).sum() };
@@ -104,12 +104,12 @@ impl Scores<'_> {
         }
     }
 
-    /// Isotonic regression of the classes on the scores.
+    /// Fits an isotonic regression of the classes on the scores.
     pub(super) fn isotonic(&self) -> Result<Calibrator> {
         let mut samples = self.counted();
         self.require(&samples)?;
         samples.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.2.total_cmp(&b.2)));
-        // Scores within rounding of 1 are one threshold.
+        // Scores that are equal within rounding share a threshold.
         let mut thresholds: Vec<Block> = Vec::new();
         let mut rest = &samples[..];
         while let Some(first) = rest.first() {
@@ -120,7 +120,7 @@ impl Scores<'_> {
             thresholds.push(Block { mean: positive / weight, weight, count: 1, at: run[0].0 + 0.0 });
         }
         let y = pooled(&thresholds);
-        // Points whose neighbours have the same value say nothing.
+        // Drop points whose neighbors have the same value.
         let last = y.len() - 1;
         let keep = |&i: &usize| i == 0 || i == last || y[i] != y[i - 1] || y[i] != y[i + 1];
         let kept: Vec<usize> = (0..y.len()).filter(keep).collect();
@@ -129,7 +129,7 @@ impl Scores<'_> {
     }
 }
 
-/// Neighbouring thresholds with one value.
+/// Adjacent thresholds with one value.
 #[derive(Clone, Copy)]
 struct Block {
     mean: f64,
@@ -138,7 +138,7 @@ struct Block {
     at: f64,
 }
 
-/// The non-decreasing values of least squares (pool adjacent violators).
+/// The non-decreasing least-squares values (pool adjacent violators).
 fn pooled(thresholds: &[Block]) -> Vec<f64> {
     let mut blocks: Vec<Block> = Vec::with_capacity(thresholds.len());
     for &threshold in thresholds {
@@ -155,7 +155,7 @@ fn pooled(thresholds: &[Block]) -> Vec<f64> {
     blocks.iter().flat_map(|block| std::iter::repeat_n(block.mean, block.count)).collect()
 }
 
-/// Linear between thresholds, constant outside of them.
+/// Linear between thresholds, constant outside.
 fn interpolate(x: &[f64], y: &[f64], score: f64) -> f64 {
     let above = x.partition_point(|threshold| *threshold < score);
     match above {
@@ -168,7 +168,7 @@ fn interpolate(x: &[f64], y: &[f64], score: f64) -> f64 {
     }
 }
 
-/// a and b that minimise Σ w (t s + ln(1 + exp(−s))) with s = a f + b over samples [f, t, w], from a = 0.
+/// a and b that minimize Σ w (t s + ln(1 + exp(−s))) with s = a f + b over samples [f, t, w], from a = 0.
 fn newton(samples: &[[f64; 3]], start: f64) -> (f64, f64) {
     let loss = |a: f64, b: f64| -> f64 {
         let one = |[f, t, w]: &[f64; 3]| {

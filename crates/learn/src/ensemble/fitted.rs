@@ -10,7 +10,7 @@ use crate::{About, Capabilities, Labels, LearnError, Model, Predict, Record, Res
 /// One model of an ensemble.
 pub(super) struct Member {
     pub model: Box<dyn Model>,
-    /// The columns it looks at; all without a list.
+    /// The columns it uses; all if `None`.
     pub columns: Option<Vec<usize>>,
 }
 
@@ -23,12 +23,12 @@ impl Member {
     }
 }
 
-/// Models that answer together.
+/// A fitted ensemble.
 pub struct FittedEnsemble {
     pub(super) about: About,
     pub(super) members: Vec<Member>,
     pub(super) weights: Option<Vec<f64>>,
-    /// Whether classes are voted on; otherwise probabilities are averaged where there are any.
+    /// Whether to use majority voting; otherwise probabilities are averaged if available.
     pub(super) hard: bool,
     pub(super) oob: Option<f64>,
 }
@@ -42,18 +42,18 @@ impl FittedEnsemble {
         self.members.iter().map(|member| &*member.model).collect()
     }
 
-    /// The score on samples that models did not see: R² or accuracy; none unless asked for.
+    /// The out-of-bag score: R² or accuracy; `None` unless requested.
     pub fn oob_score(&self) -> Option<f64> {
         self.oob
     }
 
-    /// An answer of each model.
+    /// The predictions of each model.
     fn answers(&self, x: &Rows, ask: impl Fn(&dyn Model, &Rows) -> Result<Tensor> + Sync) -> Result<Vec<Tensor>> {
         let work = |i: usize| ask(&*self.members[i].model, &self.members[i].rows(x)?);
         in_parallel(self.members.len(), work).into_iter().collect()
     }
 
-    /// The probabilities of a model in the places of the ensemble's classes: a bootstrap sample may lack a class.
+    /// The probabilities of a model, aligned with the classes of the ensemble: a bootstrap sample may lack a class.
     pub(super) fn spread(classes: &[i64], model: &dyn Model, x: &Rows, hard: bool) -> Result<Tensor> {
         let own = model.classes();
         let found = if hard { Err(()) } else { model.proba_rows(x).map_err(|_| ()) };
@@ -62,9 +62,9 @@ impl FittedEnsemble {
             Ok(found) => found,
             Err(()) => Labels::of("ensemble", &model.predict(x)?).map(|labels| {
                 let m = own.len();
-                let place = |code: usize| own.binary_search(&labels.classes()[code]).unwrap_or(0);
+                let index = |code: usize| own.binary_search(&labels.classes()[code]).unwrap_or(0);
                 let mut rows = vec![0.0f64; labels.codes().len() * m];
-                labels.codes().iter().enumerate().for_each(|(row, &code)| rows[row * m + place(code)] = 1.0);
+                labels.codes().iter().enumerate().for_each(|(row, &code)| rows[row * m + index(code)] = 1.0);
                 Tensor::from_vec(rows, [labels.codes().len(), m]).to_dtype(model.dtype())
             })?,
         };
@@ -75,8 +75,8 @@ impl FittedEnsemble {
         let mut rows = vec![0.0; n * m];
         for (row, values) in found.to_f64_vec().chunks(own.len()).enumerate() {
             for (class, value) in own.iter().zip(values) {
-                if let Ok(place) = classes.binary_search(class) {
-                    rows[row * m + place] = *value;
+                if let Ok(index) = classes.binary_search(class) {
+                    rows[row * m + index] = *value;
                 }
             }
         }
@@ -108,7 +108,7 @@ impl Model for FittedEnsemble {
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
         if !self.capabilities().probabilities {
             let fix = "use `predict`, or soft voting of classifiers";
-            return Err(LearnError::unsupported(self.name(), "gives no probabilities", fix));
+            return Err(LearnError::unsupported(self.name(), "does not provide probabilities", fix));
         }
         let spread = |model: &dyn Model, x: &Rows| FittedEnsemble::spread(self.classes(), model, x, self.hard);
         average_probabilities(&self.answers(x, spread)?, self.weights.as_deref())
@@ -125,7 +125,7 @@ impl Model for FittedEnsemble {
         self.about.write_shape(&mut record);
         record.put("hard", self.hard);
         record.put("members", self.members.len());
-        // Whether there are weights and columns of their own is said twice, so that a file that lost them is noticed.
+        // The presence of weights and columns is stored separately, so that a damaged file is detected.
         record.put("weighted", self.weights.is_some());
         record.put("selected", self.members.iter().filter(|member| member.columns.is_some()).count());
         if let Some(weights) = &self.weights {
@@ -182,7 +182,7 @@ impl Restore for FittedEnsemble {
         let capabilities = crate::registry::capabilities(name, &settings).unwrap_or(former);
         let about = About::with(name, capabilities, width, record.precision()?, settings).read_rest(record)?;
         let weights = record.tensor("weights").is_ok().then(|| record.vector("weights")).transpose()?;
-        // Former versions did not write these two.
+        // Earlier versions did not write these two.
         if record.get("weighted").is_ok() && record.switch("weighted")? != weights.is_some() {
             return Err(record.wrong("weights", "there, as the record says"));
         }

@@ -1,10 +1,11 @@
-//! Several models that answer together.
+//! Ensembles: models that combine the predictions of several others.
 //!
-//! The mean squared error of the average of k models with errors eᵢ is (1/k) E e² + ((k − 1)/k) E eᵢeⱼ: a k-th of one model's
-//! for independent errors, all of it for equal ones, and in between for errors of positive correlation. So models are made to
-//! differ: by bootstrap samples ([`BaggingRegressor`], [`BaggingClassifier`]), or by being of different kinds
-//! ([`VotingRegressor`], [`VotingClassifier`]), which a final estimator may combine ([`StackingRegressor`], [`StackingClassifier`]).
-//! [`CalibratedClassifier`] gives any classifier probabilities that agree with frequencies. [`average()`], [`average_probabilities`] and [`vote`] join models of any kind.
+//! The mean squared error of the average of k models with errors eᵢ is (1/k) E e² + ((k − 1)/k) E eᵢeⱼ: a k-th of one
+//! model's error for independent errors, all of it for equal ones, and in between for positively correlated errors. So
+//! the models should differ: by bootstrap samples ([`BaggingRegressor`], [`BaggingClassifier`]), or by being of
+//! different kinds ([`VotingRegressor`], [`VotingClassifier`]), which a final estimator may combine
+//! ([`StackingRegressor`], [`StackingClassifier`]). [`CalibratedClassifier`] calibrates the probabilities of any
+//! classifier. [`average()`], [`average_probabilities`] and [`vote`] combine predictions of any models.
 //!
 //! ```
 //! use tove_learn::ensemble::BaggingRegressor;

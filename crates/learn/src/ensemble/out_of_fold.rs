@@ -1,4 +1,4 @@
-//! Out-of-fold answers: each sample is answered by a model that was not fitted to it.
+//! Out-of-fold predictions: each sample is predicted by a model that was not fitted to it.
 
 use tove_tensor::{DType, Tensor};
 
@@ -6,7 +6,7 @@ use super::fitted::FittedEnsemble;
 use crate::selection::{Fold, in_parallel};
 use crate::{Estimator, Fit, LearnError, Model, Predict, Result, Rows, Samples};
 
-/// Numbers of the samples, row after row.
+/// A row-major table with one row per sample.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     pub values: Vec<f64>,
@@ -18,7 +18,7 @@ impl Columns {
         Columns { values, width: 1 }
     }
 
-    /// A matrix of these columns side by side.
+    /// Concatenates columns to a matrix.
     pub(super) fn join(parts: &[Columns], rows: usize, dtype: DType) -> Result<Tensor> {
         let width = parts.iter().map(|part| part.width).sum();
         let mut all: Vec<f64> = Vec::with_capacity(rows * width);
@@ -29,11 +29,11 @@ impl Columns {
     }
 }
 
-/// Probabilities of the classes; of two classes, of the second alone, since the first adds nothing.
+/// Class probabilities; for two classes only that of the second, since the first is redundant.
 pub(super) fn probabilities(model: &dyn Model, x: &Rows, classes: &[i64]) -> Result<Columns> {
     let p = FittedEnsemble::spread(classes, model, &x.to_dtype(model.dtype()), false)?.to_f64_vec();
-    if let Some(place) = p.iter().position(|p| !p.is_finite()) {
-        let problem = format!("the probability of row {} is {}", place / classes.len(), p[place]);
+    if let Some(index) = p.iter().position(|p| !p.is_finite()) {
+        let problem = format!("the probability of row {} is {}", index / classes.len(), p[index]);
         return Err(crate::model::overflow(model.name(), &problem));
     }
     Ok(match classes.len() {
@@ -42,7 +42,7 @@ pub(super) fn probabilities(model: &dyn Model, x: &Rows, classes: &[i64]) -> Res
     })
 }
 
-/// Scores of the classes; of two classes, one column.
+/// Decision scores; one column for two classes.
 pub(super) fn decision(who: &'static str, model: &dyn Model, x: &Rows, classes: &[i64]) -> Result<Columns> {
     if let Some(class) = classes.iter().find(|class| !model.classes().contains(class)) {
         let problem =
@@ -54,17 +54,17 @@ pub(super) fn decision(who: &'static str, model: &dyn Model, x: &Rows, classes: 
     Ok(Columns { values, width })
 }
 
-/// Predicted numbers, or the places of predicted classes.
+/// Predicted numbers, or the indices of predicted classes.
 pub(super) fn predictions(model: &dyn Model, x: &Rows, classes: &[i64]) -> Result<Columns> {
     let predicted = model.predict(x)?;
     if classes.is_empty() {
         return Ok(Columns::one(predicted.to_f64_vec()));
     }
-    let place = |label: &i64| classes.partition_point(|class| class < label) as f64;
-    Ok(Columns::one(predicted.try_to_vec::<i64>()?.iter().map(place).collect()))
+    let index = |label: &i64| classes.partition_point(|class| class < label) as f64;
+    Ok(Columns::one(predicted.try_to_vec::<i64>()?.iter().map(index).collect()))
 }
 
-/// What each estimator answers to every sample, fitted to the folds that do not hold it. Folds must test every sample once.
+/// Out-of-fold predictions of each estimator. The folds must test every sample exactly once.
 pub(super) fn out_of_fold(
     estimators: &[&dyn Estimator],
     samples: &Samples,
@@ -82,8 +82,8 @@ pub(super) fn out_of_fold(
         let width = answers.first().map_or(1, |part| part.width);
         let mut values = vec![0.0; samples.len() * width];
         for (part, fold) in answers.iter().zip(folds) {
-            for (row, &place) in part.values.chunks(width).zip(&fold.test) {
-                values[place * width..(place + 1) * width].copy_from_slice(row);
+            for (row, &index) in part.values.chunks(width).zip(&fold.test) {
+                values[index * width..(index + 1) * width].copy_from_slice(row);
             }
         }
         Columns { values, width }

@@ -1,11 +1,11 @@
-//! Fitted stacks of estimators.
+//! Fitted stacking ensembles.
 
 use tove_optim::settings::{Named, Setting};
 use tove_tensor::Tensor;
 
 use super::out_of_fold::{Columns, decision, predictions, probabilities};
 use super::stacking::{StackMethod, StackingClassifier, StackingRegressor};
-use crate::pipeline::beside as side_by_side;
+use crate::pipeline::concatenate_columns;
 use crate::selection::in_parallel;
 use crate::{About, Estimator, Model, Predict, Record, Restore, Result, Rows, restore};
 
@@ -13,14 +13,14 @@ use crate::{About, Estimator, Model, Predict, Record, Restore, Result, Rows, res
 pub struct FittedStacking {
     pub(super) about: About,
     pub(super) members: Vec<(String, Box<dyn Model>)>,
-    /// What each member is asked for, never auto.
+    /// The prediction method of each member, never auto.
     pub(super) methods: Vec<StackMethod>,
     pub(super) last: Box<dyn Model>,
     pub(super) passthrough: bool,
 }
 
-/// An answer of a base estimator, as features of the final one.
-pub(super) fn ask(
+/// The output of a base estimator, as features of the final one.
+pub(super) fn stack_output(
     who: &'static str,
     method: StackMethod,
     model: &dyn Model,
@@ -34,13 +34,13 @@ pub(super) fn ask(
     }
 }
 
-/// Answers as features, followed by the original features if they are passed through.
-pub(super) fn beside(answers: &[Columns], x: &Rows, passthrough: bool) -> Result<Rows> {
+/// Predictions as features, followed by the original features if they are passed through.
+pub(super) fn meta_features(answers: &[Columns], x: &Rows, passthrough: bool) -> Result<Rows> {
     let made = Rows::Dense(Columns::join(answers, x.len(), x.dtype())?);
-    if passthrough { side_by_side(&[made, x.clone()], x.len()) } else { Ok(made) }
+    if passthrough { concatenate_columns(&[made, x.clone()], x.len()) } else { Ok(made) }
 }
 
-/// Columns that an answer has.
+/// Number of columns of a prediction.
 fn width_of(method: StackMethod, classes: usize) -> usize {
     if method == StackMethod::Predict || classes == 2 { 1 } else { classes }
 }
@@ -51,7 +51,7 @@ impl FittedStacking {
         self.members.iter().map(|(name, model)| (name.as_str(), &**model))
     }
 
-    /// What each base estimator is asked for.
+    /// The prediction method of each base estimator.
     pub fn stack_methods(&self) -> &[StackMethod] {
         &self.methods
     }
@@ -64,10 +64,10 @@ impl FittedStacking {
     /// The features of the final estimator.
     fn meta(&self, x: &Rows) -> Result<Rows> {
         let work = |number: usize| {
-            ask(self.about.name, self.methods[number], &*self.members[number].1, x, &self.about.classes)
+            stack_output(self.about.name, self.methods[number], &*self.members[number].1, x, &self.about.classes)
         };
         let answers: Vec<Columns> = in_parallel(self.members.len(), work).into_iter().collect::<Result<_>>()?;
-        beside(&answers, x, self.passthrough)
+        meta_features(&answers, x, self.passthrough)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Models of different kinds on the same samples, averaged or outvoted.
+//! Voting: models of different kinds on the same samples, combined by averaging or majority vote.
 //!
 //! ```
 //! use tove_learn::ensemble::VotingClassifier;
@@ -16,48 +16,49 @@ use super::fitted::{FittedEnsemble, Member};
 use crate::selection::in_parallel;
 use crate::{About, Algorithm, Capabilities, Estimator, Fit, Labels, Result, Samples, Steps};
 
-/// How classifiers decide together.
+/// How classifiers are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Voting {
-    /// The most votes; the smallest label of equal ones.
+    /// Majority vote; ties go to the smallest label.
     #[default]
     Hard,
     /// The largest mean probability.
     Soft,
 }
 
-/// The mean of several regressors, as scikit-learn's `VotingRegressor`.
+/// Averages several regressors, like scikit-learn's `VotingRegressor`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = check_regressor)]
 pub struct VotingRegressor {
     /// The regressors with their names.
     pub estimators: Steps,
-    /// A weight for each; equal ones without.
+    /// One weight per model; equal by default.
     #[hyper(range = "[0, inf)")]
     pub weights: Option<Vec<f64>>,
 }
 
-/// Several classifiers, as scikit-learn's `VotingClassifier`: the most votes (hard), or the largest mean probability (soft).
+/// Combines several classifiers by majority vote (hard) or by the largest mean probability (soft), like scikit-learn's
+/// `VotingClassifier`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = check_classifier)]
 pub struct VotingClassifier {
     /// The classifiers with their names.
     pub estimators: Steps,
-    /// How they decide: hard or soft.
+    /// How they are combined: hard or soft.
     #[hyper(default = Voting::Hard)]
     pub voting: Voting,
-    /// A weight for each; equal ones without.
+    /// One weight per model; equal by default.
     #[hyper(range = "[0, inf)")]
     pub weights: Option<Vec<f64>>,
 }
 
 impl VotingClassifier {
-    /// Decides by the most votes; the smallest label of equal ones.
+    /// Creates a majority-vote ensemble; ties go to the smallest label.
     pub fn hard() -> VotingClassifier {
         VotingClassifier::default()
     }
 
-    /// Decides by the largest mean probability.
+    /// Creates an ensemble that predicts the largest mean probability.
     pub fn soft() -> VotingClassifier {
         VotingClassifier::default().voting(Voting::Soft)
     }
@@ -73,7 +74,7 @@ fn check_classifier(settings: &VotingClassifier) -> Result<(), SettingError> {
     let mute = settings.estimators.iter().find(|member| !member.1.capabilities().probabilities);
     match mute {
         Some((name, _)) if settings.voting == Voting::Soft => {
-            let problem = format!("soft voting needs probabilities, and `{name}` gives none");
+            let problem = format!("soft voting needs probabilities, but `{name}` does not provide them");
             let fix = "choose hard voting, or a classifier with probabilities";
             Err(SettingError::conflict(who, "voting", problem, fix))
         }
@@ -109,7 +110,7 @@ fn check(
     }
 }
 
-/// What models take and give together.
+/// Capabilities of a voting ensemble.
 fn joined(members: &Steps, base: Capabilities, soft: bool) -> Capabilities {
     let each: Vec<Capabilities> = members.iter().map(|member| member.1.capabilities()).collect();
     let all = |has: fn(&Capabilities) -> bool| each.iter().all(has);
@@ -122,7 +123,7 @@ fn joined(members: &Steps, base: Capabilities, soft: bool) -> Capabilities {
         probabilities: soft && all(|own| own.probabilities),
         delegates: true,
         order_free: all(|own| own.order_free),
-        accuracy: each.iter().fold(base.accuracy, |most, own| most.max(own.accuracy)),
+        accuracy: each.iter().fold(base.accuracy, |max, own| max.max(own.accuracy)),
         ..base
     }
 }

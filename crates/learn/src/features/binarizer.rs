@@ -1,4 +1,4 @@
-//! Features as 0 and 1: x' = 1 where x > threshold, else 0.
+//! Binarization: x' = 1 if x > threshold, else 0.
 //!
 //! ```
 //! use tove_learn::features::Binarizer;
@@ -15,15 +15,15 @@ use tove_tensor::Tensor;
 use super::columns::{map, settings_of};
 use crate::{About, Algorithm, Capabilities, Csr, Fitted, Model, Record, Result, Rows, Samples};
 
-/// Thresholds every number, as scikit-learn's `Binarizer`.
+/// Thresholds every value, like scikit-learn's `Binarizer`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct Binarizer {
-    /// Numbers above it become 1, others 0; not below 0 for sparse rows, whose zeros would all become 1.
+    /// Values above it become 1, others 0; must not be negative for sparse rows, whose zeros would all become 1.
     #[hyper(default = 0.0, range = "(-inf, inf)")]
     pub threshold: f64,
 }
 
-/// A fitted [`Binarizer`], which has learned nothing but the number of features.
+/// A fitted [`Binarizer`], which only stores the number of features.
 #[derive(Clone, Debug, Fitted)]
 #[fitted(estimator = Binarizer)]
 pub struct FittedBinarizer {
@@ -60,7 +60,7 @@ impl Model for FittedBinarizer {
         let changed = map(x, |_, value| f64::from(value > threshold))?;
         match changed {
             Rows::Dense(_) => Ok(changed),
-            // Numbers that became 0 are not stored.
+            // Values that became 0 are not stored.
             Rows::Sparse(changed) => {
                 let (old, mut indptr, mut indices) = (changed.values().to_f64_vec(), vec![0], Vec::new());
                 for two in changed.indptr().windows(2) {

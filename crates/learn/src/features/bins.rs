@@ -1,4 +1,4 @@
-//! Features cut into bins: equally wide ones, equally full ones, or those around k-means centers.
+//! Discretization of features: bins of equal width, of equal frequency, or around k-means centers.
 //!
 //! ```
 //! use tove_learn::features::{BinEncoding, KBinsDiscretizer};
@@ -19,53 +19,53 @@ use super::robust::quantile;
 use crate::selection::in_parallel;
 use crate::{About, Algorithm, Capabilities, Csr, Model, Real, Record, Restore, Result, Rows, Samples, with_real};
 
-/// Where bins begin and end.
+/// The strategy that defines the bins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum BinStrategy {
     /// Bins of equal width.
     Uniform,
-    /// Bins with equally many samples.
+    /// Bins of equal frequency.
     #[default]
     Quantile,
-    /// Bins of the numbers nearest to a center of one-dimensional k-means.
+    /// Bins of the values nearest to a center of one-dimensional k-means.
     Kmeans,
 }
 
-/// How bins are written.
+/// The encoding of bins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum BinEncoding {
-    /// A column of 0 and 1 per bin, as sparse rows.
+    /// One-hot, as sparse rows.
     #[default]
     Onehot,
-    /// A column of 0 and 1 per bin, as dense rows.
+    /// One-hot, as dense rows.
     #[choice(name = "onehot-dense")]
     OnehotDense,
-    /// The number of the bin.
+    /// The index of the bin.
     Ordinal,
 }
 
 /// How quantiles are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum QuantileMethod {
-    /// Linear between samples; takes no weights.
+    /// Linear interpolation between samples; does not support weights.
     Linear,
-    /// The first sample at which the share is reached.
+    /// The first sample at which the fraction is reached.
     InvertedCdf,
-    /// The same, or the middle to the next sample where the share is met exactly.
+    /// The same, or the midpoint to the next sample if the fraction is met exactly.
     #[default]
     AveragedInvertedCdf,
 }
 
-/// Cuts every feature into bins, as scikit-learn's `KBinsDiscretizer`.
+/// Discretizes every feature into bins, like scikit-learn's `KBinsDiscretizer`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct KBinsDiscretizer {
     /// Number of bins of each feature.
     #[hyper(default = 5, range = "[2, inf)")]
     pub n_bins: usize,
-    /// How bins are written: onehot, onehot-dense or ordinal.
+    /// The encoding: onehot, onehot-dense or ordinal.
     #[hyper(default = BinEncoding::Onehot)]
     pub encode: BinEncoding,
-    /// Where bins begin and end: uniform, quantile or kmeans.
+    /// The strategy: uniform, quantile or kmeans.
     #[hyper(default = BinStrategy::Quantile)]
     pub strategy: BinStrategy,
     /// How quantiles are computed: linear, inverted_cdf or averaged_inverted_cdf.
@@ -107,7 +107,7 @@ impl Algorithm for KBinsDiscretizer {
 }
 
 impl KBinsDiscretizer {
-    /// The edges of a feature; of a constant one, its value twice.
+    /// The bin edges of a feature; for a constant one, its value twice.
     fn edges(&self, values: &[f64], weights: &[f64]) -> Vec<f64> {
         let mut samples: Vec<(f64, f64)> =
             values.iter().copied().zip(weights.iter().copied()).filter(|sample| sample.1 > 0.0).collect();
@@ -116,13 +116,14 @@ impl KBinsDiscretizer {
         if low == high {
             return vec![low, high];
         }
-        let share = |i: usize| i as f64 / self.n_bins as f64;
-        // The halves do not overflow where the difference would.
-        let between = |share: f64| if share == 1.0 { high } else { low + 2.0 * ((high / 2.0 - low / 2.0) * share) };
-        let uniform = || (0..=self.n_bins).map(|i| between(share(i))).collect::<Vec<f64>>();
+        let fraction = |i: usize| i as f64 / self.n_bins as f64;
+        // Halving avoids overflow of the difference.
+        let between =
+            |fraction: f64| if fraction == 1.0 { high } else { low + 2.0 * ((high / 2.0 - low / 2.0) * fraction) };
+        let uniform = || (0..=self.n_bins).map(|i| between(fraction(i))).collect::<Vec<f64>>();
         let edges = match self.strategy {
             BinStrategy::Uniform => return uniform(),
-            BinStrategy::Quantile => (0..=self.n_bins).map(|i| self.quantile(&samples, share(i))).collect(),
+            BinStrategy::Quantile => (0..=self.n_bins).map(|i| self.quantile(&samples, fraction(i))).collect(),
             BinStrategy::Kmeans => {
                 let centers = one_dimensional(&samples, uniform().windows(2).map(|two| (two[0] + two[1]) / 2.0));
                 let middles = centers.windows(2).map(|two| (two[0] + two[1]) / 2.0);
@@ -134,28 +135,28 @@ impl KBinsDiscretizer {
         if kept.len() > 1 { kept } else { vec![low, high] }
     }
 
-    /// The number at a share of the weight of sorted samples.
-    fn quantile(&self, samples: &[(f64, f64)], share: f64) -> f64 {
+    /// The value at a fraction of the weight of sorted samples.
+    fn quantile(&self, samples: &[(f64, f64)], fraction: f64) -> f64 {
         if self.quantile_method == QuantileMethod::Linear {
-            return quantile(&samples.iter().map(|sample| sample.0).collect::<Vec<_>>(), share);
+            return quantile(&samples.iter().map(|sample| sample.0).collect::<Vec<_>>(), fraction);
         }
         let total: f64 = samples.iter().map(|sample| sample.1).sum();
-        let (wanted, slack) = (share * total, 1e-12 * total);
+        let (wanted, slack) = (fraction * total, 1e-12 * total);
         let mut sum = 0.0;
-        let place = samples.iter().position(|sample| {
+        let index = samples.iter().position(|sample| {
             sum += sample.1;
             sum >= wanted - slack
         });
-        let place = place.unwrap_or(samples.len() - 1);
+        let index = index.unwrap_or(samples.len() - 1);
         let exact = (sum - wanted).abs() <= slack && self.quantile_method == QuantileMethod::AveragedInvertedCdf;
-        match samples.get(place + 1) {
-            Some(next) if exact && share > 0.0 => 0.5 * samples[place].0 + 0.5 * next.0,
-            _ => samples[place].0,
+        match samples.get(index + 1) {
+            Some(next) if exact && fraction > 0.0 => 0.5 * samples[index].0 + 0.5 * next.0,
+            _ => samples[index].0,
         }
     }
 }
 
-/// Centers of k-means over sorted, weighted numbers, by Lloyd's iterations from these.
+/// Centers of one-dimensional k-means over sorted, weighted values, by Lloyd's iterations from `start`.
 fn one_dimensional(samples: &[(f64, f64)], start: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut centers: Vec<f64> = start.collect();
     let total: f64 = samples.iter().map(|sample| sample.1).sum();
@@ -199,7 +200,7 @@ impl FittedKBinsDiscretizer {
         FittedKBinsDiscretizer { about: about.outputs(outputs), settings, edges }
     }
 
-    /// The edges of the bins of each feature; of a constant feature, which has one bin, its value twice.
+    /// The bin edges of each feature; for a constant feature, which has one bin, its value twice.
     pub fn bin_edges(&self) -> &[Vec<f64>] {
         &self.edges
     }
@@ -209,7 +210,7 @@ impl FittedKBinsDiscretizer {
         edges[1..edges.len() - 1].partition_point(|edge| *edge <= value)
     }
 
-    /// Where the columns of each feature begin.
+    /// The first column of each feature.
     fn starts(&self) -> Vec<usize> {
         let ends = self.edges.iter().scan(0, |end, edges| {
             *end += edges.len() - 1;
@@ -242,8 +243,8 @@ impl Model for FittedKBinsDiscretizer {
         let (d, n, starts) = (self.about.width, x.len(), self.starts());
         let mut indices = Vec::with_capacity(n * d);
         with_real!(dense.dtype(), T => {
-            for (place, value) in dense.as_slice::<T>()?.iter().enumerate() {
-                let feature = place % d;
+            for (index, value) in dense.as_slice::<T>()?.iter().enumerate() {
+                let feature = index % d;
                 indices.push((starts[feature] + self.bin(feature, value.f64())) as u32);
             }
         });
@@ -255,7 +256,7 @@ impl Model for FittedKBinsDiscretizer {
         }
     }
 
-    /// The middle of each number's bin.
+    /// Returns the midpoint of each value's bin.
     fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
         let middle = |feature: usize, bin: usize| {
             let edges = &self.edges[feature];
@@ -299,7 +300,7 @@ impl Restore for FittedKBinsDiscretizer {
         let about = read_about(&settings, record)?;
         let mut edges = Vec::new();
         for feature in 0..about.width {
-            let name = format!("bin_edges.{feature}"); // an absent one ends the loop, however large the count
+            let name = format!("bin_edges.{feature}"); // a missing one ends the loop, however large the count
             record.precision()?;
             let list = record.vector(&name)?;
             let finite = list.iter().all(|edge| edge.is_finite()) && record.tensor(&name)?.dtype() == DType::F64;

@@ -1,4 +1,4 @@
-//! Categories of features: the distinct numbers of a column, NaN as the last one, with infrequent ones grouped together.
+//! Categories of features: the distinct values of a column, with NaN last and infrequent ones grouped.
 
 use tove_optim::settings::Hyperparameters;
 use tove_tensor::Tensor;
@@ -6,25 +6,25 @@ use tove_tensor::Tensor;
 use super::columns::{each, sorted, without_infinite};
 use crate::{LearnError, Record, Result, Rows};
 
-/// Which categories are infrequent, with scikit-learn's names.
+/// Grouping of infrequent categories, with scikit-learn's names.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "Frequencies", shared)]
 pub struct Frequencies {
-    /// Categories that are rarer are grouped: a count from 1 on, or a share of the samples below 1.
+    /// Less frequent categories are grouped: a count if at least 1, otherwise a fraction of the samples.
     #[hyper(range = "(0, inf)")]
     pub min_frequency: Option<f64>,
-    /// Most categories of a feature, the group of infrequent ones included.
+    /// Maximum number of categories of a feature, including the group of infrequent ones.
     #[hyper(range = "[1, inf)")]
     pub max_categories: Option<usize>,
 }
 
 impl Frequencies {
-    /// Whether all categories are kept apart.
+    /// Whether no categories are grouped.
     pub(super) fn keep_all(&self) -> bool {
         self.min_frequency.is_none() && self.max_categories.is_none()
     }
 
-    /// That outputs can be turned into categories again.
+    /// Checks that outputs can be converted back to categories.
     pub(super) fn require_all(&self, who: &'static str) -> Result<()> {
         if self.keep_all() {
             return Ok(());
@@ -40,7 +40,7 @@ pub(super) struct Categories {
     /// In ascending order; NaN is the last.
     pub values: Vec<f64>,
     pub infrequent: Vec<bool>,
-    /// The output of each category: frequent ones in order, then the group of infrequent ones.
+    /// The output of each category: frequent ones in order, followed by the group of infrequent ones.
     pub codes: Vec<usize>,
     /// Number of outputs.
     pub width: usize,
@@ -49,7 +49,7 @@ pub(super) struct Categories {
 }
 
 impl Categories {
-    /// With `apart`, a missing value has no output of its own, and its code is none of the others'.
+    /// With `apart`, a missing value has no output of its own, and its code differs from all others.
     fn new(values: Vec<f64>, infrequent: Vec<bool>, apart: bool) -> Categories {
         let counted = values.len() - usize::from(apart && values.last().is_some_and(|last| last.is_nan()));
         let frequent = infrequent[..counted].iter().filter(|rare| !**rare).count();
@@ -69,13 +69,13 @@ impl Categories {
         self.values.last().is_some_and(|last| last.is_nan())
     }
 
-    /// The output that infrequent categories share, if there are any.
+    /// The output shared by infrequent categories, if there are any.
     pub(super) fn group(&self) -> Option<usize> {
         self.grouped.then(|| self.width - 1)
     }
 
-    /// The place of a value among the categories.
-    pub(super) fn place(&self, value: f64) -> Option<usize> {
+    /// The index of a value among the categories.
+    pub(super) fn index_of(&self, value: f64) -> Option<usize> {
         if value.is_nan() {
             return self.has_missing().then(|| self.values.len() - 1);
         }
@@ -83,30 +83,30 @@ impl Categories {
         known.binary_search_by(|known| known.total_cmp(&(value + 0.0))).ok()
     }
 
-    /// The category of an output; none for the group of infrequent ones.
+    /// The category of an output; `None` for the group of infrequent ones.
     pub(super) fn category(&self, output: usize) -> Option<f64> {
         if !self.grouped {
             return self.values.get(output).copied();
         }
-        let place = (0..self.values.len()).find(|&place| self.codes[place] == output && !self.infrequent[place]);
-        place.map(|place| self.values[place])
+        let index = (0..self.values.len()).find(|&index| self.codes[index] == output && !self.infrequent[index]);
+        index.map(|index| self.values[index])
     }
 
-    /// The error for a value that is not a category.
+    /// Creates an error for a value that is not a category.
     #[cold]
     pub(super) fn unknown(&self, who: &'static str, value: f64, row: usize, column: usize, fix: &str) -> LearnError {
         let known: Vec<String> = self.values.iter().take(10).map(f64::to_string).collect();
         let more = if self.values.len() > 10 { ", …" } else { "" };
         let known = known.join(", ");
-        let problem = format!(
-            "the value {value} in row {row}, column {column}, was not there when fitting (known: {known}{more})"
-        );
+        let problem =
+            format!("the value {value} in row {row}, column {column}, was not seen during fit (known: {known}{more})");
         LearnError::data(who, problem, fix)
     }
 }
 
-/// The categories of each feature. With `apart`, a missing value is not counted among them when infrequent ones are grouped.
-pub(super) fn learn(x: &Rows, frequencies: &Frequencies, apart: bool) -> Result<Vec<Categories>> {
+/// Finds the categories of each feature. With `apart`, missing values are excluded from the grouping of infrequent
+/// ones.
+pub(super) fn find(x: &Rows, frequencies: &Frequencies, apart: bool) -> Result<Vec<Categories>> {
     without_infinite(x)?;
     let mut missing = vec![0usize; x.width()];
     each(x, |_, column, value| missing[column] += usize::from(value.is_nan()))?;
@@ -137,17 +137,17 @@ fn infrequent(counts: &[usize], samples: usize, frequencies: &Frequencies) -> Ve
     };
     let mut rare: Vec<bool> = counts.iter().map(|&count| (count as f64) < least).collect();
     let frequent = rare.iter().filter(|rare| !**rare).count();
-    if let Some(most) = frequencies.max_categories
-        && most < frequent + 1
+    if let Some(max) = frequencies.max_categories
+        && max < frequent + 1
     {
         let mut order: Vec<usize> = (0..counts.len()).collect();
-        order.sort_by_key(|&place| counts[place]); // of equally frequent ones the first are grouped
-        order[..counts.len().saturating_sub(most - 1)].iter().for_each(|&place| rare[place] = true);
+        order.sort_by_key(|&index| counts[index]); // ties are grouped in order
+        order[..counts.len().saturating_sub(max - 1)].iter().for_each(|&index| rare[index] = true);
     }
     rare
 }
 
-/// Writes the categories of each feature, and which are infrequent where some are.
+/// Writes the categories of each feature, and which of them are infrequent.
 pub(super) fn write(record: &mut Record, all: &[Categories]) {
     for (column, own) in all.iter().enumerate() {
         record.put_tensor(&format!("categories.{column}"), &Tensor::from_slice(&own.values));
@@ -166,7 +166,7 @@ pub(super) fn write(record: &mut Record, all: &[Categories]) {
 pub(super) fn read(record: &Record, width: usize, apart: bool) -> Result<Vec<Categories>> {
     let (mut all, mut grouped) = (Vec::new(), 0);
     for column in 0..width {
-        let name = format!("categories.{column}"); // an absent one ends the loop, however large the count
+        let name = format!("categories.{column}"); // a missing one ends the loop, however large the count
         let values = record.vector(&name)?;
         let numbers = &values[..values.len() - usize::from(values.last().is_some_and(|last| last.is_nan()))];
         if values.is_empty() || numbers.iter().any(|x| x.is_nan()) || !numbers.is_sorted_by(|a, b| a < b) {

@@ -1,6 +1,6 @@
 //! Passes over the columns of dense and sparse rows.
 
-// Loops over columns index several arrays with one counter; iterators would hide which.
+// Loops over columns index several arrays with one counter; iterators would be harder to read.
 #![allow(clippy::needless_range_loop)]
 
 use std::sync::{Mutex, PoisonError};
@@ -11,10 +11,10 @@ use tove_tensor::{DType, Tensor};
 
 use crate::{About, Csr, Estimator, LearnError, Real, Record, Result, Rows, with_real};
 
-/// Numbers handled by one task.
+/// Values per task.
 const BLOCK: usize = 1 << 15;
 
-/// Every number of the rows through `change(column, number)`; of sparse rows, those that are stored.
+/// Applies `change(column, value)` to every value; for sparse rows, to stored values only.
 pub(super) fn map(x: &Rows, change: impl Fn(usize, f64) -> f64 + Sync) -> Result<Rows> {
     let width = x.width().max(1);
     match x {
@@ -40,7 +40,7 @@ pub(super) fn map(x: &Rows, change: impl Fn(usize, f64) -> f64 + Sync) -> Result
     }
 }
 
-/// Has parts of the rows of `out` written, given the number of the first row; parts run in parallel.
+/// Writes chunks of the rows of `out` in parallel; `write` gets the index of the first row.
 pub(crate) fn by_rows<T: Real>(out: &mut [T], width: usize, write: impl Fn(usize, &mut [T]) + Sync) {
     let rows = (BLOCK / width.max(1)).max(1);
     let parts: Vec<Mutex<&mut [T]>> = out.chunks_mut(rows * width.max(1)).map(Mutex::new).collect();
@@ -49,30 +49,30 @@ pub(crate) fn by_rows<T: Real>(out: &mut [T], width: usize, write: impl Fn(usize
     });
 }
 
-/// What an affine change does to a number x of a column with centre c and scale s.
+/// Direction of an affine transformation of a value x in a column with center c and scale s.
 #[derive(Clone, Copy)]
-pub(super) enum Way {
+pub(super) enum Direction {
     /// (x − c)/s.
     Forward,
     /// x s + c.
     Back,
 }
 
-/// An affine change of every column; of sparse rows, of the numbers that are stored.
-pub(super) fn affine(x: &Rows, centre: &[f64], scale: &[f64], way: Way) -> Result<Rows> {
+/// Applies an affine transformation to every column; for sparse rows, to stored values only.
+pub(super) fn affine(x: &Rows, center: &[f64], scale: &[f64], direction: Direction) -> Result<Rows> {
     let Rows::Dense(dense) = x else {
-        return map(x, |column, value| match way {
-            Way::Forward => (value - centre[column]) / scale[column],
-            Way::Back => value * scale[column] + centre[column],
+        return map(x, |column, value| match direction {
+            Direction::Forward => (value - center[column]) / scale[column],
+            Direction::Back => value * scale[column] + center[column],
         });
     };
-    let width = centre.len();
+    let width = center.len();
     with_real!(dense.dtype(), T => {
         let values = dense.as_slice::<T>()?;
         let mut out = Tensor::try_zeros(dense.dims().to_vec(), dense.dtype())?;
         by_rows(out.as_mut_slice::<T>()?, width, |first, out| {
             let x = &values[first * width..][..out.len()];
-            dispatch(Affine { x, out, centre, scale, way });
+            dispatch(Affine { x, out, center, scale, direction });
         });
         Ok(Rows::Dense(out))
     })
@@ -81,9 +81,9 @@ pub(super) fn affine(x: &Rows, centre: &[f64], scale: &[f64], way: Way) -> Resul
 struct Affine<'a, T> {
     x: &'a [T],
     out: &'a mut [T],
-    centre: &'a [f64],
+    center: &'a [f64],
     scale: &'a [f64],
-    way: Way,
+    direction: Direction,
 }
 
 impl<T: Real> Kernel for Affine<'_, T> {
@@ -91,25 +91,27 @@ impl<T: Real> Kernel for Affine<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let width = self.centre.len().max(1);
+        let width = self.center.len().max(1);
         let rows = self.out.chunks_exact_mut(width).zip(self.x.chunks_exact(width));
-        match self.way {
-            Way::Forward => rows.for_each(|(out, x)| change(out, x, self.centre, self.scale, |x, c, s| (x - c) / s)),
-            Way::Back => rows.for_each(|(out, x)| change(out, x, self.centre, self.scale, |x, c, s| x * s + c)),
+        match self.direction {
+            Direction::Forward => {
+                rows.for_each(|(out, x)| change(out, x, self.center, self.scale, |x, c, s| (x - c) / s))
+            }
+            Direction::Back => rows.for_each(|(out, x)| change(out, x, self.center, self.scale, |x, c, s| x * s + c)),
         }
     }
 }
 
 #[inline(always)]
-fn change<T: Real>(out: &mut [T], x: &[T], centre: &[f64], scale: &[f64], of: impl Fn(f64, f64, f64) -> f64) {
+fn change<T: Real>(out: &mut [T], x: &[T], center: &[f64], scale: &[f64], of: impl Fn(f64, f64, f64) -> f64) {
     let width = out.len();
-    let (x, centre, scale) = (&x[..width], &centre[..width], &scale[..width]);
+    let (x, center, scale) = (&x[..width], &center[..width], &scale[..width]);
     for c in 0..width {
-        out[c] = T::of(of(x[c].f64(), centre[c], scale[c]));
+        out[c] = T::of(of(x[c].f64(), center[c], scale[c]));
     }
 }
 
-/// Every stored number with its row and column, row after row.
+/// Calls `see` with row, column and value of every stored value, row by row.
 pub(super) fn each(x: &Rows, mut see: impl FnMut(usize, usize, f64)) -> Result<()> {
     match x {
         Rows::Dense(x) => {
@@ -123,14 +125,14 @@ pub(super) fn each(x: &Rows, mut see: impl FnMut(usize, usize, f64)) -> Result<(
         Rows::Sparse(x) => with_real!(x.dtype(), T => {
             let values = x.values().as_slice::<T>()?;
             for (row, two) in x.indptr().windows(2).enumerate() {
-                (two[0]..two[1]).for_each(|place| see(row, x.indices()[place] as usize, values[place].f64()));
+                (two[0]..two[1]).for_each(|index| see(row, x.indices()[index] as usize, values[index].f64()));
             }
         }),
     }
     Ok(())
 }
 
-/// The numbers of each column in ascending order without NaN; the zeros of sparse rows too.
+/// Calls `see` with the values of each column in ascending order without NaN, including the zeros of sparse rows.
 pub(super) fn sorted(x: &Rows, mut see: impl FnMut(usize, &[f64])) -> Result<()> {
     let (rows, width) = (x.len(), x.width());
     match x {
@@ -163,12 +165,12 @@ pub(super) fn sorted(x: &Rows, mut see: impl FnMut(usize, &[f64])) -> Result<()>
     Ok(())
 }
 
-/// Smallest and largest number of each column without NaN; the zeros of sparse rows count.
+/// Minimum and maximum of each column without NaN, including the zeros of sparse rows.
 pub(super) fn extremes(x: &Rows) -> Result<(Vec<f64>, Vec<f64>)> {
     let width = x.width();
     let (mut low, mut high, mut stored) = (vec![f64::NAN; width], vec![f64::NAN; width], vec![0; width]);
     each(x, |_, column, value| {
-        low[column] = low[column].min(value); // the smaller of a number and NaN is the number
+        low[column] = low[column].min(value); // the minimum of a number and NaN is the number
         high[column] = high[column].max(value);
         stored[column] += 1;
     })?;
@@ -178,7 +180,7 @@ pub(super) fn extremes(x: &Rows) -> Result<(Vec<f64>, Vec<f64>)> {
     Ok((low, high))
 }
 
-/// That there is no infinite number.
+/// Checks that no value is infinite.
 pub(super) fn without_infinite(x: &Rows) -> Result<()> {
     let mut first = None;
     each(x, |row, column, value| {
@@ -189,24 +191,24 @@ pub(super) fn without_infinite(x: &Rows) -> Result<()> {
     match first {
         None => Ok(()),
         Some((row, column, value)) => {
-            let fix = "remove the row, or give NaN for what is missing";
+            let fix = "remove the row, or use NaN for missing values";
             Err(LearnError::NotFinite { what: "the feature", row, column: Some(column), value, fix })
         }
     }
 }
 
-/// That sparse rows are not to be centred.
-pub(super) fn refuse_centring(who: &'static str, x: &Rows, centred: bool, field: &str) -> Result<()> {
+/// Returns an error if sparse rows would be centered.
+pub(super) fn reject_centering(who: &'static str, x: &Rows, centered: bool, field: &str) -> Result<()> {
     match x {
-        Rows::Sparse(_) if centred => {
-            let what = "cannot centre sparse rows, since all zeros would become numbers";
+        Rows::Sparse(_) if centered => {
+            let what = "cannot center sparse rows, since that would make them dense";
             Err(LearnError::unsupported(who, what, format!("set `{field}` to false")))
         }
         _ => Ok(()),
     }
 }
 
-/// A spread of 0 (or within rounding of it) becomes 1, so that a constant column stays finite.
+/// Replaces a scale of 0 (within rounding) by 1, so that constant columns stay finite.
 pub(super) fn without_zeros(scale: &mut [f64]) {
     for scale in scale {
         if *scale < 10.0 * f64::EPSILON {
@@ -215,8 +217,8 @@ pub(super) fn without_zeros(scale: &mut [f64]) {
     }
 }
 
-/// [`Model`](crate::Model) and [`Restore`](crate::Restore) for a transformation that changes each number by its column alone; vectors
-/// are attributes under scikit-learn's names.
+/// Implements [`Model`](crate::Model) and [`Restore`](crate::Restore) for a transformation that acts on each column
+/// separately; its vectors are attributes under scikit-learn's names.
 macro_rules! by_column {
     ($fitted:ident, $settings:ident, [$($vector:ident as $attribute:literal),*], change = $change:ident) => {
         impl $crate::Model for $fitted {
@@ -230,12 +232,12 @@ macro_rules! by_column {
 
             fn transform_rows(&self, x: &$crate::Rows) -> $crate::Result<$crate::Rows> {
                 self.admit(x)?;
-                self.$change(x, $crate::features::columns::Way::Forward)
+                self.$change(x, $crate::features::columns::Direction::Forward)
             }
 
             fn inverse_rows(&self, x: &$crate::Rows) -> $crate::Result<$crate::Rows> {
                 self.admit(x)?;
-                self.$change(x, $crate::features::columns::Way::Back)
+                self.$change(x, $crate::features::columns::Direction::Back)
             }
 
             fn attributes(&self) -> Vec<(&'static str, tove_tensor::Tensor)> {
@@ -264,20 +266,20 @@ macro_rules! by_column {
 }
 pub(super) use by_column;
 
-/// What is known of a transformer from its record; former versions did not write the precision.
+/// Reads the metadata of a transformer from its record; earlier versions did not write the precision.
 pub(super) fn read_about(settings: &dyn Estimator, record: &Record) -> Result<About> {
     let dtype = if record.get("single").is_ok() { record.precision()? } else { DType::F64 };
     Ok(About::new(settings, record.count("width")?, dtype))
 }
 
-/// The hyperparameters that a transformation was fitted with.
+/// The hyperparameters of a fitted transformation.
 pub(super) fn settings_of<S: tove_optim::settings::Hyperparameters + Default>(about: &About) -> Result<S> {
     let mut settings = S::default();
     settings.load_json(&about.settings)?;
     Ok(settings)
 }
 
-/// Transformed rows, after checking that no number has become infinite.
+/// Returns transformed rows after checking that no value became infinite.
 pub(super) fn without_overflow(who: &'static str, x: Rows) -> Result<Rows> {
     let mut first = None;
     each(&x, |row, column, value| {
@@ -289,12 +291,12 @@ pub(super) fn without_overflow(who: &'static str, x: Rows) -> Result<Rows> {
         None => Ok(x),
         Some((row, column)) => {
             let problem = format!("the transformed feature in row {row}, column {column}, overflows");
-            Err(LearnError::data(who, problem, "scale the features, for instance with `StandardScaler`"))
+            Err(LearnError::data(who, problem, "scale the features, for example with `StandardScaler`"))
         }
     }
 }
 
 /// A column of dense rows.
-pub(super) fn column(values: &[f64], width: usize, place: usize) -> Vec<f64> {
-    values.iter().skip(place).step_by(width.max(1)).copied().collect()
+pub(super) fn column(values: &[f64], width: usize, index: usize) -> Vec<f64> {
+    values.iter().skip(index).step_by(width.max(1)).copied().collect()
 }

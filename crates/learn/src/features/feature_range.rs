@@ -1,4 +1,4 @@
-//! The range that a scaler maps to, as scikit-learn's `feature_range`.
+//! The output range of a scaler, like scikit-learn's `feature_range`.
 //!
 //! ```
 //! use tove_learn::MinMaxScaler;
@@ -14,12 +14,12 @@
 
 use tove_optim::settings::{Input, Kind, Setting, SettingError, Value};
 
-/// Lower and upper end of a range.
+/// Lower and upper bound of a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeatureRange {
-    /// Lower end.
+    /// Lower bound.
     pub low: f64,
-    /// Upper end.
+    /// Upper bound.
     pub high: f64,
 }
 
@@ -57,7 +57,7 @@ impl Setting for FeatureRange {
     }
 
     fn expected() -> Option<&'static str> {
-        Some("two numbers, the lower and the upper end, such as 0,1")
+        Some("two numbers, the lower and the upper bound, such as 0,1")
     }
 
     fn assign_inside(&mut self, _field: &str, name: &str, input: Input<'_>) -> Option<Result<(), SettingError>> {

@@ -1,4 +1,4 @@
-//! Imputation of missing values: NaN becomes the mean, the median, the most frequent number or a constant of its column.
+//! Imputation of missing values: NaN is replaced by the mean, the median, the most frequent value or a constant.
 //!
 //! ```
 //! use tove_learn::features::{Fill, Imputer};
@@ -22,7 +22,7 @@ use crate::{
     About, Algorithm, Capabilities, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, with_real,
 };
 
-/// The value that replaces a missing one.
+/// The imputation strategy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Fill {
     /// The mean of the column.
@@ -30,25 +30,25 @@ pub enum Fill {
     Mean,
     /// The median of the column.
     Median,
-    /// The most frequent number; the smallest of several.
+    /// The most frequent value; ties go to the smallest.
     MostFrequent,
     /// `fill_value`.
     Constant,
 }
 
-/// Imputes missing values, as scikit-learn's `SimpleImputer`.
+/// Imputes missing values, like scikit-learn's `SimpleImputer`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct Imputer {
     /// The imputation strategy: mean, median, most_frequent or constant.
     #[hyper(default = Fill::Mean)]
     pub strategy: Fill,
-    /// The constant of the strategy constant.
+    /// The value for the constant strategy.
     #[hyper(default = 0.0, range = "(-inf, inf)")]
     pub fill_value: f64,
-    /// Whether a column of 0 and 1 is added for each column with missing values when fitting.
+    /// Whether to add an indicator column for each column with missing values during fit.
     #[hyper(default = false)]
     pub add_indicator: bool,
-    /// Whether a column of missing values only is kept, as 0 (or `fill_value`); otherwise it is removed.
+    /// Whether to keep columns without any values, as 0 (or `fill_value`); otherwise they are removed.
     #[hyper(default = false)]
     pub keep_empty_features: bool,
 }
@@ -69,12 +69,12 @@ impl FittedImputer {
         fitted
     }
 
-    /// The imputation value of each column; NaN for a column that is removed.
+    /// The imputation value of each column; NaN for a removed column.
     pub fn statistics(&self) -> &[f64] {
         &self.statistics
     }
 
-    /// The columns with missing values when fitting.
+    /// The columns with missing values during fit.
     pub fn columns_with_gaps(&self) -> Vec<usize> {
         (0..self.about.width).filter(|&column| self.gaps[column]).collect()
     }
@@ -106,7 +106,7 @@ impl Algorithm for Imputer {
         let mut statistics = vec![f64::NAN; width];
         match self.strategy {
             Fill::Constant => extremes(x)?.0.iter().zip(&mut statistics).for_each(|(low, fill)| {
-                *fill = if low.is_nan() { f64::NAN } else { self.fill_value }; // NaN: there is no number
+                *fill = if low.is_nan() { f64::NAN } else { self.fill_value }; // NaN: the column has no values
             }),
             Fill::Median | Fill::MostFrequent if weights.is_some() => {
                 let weights = weights.map_or(Vec::new(), Tensor::to_f64_vec);
@@ -124,14 +124,14 @@ impl Algorithm for Imputer {
             let fill = if self.strategy == Fill::Constant { self.fill_value } else { 0.0 };
             empty.iter().for_each(|&column| statistics[column] = fill);
         } else if !empty.is_empty() {
-            crate::warn(&format!("Imputer: the columns {empty:?} have missing values only and are removed"));
+            crate::warn(&format!("Imputer: the columns {empty:?} have only missing values and are removed"));
         }
         Ok(FittedImputer::new(About::of(self, samples), self.clone(), statistics, gaps))
     }
 }
 
 impl Imputer {
-    /// Medians or most frequent numbers of the columns, each row counting as often as its weight says.
+    /// Weighted medians or most frequent values of the columns.
     fn weighted(&self, x: &Rows, weights: &[f64]) -> Result<Vec<f64>> {
         let dense = x.to_dense()?;
         let (width, values) = (x.width(), dense.to_f64_vec());
@@ -140,15 +140,15 @@ impl Imputer {
             let (numbers, weights): (Vec<f64>, Vec<f64>) = numbers.filter(|pair| !pair.0.is_nan()).unzip();
             match self.strategy {
                 Fill::Median => weighted_median(&numbers, &weights),
-                _ => heaviest(&numbers, &weights),
+                _ => weighted_mode(&numbers, &weights),
             }
         };
         Ok((0..width).map(column).collect())
     }
 }
 
-/// The number with the largest weight; the smallest of several.
-fn heaviest(numbers: &[f64], weights: &[f64]) -> f64 {
+/// The value with the largest weight; ties go to the smallest.
+fn weighted_mode(numbers: &[f64], weights: &[f64]) -> f64 {
     let mut pairs: Vec<(f64, f64)> =
         numbers.iter().copied().zip(weights.iter().copied()).filter(|pair| pair.1 > 0.0).collect();
     pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -162,7 +162,7 @@ fn heaviest(numbers: &[f64], weights: &[f64]) -> f64 {
     best.1
 }
 
-/// The number that occurs most often among sorted ones.
+/// The most frequent of sorted values.
 fn most_frequent(sorted: &[f64]) -> f64 {
     let mut best = (0, f64::NAN);
     for run in sorted.chunk_by(|a, b| a == b) {
@@ -206,11 +206,11 @@ impl Model for FittedImputer {
         })
     }
 
-    /// Needs the indicators, which say where values were missing; columns that were removed come back as NaN.
+    /// Needs the indicators, which mark missing values; removed columns are restored as NaN.
     fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
         if !self.settings.add_indicator {
             let fix = "fit with `add_indicator` set to true";
-            return Err(LearnError::unsupported(Imputer::NAME, "does not know where values were missing", fix));
+            return Err(LearnError::unsupported(Imputer::NAME, "has no missing-value indicators to invert", fix));
         }
         let x = x.dense(Imputer::NAME)?;
         let (kept, marked) = (self.kept(), self.indicators());

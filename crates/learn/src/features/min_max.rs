@@ -1,4 +1,4 @@
-//! Columns in a given range.
+//! Scaling to a given range.
 //!
 //! [`MinMaxScaler`]: x' = (x − min)/(max − min) · (b − a) + a. [`MaxAbsScaler`]: x' = x/max|x|, which keeps zeros.
 //!
@@ -13,18 +13,18 @@
 
 use tove_optim::settings::{Hyperparameters, Named, SettingError};
 
-use super::columns::{Way, by_column, extremes, map, without_infinite, without_zeros};
+use super::columns::{Direction, by_column, extremes, map, without_infinite, without_zeros};
 use super::feature_range::FeatureRange;
 use crate::{About, Algorithm, Capabilities, Result, Rows, Samples};
 
-/// Shifts and stretches every column to a range, as scikit-learn's `MinMaxScaler`.
+/// Scales every column to a range, like scikit-learn's `MinMaxScaler`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = ordered)]
 pub struct MinMaxScaler {
-    /// Lower and upper end of the range of the transformed features: [0, 1] unless set.
+    /// The range of the transformed features; [0, 1] by default.
     #[hyper(default = FeatureRange { low: 0.0, high: 1.0 })]
     pub feature_range: FeatureRange,
-    /// Whether numbers beyond those seen when fitting are cut off at the range.
+    /// Whether to clip values outside the range seen during fit.
     #[hyper(default = false)]
     pub clip: bool,
 }
@@ -50,22 +50,22 @@ pub struct FittedMinMaxScaler {
 }
 
 impl FittedMinMaxScaler {
-    /// Smallest number of each column.
+    /// Minimum of each column.
     pub fn data_min(&self) -> &[f64] {
         &self.data_min
     }
 
-    /// Largest number of each column.
+    /// Maximum of each column.
     pub fn data_max(&self) -> &[f64] {
         &self.data_max
     }
 
-    /// What columns are multiplied with; scikit-learn's `scale_`.
+    /// Factor of each column; scikit-learn's `scale_`.
     pub fn scale(&self) -> &[f64] {
         &self.scale
     }
 
-    /// What is added then; scikit-learn's `min_`.
+    /// Offset of each column; scikit-learn's `min_`.
     pub fn shift(&self) -> &[f64] {
         &self.shift
     }
@@ -76,7 +76,7 @@ impl FittedMinMaxScaler {
 
     fn forward(&self, column: usize, value: f64) -> f64 {
         let moved = value * self.scale[column] + self.shift[column];
-        // Comparisons keep NaN as it is.
+        // Comparisons keep NaN.
         match self.settings.clip {
             true if moved < self.settings.feature_range.low => self.settings.feature_range.low,
             true if moved > self.settings.feature_range.high => self.settings.feature_range.high,
@@ -84,10 +84,10 @@ impl FittedMinMaxScaler {
         }
     }
 
-    fn change(&self, x: &Rows, way: Way) -> Result<Rows> {
-        match way {
-            Way::Forward => map(x, |column, value| self.forward(column, value)),
-            Way::Back => map(x, |column, value| self.inverse(column, value)),
+    fn change(&self, x: &Rows, direction: Direction) -> Result<Rows> {
+        match direction {
+            Direction::Forward => map(x, |column, value| self.forward(column, value)),
+            Direction::Back => map(x, |column, value| self.inverse(column, value)),
         }
     }
 
@@ -116,7 +116,7 @@ impl Algorithm for MinMaxScaler {
 }
 
 impl MinMaxScaler {
-    /// The scaler of columns between these numbers.
+    /// Creates the scaler from minima and maxima.
     pub(super) fn of_extremes(&self, about: About, data_min: Vec<f64>, data_max: Vec<f64>) -> FittedMinMaxScaler {
         let (low, high) = (self.feature_range.low, self.feature_range.high);
         let mut spread: Vec<f64> = data_max.iter().zip(&data_min).map(|(high, low)| high - low).collect();
@@ -126,14 +126,14 @@ impl MinMaxScaler {
         FittedMinMaxScaler { about, settings: self.clone(), data_min, data_max, scale, shift }
     }
 
-    /// Sets the lower end of `feature_range`.
+    /// Sets the lower bound of `feature_range`.
     #[must_use]
     pub fn low(mut self, low: f64) -> MinMaxScaler {
         self.feature_range.low = low;
         self
     }
 
-    /// Sets the upper end of `feature_range`.
+    /// Sets the upper bound of `feature_range`.
     #[must_use]
     pub fn high(mut self, high: f64) -> MinMaxScaler {
         self.feature_range.high = high;
@@ -141,10 +141,10 @@ impl MinMaxScaler {
     }
 }
 
-/// Divides every column by its largest absolute value, as scikit-learn's `MaxAbsScaler`; sparse rows stay sparse.
+/// Divides every column by its largest absolute value, like scikit-learn's `MaxAbsScaler`; sparse rows stay sparse.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct MaxAbsScaler {
-    /// Whether numbers beyond those seen when fitting are cut off at −1 and 1.
+    /// Whether to clip values to −1 and 1.
     #[hyper(default = false)]
     pub clip: bool,
 }
@@ -164,7 +164,7 @@ impl FittedMaxAbsScaler {
         &self.max_abs
     }
 
-    /// What columns are divided by: the largest absolute value, 1 for a column of zeros.
+    /// Divisor of each column: the largest absolute value, 1 for a column of zeros.
     pub fn scale(&self) -> &[f64] {
         &self.scale
     }
@@ -178,10 +178,10 @@ impl FittedMaxAbsScaler {
         if self.settings.clip && scaled.abs() > 1.0 { scaled.signum() } else { scaled }
     }
 
-    fn change(&self, x: &Rows, way: Way) -> Result<Rows> {
-        match way {
-            Way::Forward => map(x, |column, value| self.forward(column, value)),
-            Way::Back => map(x, |column, value| self.inverse(column, value)),
+    fn change(&self, x: &Rows, direction: Direction) -> Result<Rows> {
+        match direction {
+            Direction::Forward => map(x, |column, value| self.forward(column, value)),
+            Direction::Back => map(x, |column, value| self.inverse(column, value)),
         }
     }
 
@@ -215,7 +215,7 @@ impl Algorithm for MaxAbsScaler {
 }
 
 impl MaxAbsScaler {
-    /// The scaler of columns between these numbers.
+    /// Creates the scaler from minima and maxima.
     pub(super) fn of_extremes(&self, about: About, low: &[f64], high: &[f64]) -> FittedMaxAbsScaler {
         let max_abs: Vec<f64> = low.iter().zip(high).map(|(low, high)| high.abs().max(low.abs())).collect();
         let mut scale = max_abs.clone();

@@ -1,7 +1,7 @@
 //! Preprocessing of features: scaling, imputation, encoding, discretization, power and quantile transforms, splines, polynomials,
 //! feature selection.
 //!
-//! Every transformer is a struct of hyperparameters whose `fit` returns the fitted transformation.
+//! Every transformer is a struct of hyperparameters whose `fit` returns the fitted transformer.
 //!
 //! ```
 //! use tove_learn::{Fit, StandardScaler, Transform};
@@ -15,8 +15,8 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 //!
-//! Scalers leave NaN where it is and learn from the other numbers, as scikit-learn does. Sparse rows are never centred,
-//! since that would fill them.
+//! Scalers ignore NaN during fit and keep it in `transform`, like scikit-learn. Sparse rows are never centered, since
+//! that would make them dense.
 
 mod binarizer;
 mod bins;

@@ -1,10 +1,10 @@
 //! Means and variances of dense columns in one pass.
 //!
-//! Numbers are summed around a provisional centre c from a few rows spread over the data: with s = Σ w (x − c) and
-//! q = Σ w (x − c)², the mean is c + s/W and the variance (q − s²/W)/W. The centre is near the mean, so that the difference loses
-//! no digits; where it is far off, a second pass around the mean repairs that. NaN is left out.
+//! Values are summed around a provisional center c, the mean of a few rows spread over the data: with s = Σ w (x − c)
+//! and q = Σ w (x − c)², the mean is c + s/W and the variance (q − s²/W)/W. The center is near the mean, so the
+//! difference loses no accuracy; otherwise a second pass around the mean is made. NaN is ignored.
 
-// Loops over columns index several arrays with one counter; iterators would hide which.
+// Loops over columns index several arrays with one counter; iterators would be harder to read.
 #![allow(clippy::needless_range_loop)]
 
 use std::sync::{Mutex, PoisonError};
@@ -14,12 +14,12 @@ use tove_tensor::pool::parallel_for;
 
 use crate::Real;
 
-/// Numbers in one part of the rows; the parts depend on the shape alone.
-const PART: usize = 1 << 18;
-/// Rows from which the provisional centre is taken.
+/// Values in one chunk of the rows; the chunks only depend on the shape.
+const CHUNK: usize = 1 << 18;
+/// Rows used for the provisional center.
 const SPREAD_ROWS: usize = 256;
 
-/// Weight that is there, mean and variance of each column.
+/// Weight of the non-missing values, mean and variance of each column.
 #[derive(Clone, Debug)]
 pub struct Spreads {
     pub(crate) total: Vec<f64>,
@@ -27,23 +27,24 @@ pub struct Spreads {
     pub(crate) var: Vec<f64>,
 }
 
-/// The spreads of a dense matrix; none if a sum is not finite, because a number is not or because squares overflow.
+/// Computes the moments of a dense matrix; `None` if a sum is not finite, because of a value or because squares
+/// overflow.
 pub(crate) fn spreads<T: Real>(x: &[T], width: usize, weights: Option<&[f64]>) -> Option<Spreads> {
-    let centre = provisional(x, width);
-    let first = around(x, &centre, weights)?;
-    // The share of the sum of squares that the distance of the centre from the mean makes up.
+    let center = provisional(x, width);
+    let first = around(x, &center, weights)?;
+    // The contribution of the distance between center and mean to the sum of squares.
     let far = (0..width).any(|c| {
-        let off = first.mean[c] - centre[c];
+        let off = first.mean[c] - center[c];
         off * off > 1e4 * first.var[c]
     });
     if !far {
         return Some(first);
     }
-    let centre: Vec<f64> = first.mean.iter().map(|mean| if mean.is_nan() { 0.0 } else { *mean }).collect();
-    around(x, &centre, weights)
+    let center: Vec<f64> = first.mean.iter().map(|mean| if mean.is_nan() { 0.0 } else { *mean }).collect();
+    around(x, &center, weights)
 }
 
-/// Means over rows spread over the data, NaN left out; of a column that is constant there, exactly its value.
+/// Means over rows spread over the data, ignoring NaN; for a column that is constant there, exactly its value.
 fn provisional<T: Real>(x: &[T], width: usize) -> Vec<f64> {
     let n = x.len() / width;
     let count = n.min(SPREAD_ROWS);
@@ -54,32 +55,32 @@ fn provisional<T: Real>(x: &[T], width: usize) -> Vec<f64> {
             if value.is_finite() {
                 (low[column], high[column]) = (low[column].min(value), high[column].max(value));
                 counts[column] += 1.0;
-                sums[column] += (value - sums[column]) / counts[column]; // the mean so far, which cannot overflow
+                sums[column] += (value - sums[column]) / counts[column]; // running mean, which cannot overflow
             }
         }
     }
     (0..width).map(|c| if low[c] == high[c] { low[c] } else { sums[c] }).collect()
 }
 
-fn around<T: Real>(x: &[T], centre: &[f64], weights: Option<&[f64]>) -> Option<Spreads> {
-    let width = centre.len();
+fn around<T: Real>(x: &[T], center: &[f64], weights: Option<&[f64]>) -> Option<Spreads> {
+    let width = center.len();
     let n = x.len() / width;
-    let mut sums = sum::<T, false>(x, centre, weights);
+    let mut sums = sum::<T, false>(x, center, weights);
     let finite = |sums: &Sums| sums.first.iter().chain(&sums.second).all(|sum| sum.is_finite());
     let mut total = vec![weights.map_or(n as f64, |weights| weights.iter().sum()); width];
     if !finite(&sums) {
-        sums = sum::<T, true>(x, centre, weights);
+        sums = sum::<T, true>(x, center, weights);
         if !finite(&sums) {
             return None;
         }
         total.clone_from(&sums.count);
     }
-    let mean = (0..width).map(|c| centre[c] + sums.first[c] / total[c]).collect();
+    let mean = (0..width).map(|c| center[c] + sums.first[c] / total[c]).collect();
     let var = |c: usize| ((sums.second[c] - sums.first[c] * sums.first[c] / total[c]) / total[c]).max(0.0);
     Some(Spreads { mean, var: (0..width).map(var).collect(), total })
 }
 
-/// Σ w (x − c), Σ w (x − c)² and, where there are gaps, Σ w over what is there.
+/// Σ w (x − c), Σ w (x − c)² and, with missing values, Σ w over the non-missing ones.
 #[derive(Default)]
 struct Sums {
     first: Vec<f64>,
@@ -101,15 +102,15 @@ impl Sums {
     }
 }
 
-fn sum<T: Real, const GAPS: bool>(x: &[T], centre: &[f64], weights: Option<&[f64]>) -> Sums {
-    let width = centre.len();
-    let rows = (PART / width).max(1);
+fn sum<T: Real, const MISSING: bool>(x: &[T], center: &[f64], weights: Option<&[f64]>) -> Sums {
+    let width = center.len();
+    let rows = (CHUNK / width).max(1);
     let parts: Vec<Mutex<Sums>> = (0..x.len().div_ceil(rows * width)).map(|_| Mutex::default()).collect();
     parallel_for(parts.len(), &|part| {
         let x = &x[part * rows * width..((part + 1) * rows * width).min(x.len())];
         let weights = weights.map(|weights| &weights[part * rows..][..x.len() / width]);
         let mut sums = Sums::zeros(width);
-        dispatch(Part::<T, GAPS> { x, centre, weights, sums: &mut sums });
+        dispatch(Part::<T, MISSING> { x, center, weights, sums: &mut sums });
         *parts[part].lock().unwrap_or_else(PoisonError::into_inner) = sums;
     });
     let mut all = Sums::zeros(width);
@@ -119,24 +120,24 @@ fn sum<T: Real, const GAPS: bool>(x: &[T], centre: &[f64], weights: Option<&[f64
     all
 }
 
-struct Part<'a, T, const GAPS: bool> {
+struct Part<'a, T, const MISSING: bool> {
     x: &'a [T],
-    centre: &'a [f64],
+    center: &'a [f64],
     weights: Option<&'a [f64]>,
     sums: &'a mut Sums,
 }
 
-impl<T: Real, const GAPS: bool> Kernel for Part<'_, T, GAPS> {
+impl<T: Real, const MISSING: bool> Kernel for Part<'_, T, MISSING> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Part { x, centre, weights, sums } = self;
+        let Part { x, center, weights, sums } = self;
         match weights {
-            None => x.chunks_exact(centre.len()).for_each(|row| row_sums::<T, GAPS>(row, centre, 1.0, sums)),
+            None => x.chunks_exact(center.len()).for_each(|row| row_sums::<T, MISSING>(row, center, 1.0, sums)),
             Some(weights) => {
-                for (row, &weight) in x.chunks_exact(centre.len()).zip(weights) {
-                    row_sums::<T, GAPS>(row, centre, weight, sums);
+                for (row, &weight) in x.chunks_exact(center.len()).zip(weights) {
+                    row_sums::<T, MISSING>(row, center, weight, sums);
                 }
             }
         }
@@ -144,14 +145,14 @@ impl<T: Real, const GAPS: bool> Kernel for Part<'_, T, GAPS> {
 }
 
 #[inline(always)]
-fn row_sums<T: Real, const GAPS: bool>(row: &[T], centre: &[f64], weight: f64, sums: &mut Sums) {
+fn row_sums<T: Real, const MISSING: bool>(row: &[T], center: &[f64], weight: f64, sums: &mut Sums) {
     let width = row.len();
-    let (centre, first, second) = (&centre[..width], &mut sums.first[..width], &mut sums.second[..width]);
+    let (center, first, second) = (&center[..width], &mut sums.first[..width], &mut sums.second[..width]);
     let count = &mut sums.count[..width];
     for c in 0..width {
         let value = row[c].f64();
-        let mut off = value - centre[c];
-        if GAPS {
+        let mut off = value - center[c];
+        if MISSING {
             let there = !value.is_nan();
             off = if there { off } else { 0.0 };
             count[c] += if there { weight } else { 0.0 };

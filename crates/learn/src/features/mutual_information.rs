@@ -1,16 +1,17 @@
-//! Mutual information of a feature and the target, by distances to nearest neighbors.
+//! Mutual information of a feature and the target, by nearest-neighbor distances.
 //!
-//! For classes (Ross 2014): I = ψ(n) + ⟨ψ(k)⟩ − ⟨ψ(n_c)⟩ − ⟨ψ(m)⟩, where m counts the samples within the distance to the k-th
-//! neighbor of the same class. For numbers (Kraskov, Stögbauer, Grassberger 2004): I = ψ(n) + ψ(k) − ⟨ψ(n_x + 1) + ψ(n_y + 1)⟩, where
-//! n_x and n_y count the neighbors in one coordinate within the distance to the k-th neighbor in both. Features and targets are
-//! divided by their standard deviation, and noise of 1e-10 separates ties. Estimates below 0 count as 0.
+//! For classification (Ross 2014): I = ψ(n) + ⟨ψ(k)⟩ − ⟨ψ(n_c)⟩ − ⟨ψ(m)⟩, where m counts the samples within the
+//! distance to the k-th neighbor of the same class. For regression (Kraskov, Stögbauer, Grassberger 2004): I = ψ(n) +
+//! ψ(k) − ⟨ψ(n_x + 1) + ψ(n_y + 1)⟩, where n_x and n_y count the neighbors in one coordinate within the distance to the
+//! k-th neighbor in both. Features and targets are divided by their standard deviation, and noise of 1e-10 breaks ties.
+//! Negative estimates are set to 0.
 
 use tove_tensor::kernels::math::Float;
 use tove_tensor::{DType, Key};
 
 use crate::{Labels, LearnError, Result};
 
-/// Neighbors that distances are measured to.
+/// Number of neighbors.
 const K: usize = 3;
 
 fn psi(x: usize) -> f64 {
@@ -22,9 +23,9 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / count
 }
 
-/// The numbers divided by their standard deviation, with noise that separates ties.
+/// The values divided by their standard deviation, with noise that breaks ties.
 pub(super) fn scaled(values: &[f64], key: Key) -> Result<Vec<f64>> {
-    let largest = values.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+    let largest = values.iter().fold(0.0f64, |max, x| max.max(x.abs()));
     let unit = if largest > 0.0 { largest } else { 1.0 };
     let center = mean(values.iter().map(|x| x / unit));
     let deviation = mean(values.iter().map(|x| (x / unit - center).powi(2))).sqrt();
@@ -36,7 +37,7 @@ pub(super) fn scaled(values: &[f64], key: Key) -> Result<Vec<f64>> {
     Ok(scaled)
 }
 
-/// Numbers of a sorted list within less than a distance of a number.
+/// Counts the values of a sorted list closer than a radius to x.
 fn within(sorted: &[f64], x: f64, radius: f64) -> usize {
     let radius = radius.next_down().max(0.0);
     let first = sorted.partition_point(|other| x - *other > radius);
@@ -44,12 +45,12 @@ fn within(sorted: &[f64], x: f64, radius: f64) -> usize {
     last.saturating_sub(first).max(1)
 }
 
-/// The distance from the number at a place of a sorted list to its k-th neighbor.
-fn kth_distance(sorted: &[f64], place: usize, k: usize) -> f64 {
-    let (mut below, mut above, mut distance) = (place, place, 0.0);
+/// The distance from the value at an index of a sorted list to its k-th neighbor.
+fn kth_distance(sorted: &[f64], index: usize, k: usize) -> f64 {
+    let (mut below, mut above, mut distance) = (index, index, 0.0);
     for _ in 0..k {
-        let down = if below > 0 { sorted[place] - sorted[below - 1] } else { f64::INFINITY };
-        let up = if above + 1 < sorted.len() { sorted[above + 1] - sorted[place] } else { f64::INFINITY };
+        let down = if below > 0 { sorted[index] - sorted[below - 1] } else { f64::INFINITY };
+        let up = if above + 1 < sorted.len() { sorted[above + 1] - sorted[index] } else { f64::INFINITY };
         if down <= up {
             (below, distance) = (below - 1, down);
         } else {
@@ -59,11 +60,11 @@ fn kth_distance(sorted: &[f64], place: usize, k: usize) -> f64 {
     distance
 }
 
-/// Mutual information of numbers and classes.
+/// Mutual information of a feature and classes.
 pub(super) fn with_classes(x: &[f64], labels: &Labels) -> f64 {
     let mut members: Vec<Vec<f64>> = vec![Vec::new(); labels.classes().len()];
     x.iter().zip(labels.codes()).for_each(|(&x, &code)| members[code].push(x));
-    members.retain(|own| own.len() > 1); // a class of one sample has no neighbors
+    members.retain(|own| own.len() > 1); // a class with one sample has no neighbors
     members.iter_mut().for_each(|own| own.sort_unstable_by(f64::total_cmp));
     let mut all = members.concat();
     all.sort_unstable_by(f64::total_cmp);
@@ -73,16 +74,16 @@ pub(super) fn with_classes(x: &[f64], labels: &Labels) -> f64 {
     let (mut neighbors, mut sizes, mut counts) = (0.0, 0.0, 0.0);
     for own in &members {
         let k = K.min(own.len() - 1);
-        for (place, &x) in own.iter().enumerate() {
+        for (index, &x) in own.iter().enumerate() {
             neighbors += psi(k);
             sizes += psi(own.len());
-            counts += psi(within(&all, x, kth_distance(own, place, k)));
+            counts += psi(within(&all, x, kth_distance(own, index, k)));
         }
     }
     (psi(all.len()) + (neighbors - sizes - counts) / all.len() as f64).max(0.0)
 }
 
-/// Mutual information of two lists of numbers.
+/// Mutual information of two numeric vectors.
 pub(super) fn with_numbers(who: &'static str, x: &[f64], y: &[f64]) -> Result<f64> {
     let n = x.len();
     if n <= K {
@@ -98,19 +99,19 @@ pub(super) fn with_numbers(who: &'static str, x: &[f64], y: &[f64]) -> Result<f6
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_unstable_by(|&a, &b| x[a].total_cmp(&x[b]));
     let mut counts = 0.0;
-    for place in 0..n {
-        let radius = nearest(&order, place, x, y);
-        let own = order[place];
+    for index in 0..n {
+        let radius = nearest(&order, index, x, y);
+        let own = order[index];
         counts += psi(within(&sorted_x, x[own], radius)) + psi(within(&sorted_y, y[own], radius));
     }
     Ok((psi(n) + psi(K) - counts / n as f64).max(0.0))
 }
 
-/// The distance, the larger of both coordinates, to the k-th neighbor: outwards in x until x alone is farther.
-fn nearest(order: &[usize], place: usize, x: &[f64], y: &[f64]) -> f64 {
-    let own = order[place];
+/// The Chebyshev distance to the k-th neighbor: scans outward in x until x alone is farther.
+fn nearest(order: &[usize], index: usize, x: &[f64], y: &[f64]) -> f64 {
+    let own = order[index];
     let mut best = [f64::INFINITY; K];
-    let (mut below, mut above) = (place, place + 1);
+    let (mut below, mut above) = (index, index + 1);
     loop {
         let down = if below > 0 { x[own] - x[order[below - 1]] } else { f64::INFINITY };
         let up = if above < order.len() { x[order[above]] - x[own] } else { f64::INFINITY };

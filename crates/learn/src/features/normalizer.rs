@@ -1,4 +1,4 @@
-//! Rows of unit norm: x' = x / ‖x‖ for every sample, with the ℓ1, ℓ2 or largest-magnitude norm. Rows of zeros stay.
+//! Normalization of samples to unit norm: x' = x / ‖x‖ with the l1, l2 or max norm. Rows of zeros are unchanged.
 //!
 //! ```
 //! use tove_learn::features::{NormKind, Normalizer};
@@ -20,16 +20,16 @@ use crate::{About, Algorithm, Capabilities, Csr, Fitted, Model, Real, Record, Re
 /// A norm of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum NormKind {
-    /// Sum of magnitudes.
+    /// Sum of absolute values.
     L1,
     /// Square root of the sum of squares.
     #[default]
     L2,
-    /// Largest magnitude.
+    /// Largest absolute value.
     Max,
 }
 
-/// Scales every sample to unit norm, as scikit-learn's `Normalizer`; sparse rows stay sparse.
+/// Scales every sample to unit norm, like scikit-learn's `Normalizer`; sparse rows stay sparse.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct Normalizer {
     /// The norm: l1, l2 or max.
@@ -37,7 +37,7 @@ pub struct Normalizer {
     pub norm: NormKind,
 }
 
-/// A fitted [`Normalizer`], which has learned nothing but the number of features.
+/// A fitted [`Normalizer`], which only stores the number of features.
 #[derive(Clone, Debug, Fitted)]
 #[fitted(estimator = Normalizer)]
 pub struct FittedNormalizer {
@@ -53,7 +53,7 @@ impl Algorithm for Normalizer {
     }
 }
 
-/// The norm of each row as a largest magnitude and the norm of the row divided by it, so that squares do not overflow.
+/// The norm of each row as the largest absolute value and the norm of the row divided by it, to avoid overflow.
 fn norms(x: &Rows, kind: NormKind) -> Result<Vec<(f64, f64)>> {
     let mut norms = vec![(0.0f64, 0.0f64); x.len()];
     each(x, |row, _, value| norms[row].0 = norms[row].0.max(value.abs()))?;

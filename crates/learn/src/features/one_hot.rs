@@ -1,5 +1,5 @@
-//! One column per category: category k of a feature becomes a 1 in the k-th of its new columns and 0 in the others. NaN is a
-//! category of its own; infrequent categories can share a column.
+//! One-hot encoding: category k of a feature becomes a 1 in the k-th of its new columns and 0 in the others. NaN is a
+//! category; infrequent categories can share a column.
 //!
 //! ```
 //! use tove_learn::features::{OneHotEncoder, Unknown};
@@ -10,7 +10,7 @@
 //! assert_eq!(encoder.categories(), [[3.0, 7.0]]);
 //! assert_eq!(encoder.transform(&x)?.to_vec::<f64>(), [1.0, 0.0, 0.0, 1.0, 1.0, 0.0]);
 //! let error = encoder.transform(&Tensor::from([[3.0], [5.0]])).unwrap_err();
-//! assert!(error.to_string().contains("the value 5 in row 1, column 0, was not there when fitting"));
+//! assert!(error.to_string().contains("the value 5 in row 1, column 0, was not seen during fit"));
 //! let lenient = OneHotEncoder::default().handle_unknown(Unknown::Ignore).fit(&x, None)?;
 //! assert_eq!(lenient.transform(&Tensor::from([[5.0]]))?.to_vec::<f64>(), [0.0, 0.0]);
 //! # Ok::<(), tove_learn::LearnError>(())
@@ -25,45 +25,45 @@ use crate::{
     About, Algorithm, Capabilities, Csr, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, with_real,
 };
 
-/// What happens to a category that was not there when fitting.
+/// Handling of categories not seen during fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Unknown {
-    /// An error names the value, the row and the column.
+    /// Returns an error that names the value, the row and the column.
     #[default]
     Error,
     /// All columns of the feature are 0.
     Ignore,
-    /// It counts as an infrequent category; where there are none, all columns of the feature are 0.
+    /// Treated as infrequent; if there is no infrequent category, all columns of the feature are 0.
     InfrequentIfExist,
-    /// As infrequent_if_exist, with a warning.
+    /// Like infrequent_if_exist, with a warning.
     Warn,
 }
 
-/// Which category of a column gets no column of its own.
+/// The category to drop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Drop {
-    /// Every category has its column.
+    /// No category is dropped.
     #[default]
     None,
-    /// The smallest category is left out: for models without a penalty, where all columns together are collinear.
+    /// The smallest category is dropped: for models without a penalty, where all columns together are collinear.
     First,
-    /// The smaller one of two categories is left out.
+    /// The smaller of two categories is dropped.
     IfBinary,
 }
 
-/// Encodes categories as columns of 0 and 1, as scikit-learn's `OneHotEncoder`.
+/// Encodes categories as one-hot columns, like scikit-learn's `OneHotEncoder`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct OneHotEncoder {
-    /// Which category is left out: none, first or if_binary.
+    /// The category to drop: none, first or if_binary.
     #[hyper(default = Drop::None)]
     pub drop: Drop,
-    /// What happens to a category that was not there when fitting: error, ignore, infrequent_if_exist or warn.
+    /// Handling of categories not seen during fit: error, ignore, infrequent_if_exist or warn.
     #[hyper(default = Unknown::Error)]
     pub handle_unknown: Unknown,
     /// Whether the transformed rows are sparse.
     #[hyper(default = true)]
     pub sparse_output: bool,
-    /// Which categories are infrequent.
+    /// Grouping of infrequent categories.
     #[hyper(flatten)]
     pub frequencies: Frequencies,
 }
@@ -74,7 +74,7 @@ pub struct FittedOneHotEncoder {
     about: About,
     settings: OneHotEncoder,
     categories: Vec<Categories>,
-    starts: Vec<usize>, // where the columns of each feature begin, and their number
+    starts: Vec<usize>, // first column of each feature, followed by the total
 }
 
 impl FittedOneHotEncoder {
@@ -93,7 +93,7 @@ impl FittedOneHotEncoder {
         self.categories.iter().map(|own| own.values.clone()).collect()
     }
 
-    /// The categories of each column that share a column because they are infrequent.
+    /// The infrequent categories of each column, which share an output column.
     pub fn infrequent_categories(&self) -> Vec<Vec<f64>> {
         let rare = |own: &Categories| {
             let marked = own.values.iter().zip(&own.infrequent).filter(|(_, rare)| **rare);
@@ -102,7 +102,7 @@ impl FittedOneHotEncoder {
         self.categories.iter().map(rare).collect()
     }
 
-    /// How many of the first outputs of a feature have no column of their own.
+    /// Number of dropped outputs of a feature.
     fn skipped(&self, column: usize) -> usize {
         match self.settings.drop {
             Drop::None => 0,
@@ -111,17 +111,16 @@ impl FittedOneHotEncoder {
         }
     }
 
-    /// The new column of a value: none for the category that is left out and for unknown ones.
-    fn place(&self, row: usize, column: usize, value: f64) -> Result<Option<usize>> {
+    /// The output column of a value; `None` for dropped and unknown categories.
+    fn output_column(&self, row: usize, column: usize, value: f64) -> Result<Option<usize>> {
         let own = &self.categories[column];
-        let output = match (own.place(value), self.settings.handle_unknown) {
-            (Some(place), _) => Some(own.codes[place]),
+        let output = match (own.index_of(value), self.settings.handle_unknown) {
+            (Some(index), _) => Some(own.codes[index]),
             (None, Unknown::Ignore) => None,
             (None, Unknown::InfrequentIfExist) => own.group(),
             (None, Unknown::Warn) => {
-                let text = format!(
-                    "OneHotEncoder: the value {value} in row {row}, column {column}, was not there when fitting"
-                );
+                let text =
+                    format!("OneHotEncoder: the value {value} in row {row}, column {column}, was not seen during fit");
                 crate::warn(&text);
                 own.group()
             }
@@ -145,7 +144,7 @@ impl Algorithm for OneHotEncoder {
     }
 
     fn train(&self, samples: &Samples) -> Result<FittedOneHotEncoder> {
-        let categories = categories::learn(samples.x(), &self.frequencies, false)?;
+        let categories = categories::find(samples.x(), &self.frequencies, false)?;
         Ok(FittedOneHotEncoder::new(About::of(self, samples), self.clone(), categories))
     }
 }
@@ -176,7 +175,7 @@ impl Model for FittedOneHotEncoder {
         with_real!(dense.dtype(), T => {
             for (row, values) in dense.as_slice::<T>()?.chunks(width).enumerate() {
                 for (column, &value) in values.iter().enumerate() {
-                    indices.extend(self.place(row, column, value.f64())?.map(|place| place as u32));
+                    indices.extend(self.output_column(row, column, value.f64())?.map(|index| index as u32));
                 }
                 indptr.push(indices.len());
             }
@@ -186,7 +185,7 @@ impl Model for FittedOneHotEncoder {
         Ok(if self.settings.sparse_output { Rows::Sparse(sparse) } else { Rows::Dense(sparse.to_dense()?) })
     }
 
-    /// The categories again; a row of zeros is the category that is left out, or an error when there is none.
+    /// Returns the categories; a row of zeros is the dropped category, or an error if there is none.
     fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
         self.settings.frequencies.require_all(OneHotEncoder::NAME)?;
         let dense = x.to_dense()?;
@@ -196,15 +195,15 @@ impl Model for FittedOneHotEncoder {
             for (row, values) in dense.as_slice::<T>()?.chunks(self.outputs().max(1)).enumerate() {
                 for (column, own) in self.categories.iter().enumerate() {
                     let part = &values[self.starts[column]..self.starts[column + 1]];
-                    let (best, most) = part.iter().enumerate().fold((0, <T as Real>::ZERO), |best, (i, &v)| {
+                    let (best, max) = part.iter().enumerate().fold((0, <T as Real>::ZERO), |best, (i, &v)| {
                         if v > best.1 { (i, v) } else { best }
                     });
                     let skipped = self.skipped(column);
-                    if most == <T as Real>::ZERO && skipped == 0 {
-                        let problem = format!("row {row} names no category of column {column}");
+                    if max == <T as Real>::ZERO && skipped == 0 {
+                        let problem = format!("row {row} has no category for column {column}");
                         return refuse(problem, "give rows with a 1 per feature");
                     }
-                    let output = if most == <T as Real>::ZERO { 0 } else { best + skipped };
+                    let output = if max == <T as Real>::ZERO { 0 } else { best + skipped };
                     out.push(T::of(own.category(output).unwrap_or(f64::NAN)));
                 }
             }

@@ -1,8 +1,9 @@
 //! Order statistics of the columns of dense rows, by radix selection.
 //!
-//! Doubles become integers in the same order. Counting the values of their upper sixteen bits says which of the 65,536 ranges a
-//! rank lies in; only the numbers of those ranges are looked at again, by their next sixteen bits, until few are left to sort.
-//! Two passes over the numbers are enough for most columns, where a sort would make twenty.
+//! Floating-point values are mapped to integers of the same order. A histogram of their upper sixteen bits shows which
+//! of the 65,536 buckets contains a rank; only the values of those buckets are processed again, by their next sixteen
+//! bits, until few enough are left to sort. Two passes over the values are enough for most columns; a sort would make
+//! twenty.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,31 +12,31 @@ use tove_tensor::pool::parallel_for;
 
 use crate::Real;
 
-/// Columns that are taken from the rows together: a cache line of doubles.
-const TOGETHER: usize = 8;
-/// Bytes that the columns of one task may take.
-const ROOM: usize = 64 << 20;
-/// So few numbers are sorted.
-const FEW: usize = 2048;
-const RANGES: usize = 1 << 16;
+/// Columns gathered from the rows at once: a cache line of f64.
+const COLUMNS_AT_ONCE: usize = 8;
+/// Memory limit for the columns of one task, in bytes.
+const MAX_BYTES: usize = 64 << 20;
+/// Largest number of values that are sorted directly.
+const MAX_SORTED: usize = 2048;
+const BUCKETS: usize = 1 << 16;
 
-/// The numbers at the ranks of a column, and how many values it has.
+/// The values at the ranks of a column, and its number of values.
 type Column = (Vec<f64>, usize);
 
-/// Calls `ranks` with the number of values of a column (NaN left out) for the ranks that are wanted, and returns the numbers at
-/// those ranks of each column, in the order asked for, with the number of its values. None if a number is infinite.
+/// Calls `ranks` with the number of values of a column (without NaN) to get the requested ranks. Returns the values at
+/// those ranks of each column, in the requested order, with the number of its values. `None` if a value is infinite.
 pub(super) fn order_statistics<T: Real>(
     x: &[T],
     width: usize,
     ranks: &(dyn Fn(usize) -> Vec<usize> + Sync),
 ) -> Option<Vec<Column>> {
     let n = x.len() / width;
-    let together = (ROOM / (8 * n.max(1))).clamp(1, TOGETHER);
-    let found: Vec<Mutex<Vec<Column>>> = (0..width.div_ceil(together)).map(|_| Mutex::default()).collect();
+    let columns_at_once = (MAX_BYTES / (8 * n.max(1))).clamp(1, COLUMNS_AT_ONCE);
+    let found: Vec<Mutex<Vec<Column>>> = (0..width.div_ceil(columns_at_once)).map(|_| Mutex::default()).collect();
     let infinite = AtomicBool::new(false);
     parallel_for(found.len(), &|task| {
-        let first = task * together;
-        let count = together.min(width - first);
+        let first = task * columns_at_once;
+        let count = columns_at_once.min(width - first);
         let mut keys = vec![0u64; count * n];
         let lengths = gather(x, width, first, &mut keys, count, &infinite);
         let mut selection = Selection::default();
@@ -49,7 +50,7 @@ pub(super) fn order_statistics<T: Real>(
     Some(found.into_iter().flat_map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
 }
 
-/// Copies columns as ordered integers, NaN left out; how many each has.
+/// Copies columns as ordered integers without NaN; returns the number of values of each.
 fn gather<T: Real>(
     x: &[T],
     width: usize,
@@ -76,7 +77,7 @@ fn gather<T: Real>(
     lengths
 }
 
-/// An integer in the order of [`f64::total_cmp`].
+/// Maps to an integer in the order of [`f64::total_cmp`].
 #[inline(always)]
 fn key(x: f64) -> u64 {
     let bits = x.to_bits();
@@ -88,7 +89,7 @@ fn number(key: u64) -> f64 {
     f64::from_bits(key ^ flip)
 }
 
-/// Work space of a selection.
+/// Scratch space of a selection.
 #[derive(Default)]
 struct Selection {
     counts: Vec<u32>,
@@ -96,50 +97,51 @@ struct Selection {
 }
 
 impl Selection {
-    /// The numbers at these ranks; NaN where there is no such rank.
+    /// The values at these ranks; NaN for a rank out of range.
     fn at(&mut self, keys: &[u64], ranks: &[usize]) -> Vec<f64> {
         let mut order: Vec<usize> = (0..ranks.len()).collect();
-        order.sort_unstable_by_key(|&place| ranks[place]);
+        order.sort_unstable_by_key(|&index| ranks[index]);
         let mut found = vec![f64::NAN; ranks.len()];
         let wanted: Vec<(usize, usize)> =
-            order.iter().map(|&place| (ranks[place], place)).filter(|(rank, _)| *rank < keys.len()).collect();
+            order.iter().map(|&index| (ranks[index], index)).filter(|(rank, _)| *rank < keys.len()).collect();
         self.select(keys, 48, &wanted, &mut found);
         found
     }
 
-    /// `wanted` holds ascending ranks among these keys, which agree above `shift + 16` bits, with their places in `found`.
+    /// `wanted` holds ascending ranks among these keys, which agree above `shift + 16` bits, with their indices in
+    /// `found`.
     fn select(&mut self, keys: &[u64], shift: u32, wanted: &[(usize, usize)], found: &mut [f64]) {
         if wanted.is_empty() {
             return;
         }
-        if keys.len() <= FEW {
+        if keys.len() <= MAX_SORTED {
             let mut keys = keys.to_vec();
             keys.sort_unstable();
-            wanted.iter().for_each(|&(rank, place)| found[place] = number(keys[rank]));
+            wanted.iter().for_each(|&(rank, index)| found[index] = number(keys[rank]));
             return;
         }
         let parts = self.parts(keys, shift, wanted);
         for (part, wanted) in parts {
             if shift == 0 {
                 // All bits agree.
-                wanted.iter().for_each(|&(_, place)| found[place] = number(part[0]));
+                wanted.iter().for_each(|&(_, index)| found[index] = number(part[0]));
             } else {
                 self.select(&part, shift - 16, &wanted, found);
             }
         }
     }
 
-    /// The keys of each range that holds a wanted rank, with the ranks counted within.
-    #[allow(clippy::type_complexity)] // a pair for each range
+    /// The keys of each bucket that contains a requested rank, with the ranks relative to the bucket.
+    #[allow(clippy::type_complexity)] // one pair per bucket
     fn parts(&mut self, keys: &[u64], shift: u32, wanted: &[(usize, usize)]) -> Vec<(Vec<u64>, Vec<(usize, usize)>)> {
-        let range = |key: u64| (key >> shift) as usize & (RANGES - 1);
+        let range = |key: u64| (key >> shift) as usize & (BUCKETS - 1);
         self.counts.clear();
-        self.counts.resize(RANGES, 0);
+        self.counts.resize(BUCKETS, 0);
         for &key in keys {
             self.counts[range(key)] += 1;
         }
         self.slots.clear();
-        self.slots.resize(RANGES, 0);
+        self.slots.resize(BUCKETS, 0);
         let mut parts: Vec<(Vec<u64>, Vec<(usize, usize)>)> = Vec::new();
         let (mut below, mut next) = (0, 0);
         for (range, &count) in self.counts.iter().enumerate() {
@@ -149,7 +151,7 @@ impl Selection {
                 next += 1;
             }
             if next > first {
-                let ranks = wanted[first..next].iter().map(|&(rank, place)| (rank - below, place)).collect();
+                let ranks = wanted[first..next].iter().map(|&(rank, index)| (rank - below, index)).collect();
                 parts.push((Vec::with_capacity(count), ranks));
                 self.slots[range] = parts.len() as u8;
             }
@@ -175,15 +177,15 @@ mod tests {
         let spread = [1.0, 1e-300, 1e300, 1e-9];
         let columns: Vec<Vec<f64>> = vec![
             (0..9000).map(noise).collect(),
-            (0..9000).map(|i| 1e6 + noise(i)).collect(), // one range of the upper bits
-            (0..9000).map(|i| f64::from(u8::from(i % 3 == 0)) * -2.5).collect(), // ties, and 0 beside −0
+            (0..9000).map(|i| 1e6 + noise(i)).collect(), // one bucket of the upper bits
+            (0..9000).map(|i| f64::from(u8::from(i % 3 == 0)) * -2.5).collect(), // ties, and 0 next to −0
             (0..9000).map(|i| noise(i) * spread[i % 4]).collect(),
             (0..9000).map(|i| if i % 5 == 0 { f64::NAN } else { noise(i) }).collect(),
             vec![f64::NAN; 9000],
             vec![0.1; 9000],
         ];
         let width = columns.len();
-        let x: Vec<f64> = (0..9000 * width).map(|place| columns[place % width][place / width]).collect();
+        let x: Vec<f64> = (0..9000 * width).map(|index| columns[index % width][index / width]).collect();
         let ranks = |length: usize| vec![length / 2, 0, length.saturating_sub(1), length / 4, length / 4 + 1, 8999];
         let found = order_statistics(&x, width, &ranks).expect("all are finite or NaN");
         for (column, (found, length)) in columns.iter().zip(&found) {

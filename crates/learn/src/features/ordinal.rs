@@ -1,4 +1,4 @@
-//! Categories as whole numbers: the k-th smallest of a feature becomes k.
+//! Ordinal encoding: the k-th smallest category of a feature becomes k.
 //!
 //! ```
 //! use tove_learn::features::{OrdinalEncoder, UnknownValue};
@@ -18,30 +18,30 @@ use super::categories::{self, Categories, Frequencies, frequencies_setters};
 use super::columns::{each, map, read_about};
 use crate::{About, Algorithm, Capabilities, LearnError, Model, Record, Restore, Result, Rows, Samples};
 
-/// What happens to a category that was not there when fitting.
+/// Handling of categories not seen during fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum UnknownValue {
-    /// An error names the value, the row and the column.
+    /// Returns an error that names the value, the row and the column.
     #[default]
     Error,
-    /// It becomes `unknown_value`.
+    /// Encoded as `unknown_value`.
     UseEncodedValue,
 }
 
-/// Encodes categories as whole numbers, as scikit-learn's `OrdinalEncoder`.
+/// Encodes categories as integers, like scikit-learn's `OrdinalEncoder`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = check)]
 pub struct OrdinalEncoder {
-    /// What happens to a category that was not there when fitting: error or use_encoded_value.
+    /// Handling of categories not seen during fit: error or use_encoded_value.
     #[hyper(default = UnknownValue::Error)]
     pub handle_unknown: UnknownValue,
-    /// The number of unknown categories, outside of 0, 1, 2, …; needed for use_encoded_value.
+    /// The code of unknown categories, not one of 0, 1, 2, …; required for use_encoded_value.
     #[hyper(range = "(-inf, inf)")]
     pub unknown_value: Option<f64>,
-    /// The number of missing values; NaN without it.
+    /// The code of missing values; NaN by default.
     #[hyper(range = "(-inf, inf)")]
     pub encoded_missing_value: Option<f64>,
-    /// Which categories are infrequent.
+    /// Grouping of infrequent categories.
     #[hyper(flatten)]
     pub frequencies: Frequencies,
 }
@@ -54,7 +54,7 @@ fn check(settings: &OrdinalEncoder) -> std::result::Result<(), SettingError> {
             conflict("`handle_unknown` is use_encoded_value".to_owned(), "give a number, such as -1")
         }
         (UnknownValue::UseEncodedValue, Some(value)) if value >= 0.0 => {
-            conflict(format!("{value} may be the number of a category"), "give a number below 0, such as -1")
+            conflict(format!("{value} may be the code of a category"), "give a number below 0, such as -1")
         }
         (UnknownValue::Error, Some(value)) => {
             conflict(format!("{value} is not used"), "set `handle_unknown` to use_encoded_value")
@@ -82,11 +82,11 @@ impl Algorithm for OrdinalEncoder {
     }
 
     fn train(&self, samples: &Samples) -> Result<FittedOrdinalEncoder> {
-        let categories = categories::learn(samples.x(), &self.frequencies, true)?;
+        let categories = categories::find(samples.x(), &self.frequencies, true)?;
         if let Some(value) = self.encoded_missing_value {
             let taken = |own: &Categories| value.fract() == 0.0 && value >= 0.0 && value < own.width as f64;
             if let Some(column) = categories.iter().position(|own| own.has_missing() && taken(own)) {
-                let problem = format!("{value} is the number of a category of column {column} and of missing values");
+                let problem = format!("{value} is the code of both a category of column {column} and missing values");
                 return Err(LearnError::data(Self::NAME, problem, "give another `encoded_missing_value`, such as -2"));
             }
         }
@@ -100,13 +100,13 @@ impl FittedOrdinalEncoder {
         self.categories.iter().map(|own| own.values.clone()).collect()
     }
 
-    /// The number of a value; none if it was not there when fitting.
+    /// The code of a value; `None` if it was not seen during fit.
     fn code(&self, column: usize, value: f64) -> Option<f64> {
         let own = &self.categories[column];
         if value.is_nan() && own.has_missing() {
             return Some(self.settings.encoded_missing_value.unwrap_or(f64::NAN));
         }
-        own.place(value).map(|place| own.codes[place] as f64)
+        own.index_of(value).map(|index| own.codes[index] as f64)
     }
 }
 
@@ -135,7 +135,7 @@ impl Model for FittedOrdinalEncoder {
         map(x, |column, value| self.code(column, value).unwrap_or(other))
     }
 
-    /// The categories again; unknown and missing values come back as NaN.
+    /// Returns the categories; unknown and missing values become NaN.
     fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
         self.settings.frequencies.require_all(OrdinalEncoder::NAME)?;
         x.dense(self.about.name)?;
@@ -144,8 +144,8 @@ impl Model for FittedOrdinalEncoder {
             if value.is_nan() || special.contains(&Some(value)) {
                 return Some(f64::NAN);
             }
-            let whole = value.fract() == 0.0 && value >= 0.0 && value < self.categories[column].width as f64;
-            whole.then(|| self.categories[column].category(value as usize)).flatten()
+            let is_code = value.fract() == 0.0 && value >= 0.0 && value < self.categories[column].width as f64;
+            is_code.then(|| self.categories[column].category(value as usize)).flatten()
         };
         let mut wrong = None;
         each(x, |row, column, value| {
@@ -154,7 +154,7 @@ impl Model for FittedOrdinalEncoder {
             }
         })?;
         if let Some((row, column, value)) = wrong {
-            let problem = format!("{value} in row {row}, column {column}, is not the number of a category");
+            let problem = format!("{value} in row {row}, column {column}, is not the code of a category");
             return Err(LearnError::data(self.about.name, problem, "give rows as `transform` returns them"));
         }
         map(x, |column, value| category(column, value).unwrap_or(f64::NAN))

@@ -1,7 +1,7 @@
-//! Scalers over data in pieces (`partial_fit`): extremes and moments of pieces are merged, so that one pass is enough.
+//! Incremental fitting of scalers on batches (`partial_fit`): extremes and moments of batches are merged in one pass.
 //!
-//! Means and variances of two pieces a and b join by μ = μ_a + (n_b/n) δ and n σ² = n_a σ_a² + n_b σ_b² + (n_a n_b/n) δ², with
-//! δ = μ_b − μ_a (Chan, Golub and LeVeque 1983). NaN is left out of each feature.
+//! Means and variances of two batches a and b are merged by μ = μ_a + (n_b/n) δ and n σ² = n_a σ_a² + n_b σ_b² + (n_a
+//! n_b/n) δ², with δ = μ_b − μ_a (Chan, Golub and LeVeque 1983). NaN is ignored.
 //!
 //! ```
 //! use tove_learn::{Learner, PartialFit, Samples, StandardScaler};
@@ -21,7 +21,7 @@ use super::moments::Spreads;
 use super::standard::{FittedStandardScaler, StandardScaler};
 use crate::{About, Algorithm, LearnError, Learner, PartialFit, Result, Samples};
 
-/// A scaler under way: what it has seen so far.
+/// The state of an incremental fit of a scaler.
 #[derive(Clone, Debug)]
 pub struct PartialScaler<E, S> {
     settings: E,
@@ -44,54 +44,54 @@ impl<E: Algorithm, S> PartialScaler<E, S> {
         if let Some((_, width, _)) = &self.seen {
             samples.x().check_width(E::NAME, *width)?;
         }
-        let piece = of(&self.settings, &samples)?;
+        let batch = of(&self.settings, &samples)?;
         match &mut self.seen {
-            Some((seen, ..)) => merge(seen, piece),
-            None => self.seen = Some((piece, samples.width(), samples.x().dtype())),
+            Some((seen, ..)) => merge(seen, batch),
+            None => self.seen = Some((batch, samples.width(), samples.x().dtype())),
         }
         Ok(())
     }
 
-    /// What was seen, and what every model knows of itself.
+    /// The merged statistics and the model metadata.
     fn state(&self) -> Result<(&S, About)> {
         let Some((seen, width, dtype)) = &self.seen else {
-            let fix = "give at least one piece of data first".to_owned();
+            let fix = "give at least one batch of data first".to_owned();
             return Err(LearnError::TooFew { who: E::NAME, found: 0, needed: 1, fix });
         };
         Ok((seen, About::new(&self.settings, *width, *dtype)))
     }
 }
 
-/// Smallest and largest number of each column, NaN where there is none.
+/// Minimum and maximum of each column; NaN if it has no values.
 type Extremes = (Vec<f64>, Vec<f64>);
 
-fn piece_extremes<E>(_: &E, samples: &Samples) -> Result<Extremes> {
+fn batch_extremes<E>(_: &E, samples: &Samples) -> Result<Extremes> {
     without_infinite(samples.x())?;
     extremes(samples.x())
 }
 
-fn merge_extremes(seen: &mut Extremes, piece: Extremes) {
-    // The smaller of a number and NaN is the number.
-    seen.0.iter_mut().zip(piece.0).for_each(|(low, other)| *low = low.min(other));
-    seen.1.iter_mut().zip(piece.1).for_each(|(high, other)| *high = high.max(other));
+fn merge_extremes(seen: &mut Extremes, batch: Extremes) {
+    // The minimum of a number and NaN is the number.
+    seen.0.iter_mut().zip(batch.0).for_each(|(low, other)| *low = low.min(other));
+    seen.1.iter_mut().zip(batch.1).for_each(|(high, other)| *high = high.max(other));
 }
 
-fn merge_spreads(seen: &mut Spreads, piece: Spreads) {
+fn merge_spreads(seen: &mut Spreads, batch: Spreads) {
     for column in 0..seen.mean.len() {
-        let (n, m) = (seen.total[column], piece.total[column]);
+        let (n, m) = (seen.total[column], batch.total[column]);
         if n == 0.0 {
-            (seen.total[column], seen.mean[column], seen.var[column]) = (m, piece.mean[column], piece.var[column]);
+            (seen.total[column], seen.mean[column], seen.var[column]) = (m, batch.mean[column], batch.var[column]);
         } else if m > 0.0 {
-            let (all, gap) = (n + m, piece.mean[column] - seen.mean[column]);
-            seen.mean[column] += m / all * gap;
+            let (all, delta) = (n + m, batch.mean[column] - seen.mean[column]);
+            seen.mean[column] += m / all * delta;
             seen.var[column] =
-                n / all * seen.var[column] + m / all * piece.var[column] + n / all * (m / all) * gap * gap;
+                n / all * seen.var[column] + m / all * batch.var[column] + n / all * (m / all) * delta * delta;
             seen.total[column] = all;
         }
     }
 }
 
-macro_rules! in_pieces {
+macro_rules! partial_fit {
     ($type:ident, $fitted:ident, $state:ty, $of:expr, $merge:expr, |$settings:ident, $about:ident, $seen:ident| $model:expr) => {
         impl PartialFit for $type {
             type Learner = PartialScaler<$type, $state>;
@@ -116,13 +116,13 @@ macro_rules! in_pieces {
         }
     };
 }
-in_pieces!(MinMaxScaler, FittedMinMaxScaler, Extremes, piece_extremes, merge_extremes, |settings, about, seen| {
+partial_fit!(MinMaxScaler, FittedMinMaxScaler, Extremes, batch_extremes, merge_extremes, |settings, about, seen| {
     Ok(settings.of_extremes(about, seen.0.clone(), seen.1.clone()))
 });
-in_pieces!(MaxAbsScaler, FittedMaxAbsScaler, Extremes, piece_extremes, merge_extremes, |settings, about, seen| {
+partial_fit!(MaxAbsScaler, FittedMaxAbsScaler, Extremes, batch_extremes, merge_extremes, |settings, about, seen| {
     Ok(settings.of_extremes(about, &seen.0, &seen.1))
 });
-in_pieces!(
+partial_fit!(
     StandardScaler,
     FittedStandardScaler,
     Spreads,

@@ -1,8 +1,8 @@
 //! Polynomial features: all products of features up to a degree.
 //!
-//! Two features (a, b) of degree 2 become (1, a, b, a², ab, b²): first by degree, then in the order of the features, as
-//! scikit-learn lists them. A linear model of them is a polynomial. Each product is one multiplication, of a feature with a
-//! product of lower degree.
+//! Two features (a, b) with degree 2 become (1, a, b, a², ab, b²): ordered by degree, then in the order of the
+//! features, like scikit-learn. A linear model on them is a polynomial. Each product is one multiplication of a feature
+//! with a product of lower degree.
 //!
 //! ```
 //! use tove_learn::{Fit, Transform, features::PolynomialFeatures};
@@ -23,19 +23,19 @@ use crate::{
     About, Algorithm, Capabilities, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, memory, with_real,
 };
 
-/// Most features that are made; more is a mistake in the degree rather than a wish.
-const MOST: usize = 10_000_000;
+/// Maximum number of features; more indicates a mistake in the degree.
+const MAX_OUTPUTS: usize = 10_000_000;
 
-/// All products of features up to a degree, as scikit-learn's `PolynomialFeatures`; sparse rows stay sparse.
+/// All products of features up to a degree, like scikit-learn's `PolynomialFeatures`; sparse rows stay sparse.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct PolynomialFeatures {
-    /// Highest degree.
+    /// Maximum degree.
     #[hyper(default = 2, range = "[0, 64]")]
     pub degree: usize,
-    /// Whether to leave out products in which a feature comes twice.
+    /// Whether to exclude powers, that is products with a repeated feature.
     #[hyper(default = false)]
     pub interaction_only: bool,
-    /// Whether to begin with a column of ones.
+    /// Whether to include a column of ones.
     #[hyper(default = true)]
     pub include_bias: bool,
 }
@@ -49,20 +49,20 @@ pub struct FittedPolynomialFeatures {
     runs: Vec<Run>,
 }
 
-/// Products of one feature with adjacent products of one degree less.
+/// Products of one feature with consecutive products of one degree less.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) feature: usize,
-    /// Place of the first other factor among the products.
+    /// Index of the first other factor among the products.
     pub(super) from: usize,
     pub(super) count: usize,
 }
 
-/// A product: a feature times an earlier product, or times nothing.
+/// A product: a feature times an earlier product, or a feature alone.
 #[derive(Clone, Copy, Debug)]
 struct Product {
     feature: usize,
-    /// Place of the other factor among the products.
+    /// Index of the other factor among the products.
     rest: Option<usize>,
 }
 
@@ -80,10 +80,11 @@ impl FittedPolynomialFeatures {
         let width = about.width;
         let (mut products, mut runs): (Vec<Product>, Vec<Run>) = (Vec::new(), Vec::new());
         if settings.degree == 0 && !settings.include_bias {
-            let problem = "degree 0 without a column of ones leaves no feature; raise the degree or include the ones";
+            let problem =
+                "degree 0 without `include_bias` gives no features; increase the degree or set `include_bias`";
             return Err(LearnError::parameter("PolynomialFeatures", problem));
         }
-        // Products of one degree less whose first feature is j begin at starts[j].
+        // Products of one degree less whose first feature is j start at starts[j].
         let mut starts: Vec<usize> = Vec::new();
         for degree in 1..=settings.degree {
             let end = products.len();
@@ -96,9 +97,9 @@ impl FittedPolynomialFeatures {
                 }
                 let first = feature + usize::from(settings.interaction_only);
                 let from = starts.get(first).copied().unwrap_or(end);
-                if products.len() + (end - from.min(end)) > MOST {
+                if products.len() + (end - from.min(end)) > MAX_OUTPUTS {
                     let problem = format!(
-                        "degree {} of {width} features makes more than {MOST} products; lower the degree, or choose features",
+                        "degree {} of {width} features gives more than {MAX_OUTPUTS} products; lower the degree, or select features",
                         settings.degree
                     );
                     return Err(LearnError::parameter("PolynomialFeatures", problem));
@@ -112,21 +113,21 @@ impl FittedPolynomialFeatures {
         Ok(FittedPolynomialFeatures { about, settings, products, runs })
     }
 
-    /// That the products fit into memory, and that none of them overflows.
-    fn require_room(&self, x: &Tensor) -> Result<()> {
+    /// Checks that the products fit in memory and do not overflow.
+    fn check_products(&self, x: &Tensor) -> Result<()> {
         let (n, outputs) = (x.dims()[0], self.outputs());
         let what = format!("a matrix of {n} x {outputs} products");
-        let fix = "lower the degree, or choose features first";
+        let fix = "lower the degree, or select features first";
         memory::require(PolynomialFeatures::NAME, what, memory::matrix(n, outputs, x.dtype().size()), fix)?;
-        let (largest, most) = with_real!(x.dtype(), T => (survey(x.as_slice::<T>()?).largest, <T as Real>::MAX));
-        if largest > 1.0 && largest.ln() * self.settings.degree as f64 > most.ln() {
+        let (largest, max) = with_real!(x.dtype(), T => (survey(x.as_slice::<T>()?).largest, <T as Real>::MAX));
+        if largest > 1.0 && largest.ln() * self.settings.degree as f64 > max.ln() {
             let problem = format!("products of {} features of size {largest:e} overflow", self.settings.degree);
             return Err(LearnError::data(PolynomialFeatures::NAME, problem, "scale the features, or lower the degree"));
         }
         Ok(())
     }
 
-    /// The power of each input feature (outputs × inputs) in each output.
+    /// The power of each input feature in each output (outputs × inputs).
     pub fn powers(&self) -> Vec<Vec<usize>> {
         let mut powers: Vec<Vec<usize>> = Vec::with_capacity(self.products.len());
         for product in &self.products {
@@ -178,7 +179,7 @@ impl Model for FittedPolynomialFeatures {
             }
         };
         let (n, outputs) = (x.dims()[0], self.outputs());
-        self.require_room(&x)?;
+        self.check_products(&x)?;
         let bias = usize::from(self.settings.include_bias);
         with_real!(x.dtype(), T => {
             let values = x.as_slice::<T>()?;
@@ -192,9 +193,9 @@ impl Model for FittedPolynomialFeatures {
     }
 
     fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        // A matrix of outputs times features is much larger than what it is made from; where it cannot be had, there is none.
+        // A matrix of outputs times features is much larger than the model; it is omitted if it would be too large.
         let numbers = self.outputs().saturating_mul(self.about.width);
-        if numbers > MOST {
+        if numbers > MAX_OUTPUTS {
             return Vec::new();
         }
         let powers: Vec<i64> = self.powers().into_iter().flatten().map(|power| power as i64).collect();
@@ -210,7 +211,7 @@ impl Model for FittedPolynomialFeatures {
     }
 }
 
-/// The products of some rows.
+/// Computes the products of a range of rows.
 struct Powers<'a, T> {
     x: &'a [T],
     out: &'a mut [T],
@@ -235,14 +236,14 @@ impl<T: Real> Kernel for Powers<'_, T> {
                 continue;
             }
             products[..width].copy_from_slice(x);
-            let mut place = width;
+            let mut index = width;
             for run in runs {
-                let (earlier, later) = products.split_at_mut(place);
+                let (earlier, later) = products.split_at_mut(index);
                 let factor = x[run.feature];
                 for (out, &rest) in later[..run.count].iter_mut().zip(&earlier[run.from..][..run.count]) {
                     *out = factor * rest;
                 }
-                place += run.count;
+                index += run.count;
             }
         }
     }
@@ -253,7 +254,7 @@ impl Restore for FittedPolynomialFeatures {
         let settings: PolynomialFeatures = record.settings(PolynomialFeatures::NAME, 1)?;
         settings.validate()?;
         let width = record.count("width")?;
-        if width == 0 || width > MOST {
+        if width == 0 || width > MAX_OUTPUTS {
             return Err(record.wrong("width", "a number of features"));
         }
         let about = read_about(&settings, record)?;

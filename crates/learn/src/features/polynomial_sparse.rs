@@ -1,22 +1,22 @@
-//! Products of the numbers of sparse rows that are stored.
+//! Polynomial features of sparse rows: products of stored values.
 
 use super::polynomial::Run;
 use crate::{Csr, LearnError, Real, Result, memory, with_real};
 use tove_tensor::Tensor;
 
-/// What products are made: up to this degree, after a column of ones or none.
+/// The products to compute: up to this degree, optionally after a column of ones.
 pub(super) struct Products<'a> {
     pub who: &'static str,
     pub degree: usize,
     pub interaction_only: bool,
     pub bias: usize,
     pub outputs: usize,
-    /// Runs of the degrees from 2 on, a feature after the other.
+    /// Runs of the degrees from 2 on, feature by feature.
     pub runs: &'a [Run],
 }
 
 impl Products<'_> {
-    /// Where the products of each run begin, without the column of ones.
+    /// Start of the products of each run, without the column of ones.
     fn starts(&self, width: usize) -> Vec<usize> {
         let begin = self.runs.iter().scan(width, |next, run| {
             let start = *next;
@@ -26,7 +26,7 @@ impl Products<'_> {
         begin.collect()
     }
 
-    /// How many products rows with these numbers of entries have at most, or so.
+    /// Approximate upper bound on the number of products for rows with these numbers of entries.
     fn estimate(&self, x: &Csr) -> u64 {
         let of = |entries: usize| {
             let (mut all, mut level) = (1.0f64, 1.0f64);
@@ -40,11 +40,11 @@ impl Products<'_> {
         x.indptr().windows(2).map(|two| of(two[1] - two[0])).sum::<f64>().min(1e18) as u64
     }
 
-    /// The rows of products, sparse again.
+    /// Computes the rows of products, in sparse format.
     pub(super) fn of(&self, x: &Csr) -> Result<Csr> {
         let (width, entries) = (x.columns(), self.estimate(x));
         let what = format!("sparse rows of {entries} products");
-        memory::require(self.who, what, entries.saturating_mul(16), "lower the degree, or choose features first")?;
+        memory::require(self.who, what, entries.saturating_mul(16), "lower the degree, or select features first")?;
         let starts = self.starts(width);
         with_real!(x.dtype(), T => {
             let old = x.values().as_slice::<T>()?;
@@ -56,7 +56,7 @@ impl Products<'_> {
                     indices.push(0);
                     values.push(<T as Real>::ONE);
                 }
-                // The products of one degree with their places, from those of one degree less.
+                // The products of one degree with their indices, from those of one degree less.
                 let mut level = if self.degree > 0 { row.clone() } else { Vec::new() };
                 for degree in 1..=self.degree {
                     indices.extend(level.iter().map(|entry| (entry.0 + self.bias) as u32));
@@ -66,10 +66,10 @@ impl Products<'_> {
                     }
                     let mut next = Vec::new();
                     for &(feature, value) in &row {
-                        let place = (degree - 1) * width + feature;
-                        let run = &self.runs[place];
+                        let index = (degree - 1) * width + feature;
+                        let run = &self.runs[index];
                         let others = &level[level.partition_point(|entry| entry.0 < run.from)..];
-                        next.extend(others.iter().map(|&(at, other)| (starts[place] + at - run.from, value * other)));
+                        next.extend(others.iter().map(|&(at, other)| (starts[index] + at - run.from, value * other)));
                     }
                     level = next;
                 }

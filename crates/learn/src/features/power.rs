@@ -1,8 +1,8 @@
-//! Power transforms that make features more Gaussian, with the exponent λ of each feature by maximum likelihood.
+//! Power transforms that make features more Gaussian; the exponent λ of each feature is fitted by maximum likelihood.
 //!
-//! Yeo-Johnson (2000), for any numbers: ((x + 1)^λ − 1)/λ for x ≥ 0 and −((1 − x)^(2 − λ) − 1)/(2 − λ) for x < 0. Box-Cox (1964), for
-//! positive ones: (x^λ − 1)/λ. At λ = 0 (and 2 − λ = 0) the logarithm. λ minimises n/2 · ln σ²(λ) − (λ − 1) Σ sign(x) ln(1 + |x|), with
-//! Σ ln x for Box-Cox, which is convex in λ.
+//! Yeo-Johnson (2000), for any values: ((x + 1)^λ − 1)/λ for x ≥ 0 and −((1 − x)^(2 − λ) − 1)/(2 − λ) for x < 0.
+//! Box-Cox (1964), for positive values: (x^λ − 1)/λ. At λ = 0 (and 2 − λ = 0) the logarithm. λ minimizes n/2 · ln σ²(λ)
+//! − (λ − 1) Σ sign(x) ln(1 + |x|), with Σ ln x for Box-Cox, which is convex in λ.
 //!
 //! ```
 //! use tove_learn::features::{PowerMethod, PowerTransformer};
@@ -26,22 +26,22 @@ use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, R
 /// The family of a power transform.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum PowerMethod {
-    /// For any numbers.
+    /// For any values.
     #[default]
     #[choice(name = "yeo-johnson")]
     YeoJohnson,
-    /// For positive numbers.
+    /// For positive values.
     #[choice(name = "box-cox")]
     BoxCox,
 }
 
-/// Makes features more Gaussian, as scikit-learn's `PowerTransformer`. NaN stays and is left out of the fit.
+/// Makes features more Gaussian, like scikit-learn's `PowerTransformer`. NaN is kept and ignored during fit.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct PowerTransformer {
     /// The transform: yeo-johnson or box-cox.
     #[hyper(default = PowerMethod::YeoJohnson)]
     pub method: PowerMethod,
-    /// Whether the transformed features are given mean 0 and variance 1.
+    /// Whether to standardize the transformed features to mean 0 and variance 1.
     #[hyper(default = true)]
     pub standardize: bool,
 }
@@ -67,7 +67,7 @@ fn power(lambda: f64, l: f64) -> f64 {
     if lambda.abs() < f64::EPSILON { l } else { (lambda * l).exp_m1() / lambda }
 }
 
-/// ln(1 + λ y)/λ, the inverse; NaN outside of the range of the power.
+/// ln(1 + λ y)/λ, the inverse; NaN outside the range of the power.
 fn root(lambda: f64, y: f64) -> f64 {
     if lambda.abs() < f64::EPSILON { y } else { (lambda * y).ln_1p() / lambda }
 }
@@ -89,7 +89,7 @@ impl PowerMethod {
         }
     }
 
-    /// Minus the log-likelihood of an exponent; infinite where numbers overflow.
+    /// The negative log-likelihood of an exponent; infinite if values overflow.
     fn loss(self, lambda: f64, values: &[f64]) -> f64 {
         let n = values.len() as f64;
         let logs: f64 = match self {
@@ -100,8 +100,8 @@ impl PowerMethod {
         if loss.is_finite() { loss } else { f64::INFINITY }
     }
 
-    /// ln σ² of the transformed numbers. Of numbers of one sign they are a power and a constant; the constant can be so much larger
-    /// than their differences that it would take all digits, so it is left out.
+    /// ln σ² of the transformed values. For values of one sign they are a power plus a constant; the constant can be so
+    /// much larger than their differences that it would cause cancellation, so it is omitted.
     fn log_variance(self, lambda: f64, values: &[f64]) -> f64 {
         let (positive, exponent) = match self {
             PowerMethod::BoxCox => (true, lambda),
@@ -128,15 +128,15 @@ impl PowerMethod {
         if exponent.abs() < f64::EPSILON {
             return log_variance(&logs);
         }
-        let largest = logs.iter().fold(f64::NEG_INFINITY, |most, l| most.max(exponent * l));
+        let largest = logs.iter().fold(f64::NEG_INFINITY, |max, l| max.max(exponent * l));
         let powers: Vec<f64> = logs.iter().map(|l| (exponent * l - largest).exp_m1()).collect();
         log_variance(&powers) + 2.0 * largest - 2.0 * exponent.abs().ln()
     }
 
-    /// The likeliest exponent of numbers that are not all equal.
+    /// The maximum-likelihood exponent of values that are not all equal.
     fn fit(self, values: &[f64]) -> Option<f64> {
         let loss = |lambda: f64| self.loss(lambda, values);
-        // From 0, 1 and 2 outwards until the smallest value lies inside.
+        // Expand from 0, 1 and 2 until the minimum is bracketed.
         let (mut low, mut middle, mut high) = (0.0, 1.0, 2.0);
         let (mut at_low, mut at_middle, mut at_high) = (loss(low), loss(middle), loss(high));
         for _ in 0..60 {
@@ -158,18 +158,18 @@ impl PowerMethod {
 
 /// ln σ², with n in the denominator.
 fn log_variance(values: &[f64]) -> f64 {
-    let (n, size) = (values.len() as f64, values.iter().fold(0.0f64, |most, x| most.max(x.abs())));
+    let (n, size) = (values.len() as f64, values.iter().fold(0.0f64, |max, x| max.max(x.abs())));
     let mean = values.iter().map(|x| x / size).sum::<f64>() / n;
     let variance = values.iter().map(|x| (x / size - mean).powi(2)).sum::<f64>() / n;
     variance.ln() + 2.0 * size.ln()
 }
 
-/// The smallest value of a convex function between two points, by golden sections and a parabola at the end.
+/// The minimum of a convex function in a bracket, by golden-section search with a final parabola.
 fn section(loss: impl Fn(f64) -> f64, mut low: f64, mut middle: f64, mut high: f64, mut at_middle: f64) -> f64 {
-    const SHARE: f64 = 0.381_966_011_250_105;
+    const GOLDEN_SECTION: f64 = 0.381_966_011_250_105;
     while high - low > 1e-5 * (1.0 + middle.abs()) {
         let wider_above = high - middle > middle - low;
-        let point = middle + SHARE * if wider_above { high - middle } else { low - middle };
+        let point = middle + GOLDEN_SECTION * if wider_above { high - middle } else { low - middle };
         let at = loss(point);
         if at < at_middle {
             if wider_above {
@@ -184,7 +184,8 @@ fn section(loss: impl Fn(f64) -> f64, mut low: f64, mut middle: f64, mut high: f
             low = point;
         }
     }
-    // Differences of values lose their digits below the square root of the precision; a parabola through wider points does not.
+    // Differences of values lose accuracy below the square root of the precision; a parabola through wider points does
+    // not.
     let step = 1e-3 * (1.0 + middle.abs());
     let (before, after) = (loss(middle - step), loss(middle + step));
     let bend = before - 2.0 * at_middle + after;
@@ -217,10 +218,10 @@ impl PowerTransformer {
         let values: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
         let refuse = |problem: String, fix: &str| Err(LearnError::data(Self::NAME, problem, fix));
         if values.is_empty() {
-            return refuse(format!("feature {feature} has missing values only"), "remove it, or impute it first");
+            return refuse(format!("feature {feature} has only missing values"), "remove it, or impute it first");
         }
         if self.method == PowerMethod::BoxCox && values.iter().any(|&x| x <= 0.0) {
-            let problem = format!("box-cox needs positive numbers, and feature {feature} has others");
+            let problem = format!("box-cox needs positive values, but feature {feature} has others");
             return refuse(problem, "set `method` to yeo-johnson");
         }
         let constant = values.iter().all(|&x| x == values[0]);
@@ -232,7 +233,7 @@ impl PowerTransformer {
         let deviation = (changed.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
         if !(lambda.is_finite() && deviation.is_finite() && mean.is_finite()) {
             let problem = format!("the power transform of feature {feature} overflows");
-            return refuse(problem, "scale the features, for instance with `StandardScaler`");
+            return refuse(problem, "scale the features, for example with `StandardScaler`");
         }
         let flat = constant || deviation <= 10.0 * f64::EPSILON * mean.abs();
         Ok(match self.standardize {
@@ -255,10 +256,10 @@ impl Model for FittedPowerTransformer {
         let method = settings_of::<PowerTransformer>(&self.about)?.method;
         let (lambdas, mean, scale) = self.numbers();
         let dense = x.dense(self.about.name)?.to_f64_vec();
-        if let Some(place) = dense.iter().position(|&x| method == PowerMethod::BoxCox && x <= 0.0) {
-            let (row, feature) = (place / self.about.width, place % self.about.width);
+        if let Some(index) = dense.iter().position(|&x| method == PowerMethod::BoxCox && x <= 0.0) {
+            let (row, feature) = (index / self.about.width, index % self.about.width);
             let problem =
-                format!("box-cox needs positive numbers, and row {row}, column {feature}, is {}", dense[place]);
+                format!("box-cox needs positive values, but row {row}, column {feature}, is {}", dense[index]);
             return Err(LearnError::data(self.about.name, problem, "set `method` to yeo-johnson"));
         }
         let change = |c: usize, value: f64| (method.forward(lambdas[c], value) - mean[c]) / scale[c];

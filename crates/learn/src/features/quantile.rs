@@ -1,7 +1,8 @@
-//! Features mapped to a uniform or normal distribution by their quantiles.
+//! Transformation of features to a uniform or normal distribution by their quantiles.
 //!
-//! x' is the share of the training samples below x, between 0 and 1 and linear between quantiles; for the normal distribution
-//! Φ⁻¹ of it, cut off at ±5.2. Equal numbers get the middle of their shares. Outliers lose their distance, and correlations change.
+//! x' is the fraction of the training samples below x, between 0 and 1 and linear between quantiles; for the normal
+//! distribution Φ⁻¹ of it, clipped at ±5.2. Equal values get the middle of their range of fractions. Outliers are
+//! compressed, and correlations change.
 //!
 //! ```
 //! use tove_learn::features::QuantileTransformer;
@@ -32,18 +33,18 @@ pub enum OutputDistribution {
     Normal,
 }
 
-/// Maps features to a uniform or normal distribution, as scikit-learn's `QuantileTransformer`. NaN stays and is left out of the
-/// fit.
+/// Maps features to a uniform or normal distribution, like scikit-learn's `QuantileTransformer`. NaN is kept and
+/// ignored during fit.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = check)]
 pub struct QuantileTransformer {
-    /// Number of quantiles; not more than there are samples.
+    /// Number of quantiles; at most the number of samples.
     #[hyper(default = 1000, range = "[1, inf)")]
     pub n_quantiles: usize,
     /// The distribution of the transformed features: uniform or normal.
     #[hyper(default = OutputDistribution::Uniform)]
     pub output_distribution: OutputDistribution,
-    /// Samples that quantiles are estimated from, drawn at random where there are more; all without it.
+    /// Maximum number of samples for estimating quantiles, drawn at random; all if not set.
     #[hyper(default = Some(10_000), range = "[1, inf)")]
     pub subsample: Option<usize>,
     /// Seed of the subsample.
@@ -70,7 +71,7 @@ pub struct FittedQuantileTransformer {
     /// The quantiles of each feature.
     #[fitted(shape = "quantiles, features")]
     quantiles: Tensor,
-    /// The shares that the quantiles belong to.
+    /// The fractions of the quantiles.
     #[fitted(shape = "quantiles")]
     references: Tensor,
 }
@@ -86,7 +87,7 @@ impl Algorithm for QuantileTransformer {
         let x = match self.subsample {
             Some(count) if count < n => {
                 let drawn = tove_tensor::random::permutation(Key::new(self.seed), n);
-                samples.x().take(&drawn.into_iter().take(count).map(|place| place as usize).collect::<Vec<_>>())?
+                samples.x().take(&drawn.into_iter().take(count).map(|index| index as usize).collect::<Vec<_>>())?
             }
             _ => samples.x().clone(),
         };
@@ -101,12 +102,12 @@ impl Algorithm for QuantileTransformer {
             let mut own: Vec<f64> = column(&values, d, feature);
             own.retain(|value| !value.is_nan());
             own.sort_unstable_by(f64::total_cmp);
-            let mut found: Vec<f64> = references.iter().map(|&share| quantile(&own, share)).collect();
-            (1..found.len()).for_each(|i| found[i] = found[i].max(found[i - 1])); // rounding between neighbours
+            let mut found: Vec<f64> = references.iter().map(|&fraction| quantile(&own, fraction)).collect();
+            (1..found.len()).for_each(|i| found[i] = found[i].max(found[i - 1])); // fixes rounding between neighbors
             found
         });
         if let Some(feature) = columns.iter().position(|own| own.iter().any(|value| value.is_nan())) {
-            let problem = format!("feature {feature} has missing values only");
+            let problem = format!("feature {feature} has only missing values");
             return Err(LearnError::data(Self::NAME, problem, "remove it, or impute it first"));
         }
         let rows = (0..count).flat_map(|row| columns.iter().map(move |own| own[row])).collect();
@@ -116,7 +117,7 @@ impl Algorithm for QuantileTransformer {
     }
 }
 
-/// Shares nearer to 0 and 1 than this are cut off before Φ⁻¹.
+/// Fractions closer to 0 and 1 than this are clipped before Φ⁻¹.
 const BOUND: f64 = 1e-7;
 
 /// Φ(x).
@@ -124,7 +125,7 @@ fn normal_cdf(x: f64) -> f64 {
     0.5 * Float::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// Φ⁻¹(p) for p within 1e-8 of the ends at most: by Newton's method from a rational start (Abramowitz and Stegun 26.2.23).
+/// Φ⁻¹(p) for p at least 1e-8 from the ends: by Newton's method from a rational start (Abramowitz and Stegun 26.2.23).
 fn normal_quantile(p: f64) -> f64 {
     let tail = p.min(1.0 - p);
     let t = (-2.0 * tail.ln()).sqrt();
@@ -142,7 +143,7 @@ fn normal_quantile(p: f64) -> f64 {
     if p < 0.5 { z } else { -z }
 }
 
-/// Linear between points with ascending x, constant outside of them; of equal x the last counts.
+/// Linear interpolation between points with ascending x, constant outside; of equal x the last is used.
 fn interpolate(value: f64, xs: &[f64], ys: &[f64]) -> f64 {
     let last = xs.len() - 1;
     let above = xs.partition_point(|x| *x <= value);
@@ -160,7 +161,7 @@ fn interpolate(value: f64, xs: &[f64], ys: &[f64]) -> f64 {
 struct Feature<'a> {
     quantiles: &'a [f64],
     references: &'a [f64],
-    /// Both from the end, negated.
+    /// Both reversed and negated.
     mirrored: (Vec<f64>, Vec<f64>),
     normal: bool,
 }
@@ -171,19 +172,19 @@ impl Feature<'_> {
             return value;
         }
         let (low, high) = (self.quantiles[0], self.quantiles[self.quantiles.len() - 1]);
-        // From both sides, so that equal quantiles give the middle of their shares.
+        // From both sides, so that equal quantiles give the middle of their range.
         let (xs, ys) = (&self.mirrored.0, &self.mirrored.1);
         let middle = 0.5 * (interpolate(value, self.quantiles, self.references) - interpolate(-value, xs, ys));
         let slack = if self.normal { BOUND } else { 0.0 };
-        let share = match value {
+        let fraction = match value {
             _ if value == low || value - slack < low => 0.0,
             _ if value == high || value + slack > high => 1.0,
             _ => middle,
         };
         if self.normal {
-            normal_quantile(share.clamp(BOUND - f64::EPSILON, 1.0 - (BOUND - f64::EPSILON)))
+            normal_quantile(fraction.clamp(BOUND - f64::EPSILON, 1.0 - (BOUND - f64::EPSILON)))
         } else {
-            share
+            fraction
         }
     }
 
@@ -191,12 +192,12 @@ impl Feature<'_> {
         if value.is_nan() {
             return value;
         }
-        let share = if self.normal { normal_cdf(value) } else { value };
+        let fraction = if self.normal { normal_cdf(value) } else { value };
         let slack = if self.normal { BOUND } else { 0.0 };
-        match share {
-            _ if share - slack < 0.0 => self.quantiles[0],
-            _ if share + slack > 1.0 => self.quantiles[self.quantiles.len() - 1],
-            _ => interpolate(share, self.references, self.quantiles),
+        match fraction {
+            _ if fraction - slack < 0.0 => self.quantiles[0],
+            _ if fraction + slack > 1.0 => self.quantiles[self.quantiles.len() - 1],
+            _ => interpolate(fraction, self.references, self.quantiles),
         }
     }
 }

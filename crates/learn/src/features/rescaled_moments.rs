@@ -1,15 +1,15 @@
-//! Means and deviations of columns whose squares overflow or vanish.
+//! Means and standard deviations of columns whose squares overflow or underflow.
 //!
-//! A column of size 1e200 has a standard deviation, but its variance is no double; one of size 1e-200 has a variance of 0. Such
-//! columns are divided by their largest magnitude first.
+//! A column of magnitude 1e200 has a standard deviation, but its variance overflows; for 1e-200 the variance underflows
+//! to 0. Such columns are first divided by their largest absolute value.
 
 use super::columns::each;
 use crate::{Result, Rows};
 
-/// Beyond these magnitudes squares are not to be trusted.
+/// Outside this range squares are not reliable.
 const ORDINARY: std::ops::RangeInclusive<f64> = 1e-140..=1e140;
 
-/// Replaces mean and deviation of the columns where the ordinary formulas left the range of numbers.
+/// Recomputes mean and standard deviation of the columns where the usual formulas overflow or underflow.
 pub(super) fn repair(
     x: &Rows,
     weights: Option<&[f64]>,
@@ -23,7 +23,7 @@ pub(super) fn repair(
         return Ok(());
     }
     let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
-    // Smallest, largest and number of stored numbers of the suspects.
+    // Minimum, maximum and number of stored values of the affected columns.
     let mut columns = vec![Column::default(); mean.len()];
     each(x, |row, column, value| {
         if suspect[column] {
@@ -34,7 +34,7 @@ pub(super) fn repair(
     for column in &mut columns {
         if matches!(x, Rows::Sparse(_)) && column.stored < x.len() {
             (column.low, column.high) = (column.low.min(0.0), column.high.max(0.0));
-            column.absent = total - column.seen - column.gaps;
+            column.absent = total - column.seen - column.missing;
         }
     }
     let repaired = |column: &Column| column.high > column.low && !ORDINARY.contains(&column.unit());
@@ -57,10 +57,10 @@ pub(super) fn repair(
             sums[column].1 += weight(row) * (value / own.unit() - sums[column].0).powi(2);
         }
     })?;
-    for (place, column) in columns.iter().enumerate().filter(|(_, column)| repaired(column)) {
-        let (centre, square) = sums[place];
-        let square = (square + column.absent * centre * centre) / (column.seen + column.absent);
-        (mean[place], deviation[place]) = (centre * column.unit(), square.sqrt() * column.unit());
+    for (index, column) in columns.iter().enumerate().filter(|(_, column)| repaired(column)) {
+        let (center, square) = sums[index];
+        let square = (square + column.absent * center * center) / (column.seen + column.absent);
+        (mean[index], deviation[index]) = (center * column.unit(), square.sqrt() * column.unit());
     }
     Ok(())
 }
@@ -69,16 +69,16 @@ pub(super) fn repair(
 struct Column {
     low: f64,
     high: f64,
-    /// Weight of the numbers, of the gaps, and of the zeros that are not stored.
+    /// Weight of the values, of the missing values, and of the zeros that are not stored.
     seen: f64,
-    gaps: f64,
+    missing: f64,
     absent: f64,
     stored: usize,
 }
 
 impl Default for Column {
     fn default() -> Column {
-        Column { low: f64::INFINITY, high: f64::NEG_INFINITY, seen: 0.0, gaps: 0.0, absent: 0.0, stored: 0 }
+        Column { low: f64::INFINITY, high: f64::NEG_INFINITY, seen: 0.0, missing: 0.0, absent: 0.0, stored: 0 }
     }
 }
 
@@ -86,7 +86,7 @@ impl Column {
     fn see(&mut self, value: f64, weight: f64) {
         self.stored += 1;
         if value.is_nan() {
-            self.gaps += weight;
+            self.missing += weight;
         } else {
             self.seen += weight;
             (self.low, self.high) = (self.low.min(value), self.high.max(value));

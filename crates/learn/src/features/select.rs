@@ -1,4 +1,4 @@
-//! Univariate feature selection: the k features with the highest score, each looked at alone.
+//! Univariate feature selection: keeps the k features with the highest score, each scored separately.
 //!
 //! | score | targets | formula |
 //! |---|---|---|
@@ -8,7 +8,7 @@
 //! | `f_regression` | numbers | r²/(1 − r²) · (n − 2) with the correlation r |
 //! | `mutual_info_regression` | numbers | the mutual information by nearest neighbors (Kraskov 2004) |
 //!
-//! Because targets are looked at, this belongs inside the folds of cross-validation, as a step of a
+//! Because it uses the targets, this belongs inside the folds of cross-validation, as a step of a
 //! [`Pipeline`](crate::Pipeline); outside of them scores are too optimistic.
 //!
 //! ```
@@ -32,19 +32,19 @@ use crate::{
     with_real,
 };
 
-/// How much a feature tells about the target.
+/// The score of a feature with respect to the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum FeatureScore {
-    /// F statistic of the classes.
+    /// ANOVA F statistic of the classes.
     #[default]
     FClassif,
-    /// F statistic of the straight line.
+    /// F statistic of a univariate linear regression.
     FRegression,
     /// Chi-squared statistic of non-negative features, such as counts, and the classes.
     Chi2,
     /// Mutual information with the classes.
     MutualInfoClassif,
-    /// Mutual information with the numbers.
+    /// Mutual information with a numeric target.
     MutualInfoRegression,
 }
 
@@ -56,19 +56,19 @@ impl FeatureScore {
         }
     }
 
-    /// Whether it counts neighbors, for which rows have to be dense.
+    /// Whether it uses nearest neighbors, which need dense rows.
     fn counts_neighbors(self) -> bool {
         matches!(self, FeatureScore::MutualInfoClassif | FeatureScore::MutualInfoRegression)
     }
 }
 
-/// Keeps the k features with the highest score, as scikit-learn's `SelectKBest`.
+/// Keeps the k features with the highest score, like scikit-learn's `SelectKBest`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct SelectKBest {
     /// The score: f_classif, f_regression, chi2, mutual_info_classif or mutual_info_regression.
     #[hyper(default = FeatureScore::FClassif)]
     pub score_func: FeatureScore,
-    /// How many features are kept; all without it.
+    /// Number of features to keep; all if not set.
     #[hyper(default = Some(10), range = "[1, inf)")]
     pub k: Option<usize>,
 }
@@ -88,7 +88,7 @@ impl FittedSelectKBest {
         &self.scores
     }
 
-    /// The features that are kept, in ascending order.
+    /// The selected features, in ascending order.
     pub fn columns(&self) -> &[usize] {
         &self.columns
     }
@@ -119,7 +119,7 @@ impl Algorithm for SelectKBest {
                 mutual_info(x, |feature| mutual_information::with_numbers(Self::NAME, feature, &y))?
             }
         };
-        // Rounding can give a constant column a spread, and then any score.
+        // Rounding can give a constant column a non-zero variance, and then any score.
         let (low, high) = extremes(x)?;
         for (score, (low, high)) in scores.iter_mut().zip(low.iter().zip(&high)) {
             if low == high && !self.score_func.counts_neighbors() && self.score_func != FeatureScore::Chi2 {
@@ -155,8 +155,8 @@ fn f_classif(x: &Rows, labels: &Labels) -> Result<Vec<f64>> {
         stored[class * d + column] += 1.0;
     })?;
     let score = |column: usize| {
-        let whole = (0..m).map(|class| sums[class * d + column]).sum::<f64>() / n as f64;
-        let between: f64 = (0..m).map(|class| counts[class] * (mean(class, column) - whole).powi(2)).sum();
+        let grand_mean = (0..m).map(|class| sums[class * d + column]).sum::<f64>() / n as f64;
+        let between: f64 = (0..m).map(|class| counts[class] * (mean(class, column) - grand_mean).powi(2)).sum();
         let absent: f64 = // zeros that are not stored
             (0..m).map(|class| (counts[class] - stored[class * d + column]) * mean(class, column).powi(2)).sum();
         (between / (m as f64 - 1.0)) / ((within[column] + absent) / (n as f64 - m as f64))
@@ -175,7 +175,7 @@ fn chi2(x: &Rows, labels: &Labels) -> Result<Vec<f64>> {
         }
     })?;
     if let Some((row, column, value)) = negative {
-        let problem = format!("chi2 needs features of at least 0, and row {row}, column {column}, is {value}");
+        let problem = format!("chi2 needs non-negative features, but row {row}, column {column}, is {value}");
         return Err(LearnError::data(SelectKBest::NAME, problem, "set `score_func` to f_classif"));
     }
     let mut shares = vec![0.0; m];
@@ -190,7 +190,7 @@ fn chi2(x: &Rows, labels: &Labels) -> Result<Vec<f64>> {
     };
     let scores: Vec<f64> = (0..d).map(score).collect();
     if scores.iter().any(|score| score.is_infinite()) {
-        let fix = "scale the features, for instance with `MaxAbsScaler`";
+        let fix = "scale the features, for example with `MaxAbsScaler`";
         return Err(LearnError::data(SelectKBest::NAME, "sums of the features overflow", fix));
     }
     Ok(scores)
@@ -212,24 +212,20 @@ fn f_regression(x: &Rows, y: &[f64]) -> Result<Vec<f64>> {
         return Err(LearnError::TooFew { who: SelectKBest::NAME, found: x.len(), needed: 3, fix });
     }
     if y.iter().all(|value| *value == y[0]) {
-        let fix = "look at how the samples were selected";
-        return Err(LearnError::data(
-            SelectKBest::NAME,
-            "all targets are equal, so that no feature has a correlation with them",
-            fix,
-        ));
+        let fix = "check how the samples were selected";
+        return Err(LearnError::data(SelectKBest::NAME, "all targets are equal, so correlations are undefined", fix));
     }
-    let centre = y.iter().sum::<f64>() / n;
-    let spread: f64 = y.iter().map(|y| (y - centre).powi(2)).sum();
+    let center = y.iter().sum::<f64>() / n;
+    let spread: f64 = y.iter().map(|y| (y - center).powi(2)).sum();
     let mut sums = vec![0.0; d];
     each(x, |_, column, value| sums[column] += value)?;
     let (mut squares, mut products, mut stored) = (vec![0.0; d], vec![0.0; d], vec![0.0; d]);
-    let mut pushes = vec![0.0; d]; // Σ(y − ȳ) over the rows that are stored
+    let mut pushes = vec![0.0; d]; // Σ(y − ȳ) over the stored rows
     each(x, |row, column, value| {
         let off = value - sums[column] / n;
         squares[column] += off * off;
-        products[column] += off * (y[row] - centre);
-        pushes[column] += y[row] - centre;
+        products[column] += off * (y[row] - center);
+        pushes[column] += y[row] - center;
         stored[column] += 1.0;
     })?;
     let score = |column: usize| {
@@ -239,14 +235,14 @@ fn f_regression(x: &Rows, y: &[f64]) -> Result<Vec<f64>> {
         let product = products[column] + if absent > 0.0 { mean * pushes[column] } else { 0.0 };
         let r = product / square.sqrt() / spread.sqrt();
         match r * r {
-            r2 if r2 >= 1.0 => f64::INFINITY, // on a line; rounding may go beyond
+            r2 if r2 >= 1.0 => f64::INFINITY, // perfectly linear; rounding may exceed 1
             r2 => r2 / (1.0 - r2) * (n - 2.0),
         }
     };
     Ok((0..d).map(score).collect())
 }
 
-/// The rows with these columns only, in this order.
+/// Returns the rows with these columns only, in this order.
 pub(crate) fn take_columns(x: &Rows, columns: &[usize]) -> Result<Rows> {
     let width = x.width();
     if let Some(&column) = columns.iter().find(|&&column| column >= width) {
@@ -262,13 +258,13 @@ pub(crate) fn take_columns(x: &Rows, columns: &[usize]) -> Result<Rows> {
             Ok(Rows::Dense(Tensor::try_from_vec(out, [x.dims()[0], columns.len()])?))
         }),
         Rows::Sparse(x) => with_real!(x.dtype(), T => {
-            let mut places = vec![Vec::new(); width]; // a column may be taken more than once
-            columns.iter().enumerate().for_each(|(place, &column)| places[column].push(place as u32));
+            let mut positions = vec![Vec::new(); width]; // a column may be selected more than once
+            columns.iter().enumerate().for_each(|(position, &column)| positions[column].push(position as u32));
             let old = x.values().as_slice::<T>()?;
             let (mut indptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
             for two in x.indptr().windows(2) {
                 let mut row: Vec<(u32, T)> = (two[0]..two[1])
-                    .flat_map(|entry| places[x.indices()[entry] as usize].iter().map(move |&place| (place, old[entry])))
+                    .flat_map(|entry| positions[x.indices()[entry] as usize].iter().map(move |&position| (position, old[entry])))
                     .collect();
                 row.sort_unstable_by_key(|entry| entry.0);
                 indices.extend(row.iter().map(|entry| entry.0));

@@ -1,4 +1,4 @@
-//! B-splines of each feature: a linear model of them is a smooth piecewise polynomial (Eilers and Marx 1996).
+//! B-spline basis of each feature: a linear model on them is a smooth piecewise polynomial (Eilers and Marx 1996).
 //!
 //! With knots t, B_{i,0}(x) = 1 for tᵢ ≤ x < tᵢ₊₁ and B_{i,p}(x) = (x − tᵢ)/(tᵢ₊ₚ − tᵢ) B_{i,p−1}(x) + (tᵢ₊ₚ₊₁ − x)/(tᵢ₊ₚ₊₁ − tᵢ₊₁) B_{i+1,p−1}(x). A feature
 //! becomes `n_knots + degree − 1` features, of which `degree + 1` are not 0 and which sum to 1.
@@ -23,31 +23,31 @@ use crate::{
     About, Algorithm, Capabilities, Fitted, LearnError, Model, Real, Record, Result, Rows, Samples, memory, with_real,
 };
 
-/// Where knots are put.
+/// Positions of the knots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Knots {
-    /// At equal distances from the smallest to the largest number.
+    /// Equally spaced from the minimum to the maximum.
     #[default]
     Uniform,
     /// At quantiles of the feature.
     Quantile,
 }
 
-/// What happens to numbers outside of the range of the fit.
+/// Extrapolation outside the range of the fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Extrapolation {
-    /// An error names the row and the column.
+    /// Returns an error that names the row and the column.
     Error,
-    /// The splines keep their values at the ends.
+    /// The splines keep their boundary values.
     #[default]
     Constant,
-    /// The splines go on as straight lines.
+    /// The splines are extended linearly.
     Linear,
-    /// The polynomials of the first and last intervals go on.
+    /// The polynomials of the first and last intervals are continued.
     Continue,
 }
 
-/// Gives a B-spline basis of each feature, as scikit-learn's `SplineTransformer`.
+/// Computes a B-spline basis of each feature, like scikit-learn's `SplineTransformer`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct SplineTransformer {
     /// Number of knots of each feature.
@@ -56,13 +56,14 @@ pub struct SplineTransformer {
     /// Degree of the polynomials.
     #[hyper(default = 3, range = "[0, 20]")]
     pub degree: usize,
-    /// Where knots are put: uniform or quantile.
+    /// Positions of the knots: uniform or quantile.
     #[hyper(default = Knots::Uniform)]
     pub knots: Knots,
-    /// What happens outside of the range of the fit: error, constant, linear or continue.
+    /// Extrapolation outside the range of the fit: error, constant, linear or continue.
     #[hyper(default = Extrapolation::Constant)]
     pub extrapolation: Extrapolation,
-    /// Whether the last spline of each feature is kept; the splines of a feature sum to 1, as a column of ones does.
+    /// Whether to keep the last spline of each feature; the splines of a feature sum to 1, which is collinear with an
+    /// intercept.
     #[hyper(default = true)]
     pub include_bias: bool,
 }
@@ -72,7 +73,7 @@ pub struct SplineTransformer {
 #[fitted(estimator = SplineTransformer)]
 pub struct FittedSplineTransformer {
     about: About,
-    /// The knots of each feature, without those that are added beyond the ends.
+    /// The knots of each feature, without the extra ones beyond the boundaries.
     #[fitted(shape = "knots, features")]
     knots: Tensor,
 }
@@ -86,14 +87,14 @@ impl Algorithm for SplineTransformer {
         let (low, high) = extremes(x)?;
         if let Some(feature) = (0..d).find(|&feature| low[feature] == high[feature]) {
             let problem = format!("feature {feature} is constant, so its knots coincide");
-            return Err(LearnError::data(Self::NAME, problem, "remove it, for instance with `VarianceThreshold`"));
+            return Err(LearnError::data(Self::NAME, problem, "remove it, for example with `VarianceThreshold`"));
         }
         let share = |knot: usize| knot as f64 / (k - 1) as f64;
         let mut knots = vec![0.0; k * d];
         match self.knots {
             Knots::Uniform => {
-                for (place, knot) in knots.iter_mut().enumerate() {
-                    let (row, feature) = (place / d, place % d);
+                for (index, knot) in knots.iter_mut().enumerate() {
+                    let (row, feature) = (index / d, index % d);
                     let (low, high) = (low[feature], high[feature]);
                     *knot = if row + 1 == k { high } else { low + (high - low) * share(row) };
                 }
@@ -106,7 +107,7 @@ impl Algorithm for SplineTransformer {
         let about = About::of(self, samples).outputs(self.outputs(d));
         let fitted = FittedSplineTransformer { about, knots };
         if fitted.bases(self).iter().any(|basis| basis.t.iter().any(|knot| !knot.is_finite())) {
-            let fix = "scale the features, for instance with `StandardScaler`";
+            let fix = "scale the features, for example with `StandardScaler`";
             return Err(LearnError::data(Self::NAME, "the knots beyond the ends of the features overflow", fix));
         }
         Ok(fitted)
@@ -114,7 +115,7 @@ impl Algorithm for SplineTransformer {
 }
 
 impl SplineTransformer {
-    /// Splines of one feature.
+    /// Number of splines per feature.
     fn splines(&self) -> usize {
         self.n_knots + self.degree - 1
     }
@@ -127,7 +128,7 @@ impl SplineTransformer {
 /// The splines of one feature.
 struct Basis {
     degree: usize,
-    /// Knots with `degree` more at both ends.
+    /// Knots with `degree` extra ones at both ends.
     t: Vec<f64>,
     low: f64,
     high: f64,
@@ -144,20 +145,20 @@ impl Basis {
         Basis { degree, t, low: knots[0], high: knots[last], extrapolation: settings.extrapolation }
     }
 
-    /// The interval between inner knots that a number lies in, or the nearest one.
+    /// The interval between inner knots that contains a value, or the nearest one.
     fn interval(&self, x: f64) -> usize {
         let (first, last) = (self.degree, self.t.len() - self.degree - 2);
         let above = self.t.partition_point(|knot| *knot <= x);
         above.saturating_sub(1).clamp(first, last)
     }
 
-    /// The splines of a degree that are not 0 on the interval `at`; the last has the number `at`.
+    /// The splines of a degree that are not 0 on the interval `at`; the last has the index `at`.
     fn nonzero(&self, degree: usize, at: usize, x: f64) -> Vec<f64> {
         let mut values = vec![1.0];
         for p in 1..=degree {
             let mut next = vec![0.0; p + 1];
             for (j, value) in values.iter().enumerate() {
-                // The spline of degree p − 1 that begins at knot `start` adds to two of degree p.
+                // The spline of degree p − 1 that starts at knot `start` contributes to two of degree p.
                 let start = at + j + 1 - p;
                 let width = self.t[start + p] - self.t[start];
                 if width > 0.0 {
@@ -170,7 +171,7 @@ impl Basis {
         values
     }
 
-    /// Slopes of the splines that are not 0 on the interval `at`.
+    /// Derivatives of the splines that are not 0 on the interval `at`.
     fn slopes(&self, at: usize, x: f64) -> Vec<f64> {
         let p = self.degree;
         let mut slopes = vec![0.0; p + 1];
@@ -188,7 +189,7 @@ impl Basis {
         slopes
     }
 
-    /// The number of the first spline that is not 0 at x, and the values from there on.
+    /// The index of the first spline that is not 0 at x, and the values from there on.
     fn at(&self, x: f64) -> (usize, Vec<f64>) {
         let inside = x.clamp(self.low, self.high);
         let interval = self.interval(inside);
@@ -238,15 +239,15 @@ impl Model for FittedSplineTransformer {
         }
         let (n, d, outputs, bases) = (x.dims()[0], self.about.width, self.outputs(), self.bases(&settings));
         let what = format!("a matrix of {n} x {outputs} splines");
-        let fix = "lower `n_knots`, or choose features first";
+        let fix = "lower `n_knots`, or select features first";
         memory::require(self.about.name, what, memory::matrix(n, outputs, x.dtype().size()), fix)?;
         if settings.extrapolation == Extrapolation::Error {
             let values = x.to_f64_vec();
             let beyond =
-                |place: &usize| values[*place] < bases[place % d].low || values[*place] > bases[place % d].high;
-            if let Some(place) = (0..values.len()).find(beyond) {
-                let (row, feature) = (place / d, place % d);
-                let problem = format!("row {row}, column {feature}, is outside of the range of the knots");
+                |index: &usize| values[*index] < bases[index % d].low || values[*index] > bases[index % d].high;
+            if let Some(index) = (0..values.len()).find(beyond) {
+                let (row, feature) = (index / d, index % d);
+                let problem = format!("row {row}, column {feature}, is outside the range of the knots");
                 return Err(LearnError::data(self.about.name, problem, "set `extrapolation` to constant"));
             }
         }
@@ -258,7 +259,7 @@ impl Model for FittedSplineTransformer {
                 for (out, row) in part.chunks_mut(outputs).zip(values[first * d..].chunks(d)) {
                     for ((out, basis), &value) in out.chunks_mut(each).zip(&bases).zip(row) {
                         let (start, splines) = basis.at(value.f64());
-                        // Without `include_bias` the last spline has no place.
+                        // Without `include_bias` the last spline is dropped.
                         out[start.min(each)..].iter_mut().zip(splines).for_each(|(out, spline)| *out = T::of(spline));
                     }
                 }

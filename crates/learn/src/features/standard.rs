@@ -1,4 +1,4 @@
-//! Columns with mean 0 and variance 1: x' = (x − μ)/σ with μ and σ² = Σ(x − μ)²/n of each column.
+//! Standardization to mean 0 and variance 1: x' = (x − μ)/σ with μ and σ² = Σ(x − μ)²/n of each column.
 //!
 //! ```
 //! use tove_learn::{Fit, StandardScaler, Transform};
@@ -13,15 +13,15 @@
 use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
 
-use super::columns::{Way, affine, by_column, each, refuse_centring, without_infinite};
+use super::columns::{Direction, affine, by_column, each, reject_centering, without_infinite};
 use super::moments::{Spreads, spreads};
 use super::rescaled_moments;
 use crate::{About, Algorithm, Capabilities, Result, Rows, Samples, with_real};
 
-/// Centres every column and divides it by its standard deviation, as scikit-learn's `StandardScaler`.
+/// Standardizes every column, like scikit-learn's `StandardScaler`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct StandardScaler {
-    /// Whether the mean is taken off; not possible for sparse rows.
+    /// Whether to subtract the mean; not possible for sparse rows.
     #[hyper(default = true)]
     pub with_mean: bool,
     /// Whether to divide by the standard deviation.
@@ -45,25 +45,25 @@ impl FittedStandardScaler {
         &self.mean
     }
 
-    /// Variances of the columns, with n in the denominator; infinite or 0 where they leave the range of numbers, though
+    /// Variances of the columns, with n in the denominator. They may overflow to infinity or underflow to 0 even if
     /// [`FittedStandardScaler::scale`] does not.
     pub fn var(&self) -> &[f64] {
         &self.var
     }
 
-    /// What columns are divided by: the standard deviation, 1 for a constant column.
+    /// Divisor of each column: the standard deviation, 1 for a constant column.
     pub fn scale(&self) -> &[f64] {
         &self.scale
     }
 
     fn admit(&self, x: &Rows) -> Result<()> {
-        refuse_centring(StandardScaler::NAME, x, self.settings.with_mean, "with_mean")
+        reject_centering(StandardScaler::NAME, x, self.settings.with_mean, "with_mean")
     }
 
-    fn change(&self, x: &Rows, way: Way) -> Result<Rows> {
+    fn change(&self, x: &Rows, direction: Direction) -> Result<Rows> {
         let (zeros, ones) = (vec![0.0; self.about.width], vec![1.0; self.about.width]);
-        let centre = if self.settings.with_mean { &self.mean } else { &zeros };
-        affine(x, centre, if self.settings.with_std { &self.scale } else { &ones }, way)
+        let center = if self.settings.with_mean { &self.mean } else { &zeros };
+        affine(x, center, if self.settings.with_std { &self.scale } else { &ones }, direction)
     }
 }
 
@@ -99,7 +99,7 @@ impl StandardScaler {
     /// Weight, mean and variance of each column.
     pub(super) fn spreads(&self, samples: &Samples) -> Result<Spreads> {
         let x = samples.x();
-        refuse_centring(Self::NAME, x, self.with_mean, "with_mean")?;
+        reject_centering(Self::NAME, x, self.with_mean, "with_mean")?;
         let weights = samples.weights().map(Tensor::to_f64_vec);
         if let Some(spreads) = dense_spreads(x, weights.as_deref())? {
             return Ok(spreads);
@@ -111,7 +111,7 @@ impl StandardScaler {
         Ok(Spreads { total, mean, var })
     }
 
-    /// The scaler of columns with these moments.
+    /// Creates the scaler from these moments.
     pub(super) fn of_spreads(&self, about: About, spreads: Spreads) -> FittedStandardScaler {
         let Spreads { total, mean, var } = spreads;
         let scale = |c: usize| if constant(var[c], mean[c], total[c]) { 1.0 } else { var[c].sqrt() };
@@ -120,7 +120,7 @@ impl StandardScaler {
     }
 }
 
-/// The spreads of dense rows, if their sums are finite.
+/// The moments of dense rows, if their sums are finite.
 fn dense_spreads(x: &Rows, weights: Option<&[f64]>) -> Result<Option<Spreads>> {
     match x {
         Rows::Dense(x) if x.dims()[1] > 0 => {
@@ -130,24 +130,24 @@ fn dense_spreads(x: &Rows, weights: Option<&[f64]>) -> Result<Option<Spreads>> {
     }
 }
 
-/// Whether a variance is nothing but rounding, for a mean over n numbers.
+/// Whether a variance is only rounding, for a mean over n values.
 fn constant(var: f64, mean: f64, n: f64) -> bool {
     var <= n * f64::EPSILON * var + (n * mean * f64::EPSILON).powi(2)
 }
 
-/// Weight that is there and weighted mean of each column. Zeros that are not stored count.
+/// Weight of the non-missing values and weighted mean of each column, including zeros that are not stored.
 pub(super) fn means(x: &Rows, weights: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
-    let mut gaps = vec![0.0; x.width()];
+    let mut missing = vec![0.0; x.width()];
     let mut sums = vec![0.0; x.width()];
     each(x, |row, column, value| {
         if value.is_nan() {
-            gaps[column] += weights[row];
+            missing[column] += weights[row];
         } else {
             sums[column] += weights[row] * value;
         }
     })?;
     let all: f64 = weights.iter().sum();
-    let total: Vec<f64> = gaps.iter().map(|gap| all - gap).collect();
+    let total: Vec<f64> = missing.iter().map(|missing| all - missing).collect();
     let mean = sums.iter().zip(&total).map(|(sum, total)| sum / total).collect();
     Ok((total, mean))
 }

@@ -1,4 +1,4 @@
-//! Features whose variance exceeds a threshold; by default all but constant ones.
+//! Removal of features with low variance; by default only constant ones.
 //!
 //! ```
 //! use tove_learn::features::VarianceThreshold;
@@ -19,8 +19,7 @@ use super::select::take_columns;
 use super::standard::{means, variances};
 use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples};
 
-/// Removes features of low variance, as scikit-learn's `VarianceThreshold`. Targets are not looked at; NaN is left out of the
-/// variances.
+/// Removes features with low variance, like scikit-learn's `VarianceThreshold`. Ignores targets and NaN.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct VarianceThreshold {
     /// Features with a variance of at most this are removed.
@@ -33,8 +32,8 @@ pub struct VarianceThreshold {
 #[fitted(estimator = VarianceThreshold)]
 pub struct FittedVarianceThreshold {
     about: About,
-    /// Variance of each feature, with n in the denominator; at threshold 0 not above its range, so that constant features have
-    /// exactly 0.
+    /// Variance of each feature, with n in the denominator; at threshold 0 bounded by its range, so that it is exactly
+    /// 0 for constant features.
     #[fitted(shape = "features")]
     variances: Tensor,
 }
@@ -52,14 +51,14 @@ impl Algorithm for VarianceThreshold {
         let (low, high) = extremes(x)?;
         for (found, (low, high)) in found.iter_mut().zip(low.iter().zip(&high)) {
             *found = match *found {
-                _ if low.is_nan() => 0.0, // a feature without a number
+                _ if low.is_nan() => 0.0, // a feature without values
                 var if self.threshold == 0.0 || low == high => var.min(high - low),
                 var => var,
             };
         }
         let single = samples.x().dtype() == tove_tensor::DType::F32;
-        let most = if single { f64::from(f32::MAX) } else { f64::MAX };
-        let found: Vec<f64> = found.into_iter().map(|var| var.min(most)).collect();
+        let max = if single { f64::from(f32::MAX) } else { f64::MAX };
+        let found: Vec<f64> = found.into_iter().map(|var| var.min(max)).collect();
         let variances = Tensor::from_slice(&found).to_dtype(x.dtype());
         let kept = variances.to_f64_vec().iter().filter(|&&var| var > self.threshold).count();
         if kept == 0 {
@@ -72,7 +71,7 @@ impl Algorithm for VarianceThreshold {
 }
 
 impl FittedVarianceThreshold {
-    /// The features that are kept, in ascending order.
+    /// The selected features, in ascending order.
     pub fn columns(&self) -> Vec<usize> {
         let threshold = settings_of::<VarianceThreshold>(&self.about).map_or(0.0, |own| own.threshold);
         let variances = self.variances.to_f64_vec();

@@ -6,31 +6,32 @@ use tove_tensor::{DType, Tensor, TryOps};
 use super::{KernelFunction, sparse, transform};
 use crate::{Csr, LearnError, Real, Result, Rows, with_real};
 
-/// Features with their kernel; rows are taken out in parts, of which blocks of the kernel matrix are made.
+/// Features with their kernel. Subsets of rows are extracted as parts, from which blocks of the kernel matrix are
+/// computed.
 #[derive(Clone, Debug)]
 pub(crate) struct Features {
     x: Rows, // (n, d), row-major
-    /// Whether parts are sparse: those of queries are brought to the layout of the points, tile by tile.
+    /// Whether parts are sparse: parts of queries are converted to the layout of the points, tile by tile.
     sparse: bool,
     function: KernelFunction,
-    /// Taken off every row where the kernel allows it, against cancellation.
-    centre: Option<Vec<f64>>,
-    /// The training samples that the rows stand for, with a precomputed kernel; their own places without it.
+    /// Subtracted from every row if the kernel is shift-invariant, to avoid cancellation.
+    center: Option<Vec<f64>>,
+    /// For a precomputed kernel, the training sample of each row; otherwise their own indices.
     columns: Option<Vec<usize>>,
-    /// ‖x‖² of every row, where it is known.
+    /// ‖x‖² of every row, if known.
     norms: Option<Vec<f64>>,
 }
 
-/// The largest γ ‖x‖² with which products in single precision serve. On rows of 784 numbers they err by 2⁻²³ ‖x‖² in the mean and
-/// by 2⁻¹⁹ ‖x‖² at most, so that kernel values err by 2⁻²¹ in the mean.
-const SINGLE: f64 = 4.0;
+/// The largest γ ‖x‖² for which products in single precision are accurate enough. On rows of 784 numbers their error is
+/// 2⁻²³ ‖x‖² on average and at most 2⁻¹⁹ ‖x‖², so kernel values have a mean error of 2⁻²¹.
+const MAX_SINGLE_PRECISION: f64 = 4.0;
 
-/// Some rows, ready to be multiplied.
+/// A subset of rows, prepared for products.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     x: Rows, // (m, d)
     norms: Vec<f64>,
-    /// The training samples that they are, with a precomputed kernel.
+    /// For a precomputed kernel, their indices in the training samples.
     columns: Vec<usize>,
 }
 
@@ -42,60 +43,61 @@ impl Part {
 }
 
 impl Features {
-    /// Training samples of a precomputed kernel, by their places.
+    /// Creates features from training samples of a precomputed kernel, by their indices.
     pub(crate) fn named(columns: Vec<usize>, function: KernelFunction, dtype: DType) -> Result<Features> {
         let x = Rows::Dense(Tensor::try_zeros([columns.len(), 0], dtype)?);
-        Ok(Features { x, sparse: false, function, centre: None, columns: Some(columns), norms: None })
+        Ok(Features { x, sparse: false, function, center: None, columns: Some(columns), norms: None })
     }
 
-    /// Features (n, d) with a kernel; sparse rows that are not very sparse become dense.
+    /// Creates features (n, d) with a kernel; sparse rows that are not very sparse are converted to dense.
     pub(crate) fn new(x: impl Into<Rows>, function: KernelFunction) -> Result<Features> {
-        Features::as_stored(settled(x.into())?, function)
+        Features::as_stored(dense_if_smaller(x.into())?, function)
     }
 
-    /// As [`Features::new`], dense or sparse as they are.
+    /// Like [`Features::new`], but keeps the layout, dense or sparse.
     pub(crate) fn as_stored(x: impl Into<Rows>, function: KernelFunction) -> Result<Features> {
         let x = contiguous(x.into())?;
-        let (sparse, centre) = match (&x, &function) {
+        let (sparse, center) = match (&x, &function) {
             (Rows::Sparse(_), KernelFunction::Precomputed { .. }) => return Err(precomputed_sparse()),
-            // Sparse rows stay as they are: taking off a centre would fill them.
+            // Sparse rows are not centered, which would make them dense.
             (Rows::Sparse(_), _) => (true, None),
             (Rows::Dense(x), function) if function.is_shift_invariant() => (false, Some(column_means(x)?)),
             (Rows::Dense(_), _) => (false, None),
         };
-        Ok(Features { x, sparse, function, centre, columns: None, norms: None })
+        Ok(Features { x, sparse, function, center, columns: None, norms: None })
     }
 
-    /// As [`Features::new`] with the centre of other features, whose kernel with these is asked for.
-    pub(crate) fn beside(&self, x: impl Into<Rows>) -> Result<Features> {
-        let (x, function, centre) = (contiguous(x.into())?, self.function.clone(), self.centre.clone());
-        Ok(Features { x, sparse: self.sparse, function, centre, columns: None, norms: None })
+    /// Like [`Features::new`], with the center of these features, to compute the kernel between the two.
+    pub(crate) fn with_same_center(&self, x: impl Into<Rows>) -> Result<Features> {
+        let (x, function, center) = (contiguous(x.into())?, self.function.clone(), self.center.clone());
+        Ok(Features { x, sparse: self.sparse, function, center, columns: None, norms: None })
     }
 
-    /// The rows at these places, one after the other, in single precision: products cost half of those in double precision, and
-    /// rows that lie together need not be gathered again. The centre is taken off before rounding. Kernel values then err by
-    /// 2⁻²¹ in the mean. None for kernels other than RBF, and where the kernel is so narrow that they would err by more.
-    pub(crate) fn single(&self, places: &[usize]) -> Result<Option<Features>> {
+    /// Returns the rows at these indices in contiguous memory and single precision: products cost half of those in
+    /// double precision, and contiguous rows need not be gathered again. The center is subtracted before rounding.
+    /// Kernel values then have a mean error of 2⁻²¹. `None` for kernels other than RBF, and if the kernel is so narrow
+    /// that the error would be larger.
+    pub(crate) fn single(&self, indices: &[usize]) -> Result<Option<Features>> {
         let (KernelFunction::Rbf { gamma }, Rows::Dense(x)) = (&self.function, &self.x) else { return Ok(None) };
         let (gamma, width) = (*gamma, self.x.width());
         let zeros = vec![0.0; width];
-        let centre = self.centre.as_deref().unwrap_or(&zeros);
-        let mut rows: Vec<f32> = Vec::with_capacity(places.len() * width);
+        let center = self.center.as_deref().unwrap_or(&zeros);
+        let mut rows: Vec<f32> = Vec::with_capacity(indices.len() * width);
         with_real!(x.dtype(), T => {
             let all = x.as_slice::<T>()?;
-            for &place in places {
-                let row = &all[place * width..(place + 1) * width];
-                rows.extend(row.iter().zip(centre).map(|(x, c)| (x.f64() - c) as f32));
+            for &index in indices {
+                let row = &all[index * width..(index + 1) * width];
+                rows.extend(row.iter().zip(center).map(|(x, c)| (x.f64() - c) as f32));
             }
         });
         let norms: Vec<f64> = rows.chunks_exact(width.max(1)).map(square_norm).collect();
-        // Also where a number is too large for single precision.
-        if !norms.iter().all(|norm| gamma * norm <= SINGLE) {
+        // Also if a value is too large for single precision.
+        if !norms.iter().all(|norm| gamma * norm <= MAX_SINGLE_PRECISION) {
             return Ok(None);
         }
-        let x = Rows::Dense(Tensor::try_from_vec(rows, [places.len(), width])?);
+        let x = Rows::Dense(Tensor::try_from_vec(rows, [indices.len(), width])?);
         let function = self.function.clone();
-        Ok(Some(Features { x, sparse: false, function, centre: None, columns: None, norms: Some(norms) }))
+        Ok(Some(Features { x, sparse: false, function, center: None, columns: None, norms: Some(norms) }))
     }
 
     /// The rows.
@@ -103,7 +105,7 @@ impl Features {
         &self.x
     }
 
-    /// The training samples that the rows stand for, if they are named by their places.
+    /// The training samples that the rows represent, if they are given by index.
     pub(crate) fn columns(&self) -> Option<&[usize]> {
         self.columns.as_deref()
     }
@@ -118,26 +120,28 @@ impl Features {
         self.x.len()
     }
 
-    /// Type of the numbers.
+    /// Type of the values.
     pub(crate) fn dtype(&self) -> DType {
         self.x.dtype()
     }
 
-    /// The rows at these places.
-    pub(crate) fn part(&self, places: impl ExactSizeIterator<Item = usize>) -> Result<Part> {
-        let places: Vec<usize> = places.collect();
+    /// Extracts the rows at these indices.
+    pub(crate) fn part(&self, indices: impl ExactSizeIterator<Item = usize>) -> Result<Part> {
+        let indices: Vec<usize> = indices.collect();
         let columns = match (&self.function, &self.columns) {
-            (KernelFunction::Precomputed { .. }, Some(columns)) => places.iter().map(|&place| columns[place]).collect(),
-            (KernelFunction::Precomputed { .. }, None) => places.clone(),
+            (KernelFunction::Precomputed { .. }, Some(columns)) => {
+                indices.iter().map(|&index| columns[index]).collect()
+            }
+            (KernelFunction::Precomputed { .. }, None) => indices.clone(),
             _ => Vec::new(),
         };
         match &self.x {
-            Rows::Dense(x) if !self.sparse => self.dense_part(x, &places, columns),
-            Rows::Dense(x) => self.sparse_part(&Csr::from_dense(&crate::rows::take(x, &places)?)?),
-            Rows::Sparse(x) if self.sparse => self.sparse_part(&x.take(&places)?),
+            Rows::Dense(x) if !self.sparse => self.dense_part(x, &indices, columns),
+            Rows::Dense(x) => self.sparse_part(&Csr::from_dense(&crate::rows::take(x, &indices)?)?),
+            Rows::Sparse(x) if self.sparse => self.sparse_part(&x.take(&indices)?),
             Rows::Sparse(x) => {
-                let tile = x.take(&places)?.to_dense()?;
-                self.dense_part(&tile, &(0..places.len()).collect::<Vec<_>>(), columns)
+                let tile = x.take(&indices)?.to_dense()?;
+                self.dense_part(&tile, &(0..indices.len()).collect::<Vec<_>>(), columns)
             }
         }
     }
@@ -150,22 +154,22 @@ impl Features {
         Ok(Part { x: Rows::Sparse(x.clone()), norms, columns: Vec::new() })
     }
 
-    fn dense_part(&self, x: &Tensor, places: &[usize], columns: Vec<usize>) -> Result<Part> {
+    fn dense_part(&self, x: &Tensor, indices: &[usize], columns: Vec<usize>) -> Result<Part> {
         let width = x.dims()[1];
-        let together = places.windows(2).all(|two| two[1] == two[0] + 1);
-        if let (Some(norms), true, Some(&first)) = (&self.norms, together, places.first()) {
-            let x = Rows::Dense(x.try_narrow(0, first, places.len())?);
-            return Ok(Part { x, norms: norms[first..first + places.len()].to_vec(), columns });
+        let together = indices.windows(2).all(|two| two[1] == two[0] + 1);
+        if let (Some(norms), true, Some(&first)) = (&self.norms, together, indices.first()) {
+            let x = Rows::Dense(x.try_narrow(0, first, indices.len())?);
+            return Ok(Part { x, norms: norms[first..first + indices.len()].to_vec(), columns });
         }
         with_real!(x.dtype(), T => {
-            let (all, count) = (x.as_slice::<T>()?, places.len());
+            let (all, count) = (x.as_slice::<T>()?, indices.len());
             let mut rows: Vec<T> = Vec::with_capacity(count * width);
-            let centre: Option<Vec<T>> = self.centre.as_ref().map(|c| c.iter().map(|&c| <T as Real>::of(c)).collect());
-            for &place in places {
-                let row = &all[place * width..(place + 1) * width];
-                match &centre {
+            let center: Option<Vec<T>> = self.center.as_ref().map(|c| c.iter().map(|&c| <T as Real>::of(c)).collect());
+            for &index in indices {
+                let row = &all[index * width..(index + 1) * width];
+                match &center {
                     None => rows.extend_from_slice(row),
-                    Some(centre) => rows.extend(row.iter().zip(centre).map(|(&x, &c)| x - c)),
+                    Some(center) => rows.extend(row.iter().zip(center).map(|(&x, &c)| x - c)),
                 }
             }
             let norms = match self.function {
@@ -188,8 +192,8 @@ impl Features {
             (Rows::Dense(_), _) if matches!(self.function, KernelFunction::Precomputed { .. }) => return given(a, b),
             (Rows::Dense(x), Rows::Dense(z)) => x.try_matmul(&z.try_swap_axes(0, 1)?)?,
             (Rows::Sparse(x), Rows::Sparse(z)) => sparse::products(x, z)?,
-            // Parts of points and of queries have one layout.
-            _ => return Err(LearnError::parameter("kernel", "parts of two layouts")),
+            // Parts of points and of queries have the same layout.
+            _ => return Err(LearnError::parameter("kernel", "the parts have different layouts")),
         };
         if !matches!(self.function, KernelFunction::Linear) {
             with_real!(values.dtype(), T => self.transform::<T>(values.as_mut_slice::<T>()?, a, b)?);
@@ -197,21 +201,21 @@ impl Features {
         Ok(values)
     }
 
-    /// Products to kernel values.
+    /// Converts products to kernel values.
     fn transform<T: Real + Float>(&self, values: &mut [T], a: &Part, b: &Part) -> Result<()> {
         let rows = values.chunks_exact_mut(b.len().max(1));
         let number = <T as Real>::of;
         match self.function {
             KernelFunction::Rbf { gamma } => {
                 let norms: Vec<T> = b.norms.iter().map(|&norm| number(norm)).collect();
-                // Half of the digits must be left.
+                // At least half of the digits must be correct.
                 let doubt = number(<T as Real>::EPSILON.sqrt() * 4.0);
                 let distances = Distances::<T>::of(a, b)?;
                 for (i, row) in rows.enumerate() {
                     let norm = number(a.norms[i]);
                     if transform::rbf(row, norm, &norms, number(gamma), doubt) {
                         let limit = |j: usize| (doubt * (norm + norms[j])).f64();
-                        again(row, |j| distances.square(i, j), limit, gamma);
+                        recompute(row, |j| distances.square(i, j), limit, gamma);
                     }
                 }
             }
@@ -227,7 +231,7 @@ impl Features {
     }
 }
 
-/// The columns of `a` that belong to the samples of `b`.
+/// The columns of `a` that correspond to the samples of `b`.
 fn given(a: &Part, b: &Part) -> Result<Tensor> {
     let x = a.x.dense("kernel")?;
     let width = x.dims()[1].max(1);
@@ -238,7 +242,7 @@ fn given(a: &Part, b: &Part) -> Result<Tensor> {
     })
 }
 
-/// Rows of two parts, for distances from the differences of their coordinates.
+/// Rows of two parts, for distances computed from coordinate differences.
 enum Distances<'a, T> {
     Dense(&'a [T], &'a [T], usize),
     Sparse(&'a Csr, &'a Csr),
@@ -267,10 +271,10 @@ impl<'a, T: Real> Distances<'a, T> {
     }
 }
 
-/// Kernel values of points that lie close together, from the differences of their coordinates.
-fn again<T: Real>(row: &mut [T], square: impl Fn(usize) -> f64, limit: impl Fn(usize) -> f64, gamma: f64) {
+/// Recomputes the kernel values of close points from coordinate differences.
+fn recompute<T: Real>(row: &mut [T], square: impl Fn(usize) -> f64, limit: impl Fn(usize) -> f64, gamma: f64) {
     for (j, value) in row.iter_mut().enumerate() {
-        // exp(−γ s) above exp(−γ limit) means s below the limit; a little more is harmless.
+        // exp(−γ s) above exp(−γ limit) means s below the limit; recomputing a few more is harmless.
         if value.f64() >= (-gamma * limit(j)).exp() * (1.0 - 1e-6) {
             *value = T::of((-gamma * square(j)).exp());
         }
@@ -284,9 +288,9 @@ fn contiguous(x: Rows) -> Result<Rows> {
     })
 }
 
-/// Sparse rows of which at least a sixth is stored take a quarter of the dense matrix or more, and products of dense rows are much
-/// faster: they become dense.
-fn settled(x: Rows) -> Result<Rows> {
+/// Converts sparse rows to dense if at least a sixth of the values is stored: they take a quarter of the dense matrix
+/// or more, and products of dense rows are much faster.
+fn dense_if_smaller(x: Rows) -> Result<Rows> {
     match x {
         Rows::Sparse(x) if 6 * x.indices().len() >= x.rows().saturating_mul(x.columns()) => {
             Ok(Rows::Dense(x.to_dense()?))
@@ -301,11 +305,11 @@ fn precomputed_sparse() -> LearnError {
     LearnError::unsupported("kernel", "does not support sparse precomputed kernels", fix)
 }
 
-/// ‖x‖² in eight lanes of doubles.
+/// ‖x‖² in eight lanes of f64.
 fn square_norm<T: Real>(x: &[T]) -> f64 {
     let mut lanes = [0.0; 8];
-    let (whole, rest) = x.as_chunks::<8>();
-    for eight in whole {
+    let (chunks, rest) = x.as_chunks::<8>();
+    for eight in chunks {
         for (lane, x) in lanes.iter_mut().zip(eight) {
             *lane += x.f64() * x.f64();
         }
@@ -334,13 +338,13 @@ mod tests {
 
     #[test]
     fn products_in_single_precision_err_by_as_little_as_is_said() {
-        // Far from 0, as pixels are: the centre is taken off before rounding.
+        // Far from 0, like pixels: the center is subtracted before rounding.
         let x = Key::new(3).uniform([120, 784], DType::F64).try_add(&Tensor::scalar(100.0)).unwrap();
-        let places: Vec<usize> = (0..120).rev().collect();
-        let largest = 784.0 / 12.0 * 1.3; // of the squared distances from the centre
-        let features = Features::new(&x, KernelFunction::Rbf { gamma: SINGLE / largest }).unwrap();
-        let single = features.single(&places).unwrap().unwrap();
-        let exact = features.part(places.iter().copied()).unwrap();
+        let indices: Vec<usize> = (0..120).rev().collect();
+        let largest = 784.0 / 12.0 * 1.3; // of the squared distances from the center
+        let features = Features::new(&x, KernelFunction::Rbf { gamma: MAX_SINGLE_PRECISION / largest }).unwrap();
+        let single = features.single(&indices).unwrap().unwrap();
+        let exact = features.part(indices.iter().copied()).unwrap();
         let rounded = single.part(0..120).unwrap();
         let (exact, rounded) = (features.block(&exact, &exact).unwrap(), single.block(&rounded, &rounded).unwrap());
         let errors = exact.to_f64_vec().into_iter().zip(rounded.to_f64_vec()).map(|(a, b)| (a - b).abs());
@@ -354,7 +358,7 @@ mod tests {
         let single = |x: &Tensor, gamma| {
             Features::new(x, KernelFunction::Rbf { gamma }).unwrap().single(&[0, 1]).unwrap().is_some()
         };
-        assert!(single(&x, 1.0)); // both rows lie at 2 from their centre
+        assert!(single(&x, 1.0)); // both rows are at distance 2 from their center
         assert!(!single(&x, 1.01));
         assert!(!single(&Tensor::from([[1e60], [-1e60]]), 0.0));
         assert!(Features::new(&x, KernelFunction::Linear).unwrap().single(&[0, 1]).unwrap().is_none());

@@ -1,4 +1,4 @@
-//! Functions f(x) = Σⱼ k(x, zⱼ) cⱼ: what every kernel method ends with.
+//! Functions f(x) = Σⱼ k(x, zⱼ) cⱼ, the prediction of every kernel method.
 
 use tove_tensor::{DType, Tensor, TryOps};
 
@@ -14,35 +14,35 @@ pub(crate) struct Expansion {
 }
 
 impl Expansion {
-    /// Points (m, d) with coefficients (m, k).
+    /// Creates an expansion from points (m, d) and coefficients (m, k).
     pub(crate) fn new(function: KernelFunction, points: impl Into<Rows>, coefficients: &Tensor) -> Result<Expansion> {
         let points = points.into();
         let coefficients = coefficients.to_dtype(points.dtype()).try_contiguous()?;
         Ok(Expansion { points: Features::as_stored(points, function)?, coefficients })
     }
 
-    /// The features at these places with coefficients (m, k).
-    pub(crate) fn of(features: &Features, places: &[usize], coefficients: &Tensor) -> Result<Expansion> {
+    /// Creates an expansion from the features at these indices and coefficients (m, k).
+    pub(crate) fn of(features: &Features, positions: &[usize], coefficients: &Tensor) -> Result<Expansion> {
         let function = features.function().clone();
         if let KernelFunction::Precomputed { .. } = function {
             let coefficients = coefficients.to_dtype(features.dtype()).try_contiguous()?;
-            let points = Features::named(places.to_vec(), function, features.dtype())?;
+            let points = Features::named(positions.to_vec(), function, features.dtype())?;
             return Ok(Expansion { points, coefficients });
         }
-        Expansion::new(function, features.rows().take(places)?, coefficients)
+        Expansion::new(function, features.rows().take(positions)?, coefficients)
     }
 
-    /// f at rows (n, d): (n, k).
+    /// Evaluates f at rows (n, d): (n, k).
     pub(crate) fn at(&self, x: &Rows) -> Result<Tensor> {
         let (m, outputs) = (self.points.len(), self.coefficients.dims()[1]);
         let (mut parts, mut coefficients) = (Vec::new(), Vec::new());
-        // No more than a matrix product adds up in one go: longer sums are cut or not by the number of rows.
+        // Sums no longer than a matrix product adds at once: longer sums may be split depending on the number of rows.
         for start in (0..m).step_by(2 * TILE) {
             let end = (start + 2 * TILE).min(m);
             parts.push(self.points.part(start..end)?);
             coefficients.push(self.coefficients.try_narrow(0, start, end - start)?);
         }
-        product(&self.points.beside(x)?, &parts, &coefficients, outputs)
+        product(&self.points.with_same_center(x)?, &parts, &coefficients, outputs)
     }
 
     /// The points.
@@ -68,12 +68,12 @@ impl Expansion {
         }
     }
 
-    /// Type of the numbers.
+    /// Type of the values.
     pub(crate) fn dtype(&self) -> DType {
         self.points.dtype()
     }
 
-    /// Writes everything into a record.
+    /// Writes the expansion to a record.
     pub(crate) fn write(&self, record: &mut Record) {
         self.function().write(record);
         match self.points.columns() {
@@ -131,7 +131,7 @@ fn require_finite(record: &Record, tensors: &[(&str, &Tensor)]) -> Result<()> {
     }
 }
 
-/// Sparse points, as the three arrays of compressed rows.
+/// Writes sparse points as the three arrays of a CSR matrix.
 fn write_sparse(points: &Csr, record: &mut Record) {
     let starts: Vec<i64> = points.indptr().iter().map(|&start| start as i64).collect();
     let indices: Vec<i64> = points.indices().iter().map(|&column| i64::from(column)).collect();

@@ -1,4 +1,4 @@
-//! A kernel with all its numbers.
+//! A kernel with all its parameters.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tove_tensor::Tensor;
 use super::Gamma;
 use crate::{LearnError, Record, Result, Rows};
 
-/// The kernels an estimator can be asked for by name.
+/// Kernels that can be selected by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum KernelKind {
     /// xᵀz.
@@ -26,7 +26,7 @@ pub enum KernelKind {
 }
 
 impl KernelKind {
-    /// The kernel of this kind for these features.
+    /// Creates the kernel of this kind for these features.
     pub fn function(
         self,
         degree: usize,
@@ -47,10 +47,10 @@ impl KernelKind {
     }
 }
 
-/// A function of two rows, as users give it.
+/// A user-defined function of two rows.
 pub type Custom = Arc<dyn Fn(&[f64], &[f64]) -> f64 + Send + Sync>;
 
-/// A kernel, ready to be evaluated.
+/// A kernel with its parameters.
 #[derive(Clone)]
 pub enum KernelFunction {
     /// xᵀz.
@@ -76,7 +76,7 @@ pub enum KernelFunction {
         /// c₀.
         coef0: f64,
     },
-    /// Rows hold the kernel's values with all training samples: k(x, the j-th sample) = xⱼ.
+    /// Rows are kernel values with all training samples: k(x, the j-th sample) = xⱼ.
     Precomputed {
         /// Number of training samples.
         samples: usize,
@@ -101,12 +101,12 @@ impl fmt::Debug for KernelFunction {
 }
 
 impl KernelFunction {
-    /// A kernel from a function of two rows, given as doubles.
+    /// Creates a kernel from a function of two rows of f64.
     pub fn custom(function: impl Fn(&[f64], &[f64]) -> f64 + Send + Sync + 'static) -> KernelFunction {
         KernelFunction::Custom(Arc::new(function))
     }
 
-    /// The kernel whose values for n training samples are given as a matrix (n, n).
+    /// Creates the kernel whose values for n training samples are given as a matrix (n, n).
     pub fn precomputed(k: &Tensor) -> Result<KernelFunction> {
         match *k.dims() {
             [n, m] if n == m => Ok(KernelFunction::Precomputed { samples: n }),
@@ -121,7 +121,7 @@ impl KernelFunction {
         }
     }
 
-    /// k(x, z) of two rows, by the definition; of a precomputed kernel for the unit vector z that names a sample.
+    /// Evaluates k(x, z) for two rows by definition; for a precomputed kernel, z is the unit vector of a sample.
     ///
     /// ```
     /// use tove_learn::kernel::KernelFunction;
@@ -148,7 +148,7 @@ impl KernelFunction {
         matches!(self, KernelFunction::Rbf { .. })
     }
 
-    /// Writes the kernel into a record; of a custom one only that it is one, because code is not stored.
+    /// Writes the kernel to a record. The code of a custom kernel cannot be stored.
     pub(crate) fn write(&self, record: &mut Record) {
         let (name, numbers) = match self {
             KernelFunction::Linear => ("linear", [0.0; 3]),
@@ -162,7 +162,7 @@ impl KernelFunction {
         record.put_tensor("kernel_numbers", &Tensor::from(numbers));
     }
 
-    /// Reads what [`KernelFunction::write`] wrote; `custom` stands in for a function that could not be stored.
+    /// Reads what [`KernelFunction::write`] wrote; `custom` replaces a function that could not be stored.
     pub(crate) fn read(record: &Record, custom: Option<&KernelFunction>) -> Result<KernelFunction> {
         let numbers = record.vector("kernel_numbers")?;
         let &[gamma, coef0, degree] = &numbers[..] else {
@@ -177,7 +177,7 @@ impl KernelFunction {
             ("custom", Some(function)) => function.clone(),
             ("custom", None) => {
                 let problem =
-                    format!("the {} was fitted with a kernel of the user's own, which is code", record.kind());
+                    format!("the {} was fitted with a custom kernel function, which cannot be saved", record.kind());
                 return Err(LearnError::model(problem, "give the function again: `restore_with(record, kernel)`"));
             }
             _ => return Err(record.wrong("kernel", "the name of a kernel")),

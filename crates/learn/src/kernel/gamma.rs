@@ -1,4 +1,4 @@
-//! The width of a kernel: a number, or one that follows from the data.
+//! The kernel coefficient γ: a number, or a rule based on the data.
 
 use tove_optim::settings::{Kind, Setting, Value};
 use tove_tensor::Tensor;
@@ -15,8 +15,8 @@ use crate::{Csr, Real, Result, Rows, with_real};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Gamma {
-    /// 1 / (d · variance of all numbers of X), so that the kernel does not change with the unit of measurement. The
-    /// variance counts each sample as often as its weight says; scikit-learn's does not.
+    /// 1 / (d · variance of all values of X), so that the kernel does not depend on the unit of measurement. The
+    /// variance uses sample weights; scikit-learn's does not.
     #[default]
     Scale,
     /// 1 / d.
@@ -67,7 +67,7 @@ impl Setting for Gamma {
 }
 
 impl Gamma {
-    /// The number for features (n, d).
+    /// Computes the number for features (n, d).
     pub fn resolve(self, x: impl Into<Rows>, weights: Option<&[f64]>) -> Result<f64> {
         let x = x.into();
         let width = x.width().max(1) as f64;
@@ -85,7 +85,7 @@ impl Gamma {
     }
 }
 
-/// The variance of all numbers of a matrix, by two passes.
+/// The variance of all values of a matrix, in two passes.
 fn variance(x: &Tensor, weights: Option<&[f64]>) -> Result<f64> {
     let width = x.dims().get(1).copied().unwrap_or(1).max(1);
     with_real!(x.dtype(), T => {
@@ -99,7 +99,7 @@ fn variance(x: &Tensor, weights: Option<&[f64]>) -> Result<f64> {
     })
 }
 
-/// The same of a sparse matrix, whose zeros count too.
+/// The same for a sparse matrix, including its zeros.
 fn sparse_variance(x: &Csr, weights: Option<&[f64]>) -> Result<f64> {
     with_real!(x.dtype(), T => {
         let values = x.values().as_slice::<T>()?;
@@ -113,11 +113,11 @@ fn sparse_variance(x: &Csr, weights: Option<&[f64]>) -> Result<f64> {
     })
 }
 
-/// A sum in eight lanes, which the compiler turns into vector code.
+/// A sum in eight lanes, which the compiler vectorizes.
 fn sum<T: Real>(values: &[T], f: impl Fn(f64) -> f64) -> f64 {
     let mut lanes = [0.0; 8];
-    let (whole, rest) = values.as_chunks::<8>();
-    for eight in whole {
+    let (chunks, rest) = values.as_chunks::<8>();
+    for eight in chunks {
         for (lane, &x) in lanes.iter_mut().zip(eight) {
             *lane += f(x.f64());
         }

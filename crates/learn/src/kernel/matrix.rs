@@ -1,4 +1,4 @@
-//! Whole kernel matrices, tile by tile, on all cores.
+//! Kernel matrices, computed in tiles and in parallel.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -25,7 +25,7 @@ pub fn kernel_matrix(kernel: &KernelFunction, x: impl Into<Rows>, z: impl Into<R
     }
     let (n, m) = (x.len(), z.len());
     if x.width() != z.width() {
-        let problem = format!("rows of {} and of {} numbers; both need the same columns", x.width(), z.width());
+        let problem = format!("rows with {} and {} columns; both must have the same columns", x.width(), z.width());
         return Err(LearnError::parameter("kernel_matrix", problem));
     }
     if !x.dtype().is_float() {
@@ -35,7 +35,7 @@ pub fn kernel_matrix(kernel: &KernelFunction, x: impl Into<Rows>, z: impl Into<R
     let z = z.to_dtype(x.dtype());
     let dtype = x.dtype();
     let right = Features::new(z, kernel.clone())?;
-    let left = right.beside(x)?;
+    let left = right.with_same_center(x)?;
     let columns = parts(&right)?;
     with_real!(dtype, T => {
         let mut out = vec![<T as Real>::ZERO; n * m];
@@ -56,13 +56,14 @@ pub fn kernel_matrix(kernel: &KernelFunction, x: impl Into<Rows>, z: impl Into<R
     })
 }
 
-/// That kernel values of n rows with m rows fit into memory.
+/// Checks that a kernel matrix of n x m values fits in memory.
 pub(crate) fn require_memory(who: &'static str, n: usize, m: usize, size: usize) -> Result<()> {
     let what = format!("a kernel matrix of {n} x {m} numbers");
     memory::require(who, what, memory::matrix(n, m, size), "take fewer samples, or a linear model")
 }
 
-/// K C for the kernel matrix K of `left` with `parts`, and coefficients C (m, k) cut like the parts; K is never stored whole.
+/// K C for the kernel matrix K of `left` with `parts`, and coefficients C (m, k) split like the parts; K is never
+/// stored as a whole.
 pub(crate) fn product(left: &Features, parts: &[Part], coefficients: &[Tensor], outputs: usize) -> Result<Tensor> {
     let n = left.len();
     with_real!(left.dtype(), T => {
@@ -82,19 +83,20 @@ pub(crate) fn product(left: &Features, parts: &[Part], coefficients: &[Tensor], 
     })
 }
 
-/// The kernel matrix (n, n) of the rows at these places, in single precision: the upper half is computed, the lower copied.
-pub(crate) fn symmetric_f32(features: &Features, places: &[usize]) -> Result<Vec<f32>> {
-    let n = places.len();
+/// The kernel matrix (n, n) of the rows at these indices, in single precision: the upper triangle is computed and
+/// mirrored.
+pub(crate) fn symmetric_f32(features: &Features, indices: &[usize]) -> Result<Vec<f32>> {
+    let n = indices.len();
     require_memory("kernel_matrix", n, n, size_of::<f32>())?;
     let mut out = vec![0.0f32; n * n];
     let bands: Vec<Mutex<&mut [f32]>> = out.chunks_mut((TILE * n).max(1)).map(Mutex::new).collect();
-    // The longest bands first, so that the cores end together.
+    // The longest bands first, for load balancing.
     over_tasks(bands.len(), |band| {
-        let a = features.part(places[range(band, n)].iter().copied())?;
+        let a = features.part(indices[range(band, n)].iter().copied())?;
         let mut out = bands[band].lock().unwrap_or_else(PoisonError::into_inner);
         for start in (band * TILE..n).step_by(TILE) {
             let own = start == band * TILE;
-            let other = if own { None } else { Some(features.part(places[range(start / TILE, n)].iter().copied())?) };
+            let other = if own { None } else { Some(features.part(indices[range(start / TILE, n)].iter().copied())?) };
             let b = other.as_ref().unwrap_or(&a);
             let block = features.block(&a, b)?;
             with_real!(block.dtype(), T => {
@@ -112,33 +114,33 @@ pub(crate) fn symmetric_f32(features: &Features, places: &[usize]) -> Result<Vec
     Ok(out)
 }
 
-/// That kernel values of rows with themselves, which bound the others, are numbers in single precision.
+/// Checks that the kernel values of rows with themselves, which bound the others, are finite in single precision.
 pub(crate) fn require_single(mut diagonal: impl Iterator<Item = f32>) -> Result<()> {
     if diagonal.all(f32::is_finite) {
         return Ok(());
     }
-    let fix = "scale the features, for instance with `StandardScaler`, or choose a smaller `degree` or `gamma`";
+    let fix = "scale the features, for example with `StandardScaler`, or choose a smaller `degree` or `gamma`";
     Err(LearnError::data("kernel", "the kernel value of a row with itself overflows in single precision", fix))
 }
 
-/// The kernel values (a, b) between the rows at two lists of places, in single precision.
+/// The kernel values (a, b) between the rows at two lists of indices, in single precision.
 pub(crate) fn between_f32(features: &Features, a: &[usize], b: &[usize]) -> Result<Vec<f32>> {
     let right = features.part(b.iter().copied())?;
     let mut out = Vec::with_capacity(a.len() * b.len());
-    for places in a.chunks(4 * TILE) {
-        let block = features.block(&features.part(places.iter().copied())?, &right)?;
+    for indices in a.chunks(4 * TILE) {
+        let block = features.block(&features.part(indices.iter().copied())?, &right)?;
         with_real!(block.dtype(), T => out.extend(block.as_slice::<T>()?.iter().map(|value| value.f64() as f32)));
     }
     Ok(out)
 }
 
-/// Copies what lies above the diagonal to below it, in squares that stay in the cache.
+/// Mirrors the upper triangle to the lower one, in tiles that stay in the cache.
 fn mirror(matrix: &mut [f32], n: usize) {
-    const SQUARE: usize = 32;
-    for top in (0..n).step_by(SQUARE) {
-        for left in (0..=top).step_by(SQUARE) {
-            for row in top..(top + SQUARE).min(n) {
-                for column in left..(left + SQUARE).min(row) {
+    const TILE_SIZE: usize = 32;
+    for top in (0..n).step_by(TILE_SIZE) {
+        for left in (0..=top).step_by(TILE_SIZE) {
+            for row in top..(top + TILE_SIZE).min(n) {
+                for column in left..(left + TILE_SIZE).min(row) {
                     matrix[row * n + column] = matrix[column * n + row];
                 }
             }
@@ -146,7 +148,7 @@ fn mirror(matrix: &mut [f32], n: usize) {
     }
 }
 
-/// All rows, cut into tiles.
+/// Splits all rows into tiles.
 fn parts(features: &Features) -> Result<Vec<Part>> {
     let n = features.len();
     (0..n.div_ceil(TILE)).map(|tile| features.part(range(tile, n))).collect()
@@ -156,11 +158,11 @@ fn range(tile: usize, n: usize) -> std::ops::Range<usize> {
     tile * TILE..((tile + 1) * TILE).min(n)
 }
 
-/// Runs tasks on all cores; the first error, if there is one.
+/// Runs tasks in parallel and returns the first error, if there is one.
 pub(crate) fn over_tasks(tasks: usize, body: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
     let (failure, limit) = (Mutex::new(None), deadline());
     parallel_for(tasks, &|task| {
-        // The limit is a matter of the calling thread, of which others know nothing.
+        // The time limit is thread-local and must be passed on.
         if let Err(error) = until(limit, || body(task)) {
             *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }
@@ -180,8 +182,8 @@ pub fn smallest_eigenvalue(k: &Tensor) -> Result<f64> {
     Ok(values.into_iter().fold(f64::INFINITY, f64::min))
 }
 
-/// Whether a matrix is symmetric and positive semidefinite, both up to `tolerance` times its largest entry: what a kernel
-/// must be for margins and ridge regression to have one solution.
+/// Whether a matrix is symmetric and positive semidefinite, both up to `tolerance` times its largest entry. A kernel
+/// must be for SVMs and ridge regression to have a unique solution.
 pub fn is_psd(k: &Tensor, tolerance: f64) -> Result<bool> {
     let asymmetry = k.try_sub(&k.try_swap_axes(0, 1)?)?.try_abs()?.try_max()?.to_f64_vec()[0];
     let size = k.try_abs()?.try_max()?.to_f64_vec()[0];

@@ -1,4 +1,4 @@
-//! Kernels k(x, z): inner products of features that are never written out, and ridge regression with them.
+//! Kernels k(x, z), implicit inner products in a feature space, and kernel ridge regression.
 //!
 //! | kernel | k(x, z) |
 //! |---|---|
@@ -6,13 +6,13 @@
 //! | poly | (γ xᵀz + c₀)^degree |
 //! | rbf | exp(−γ ‖x − z‖²) |
 //! | sigmoid | tanh(γ xᵀz + c₀), which is not always positive semidefinite |
-//! | precomputed | given: rows hold the kernel's values with all training samples |
+//! | precomputed | rows are kernel values with all training samples |
 //! | custom | any function of two rows |
 //!
-//! Kernel matrices come from blocked matrix products. For the RBF kernel ‖x − z‖² = ‖x‖² + ‖z‖² − 2xᵀz loses digits when
-//! points lie far from the origin or close together; so the centre of the data is taken off first, and distances that are
-//! small beside the norms are computed anew from the differences. Sparse rows stay sparse: products meet stored numbers only, and no
-//! centre is taken off.
+//! Kernel matrices are computed by blocked matrix products. For the RBF kernel ‖x − z‖² = ‖x‖² + ‖z‖² − 2xᵀz loses
+//! accuracy when points are far from the origin or close together. Therefore the data is centered first, and distances
+//! that are small compared with the norms are recomputed from coordinate differences. Sparse rows stay sparse: products
+//! only use stored values, and the data is not centered.
 //!
 //! ```
 //! use tove_learn::kernel::{KernelFunction, is_psd, kernel_matrix};
@@ -43,7 +43,7 @@ pub(crate) use matrix::{between_f32, over_tasks, require_single, symmetric_f32};
 pub use matrix::{is_psd, kernel_matrix, smallest_eigenvalue};
 pub use ridge::{FittedKernelRidge, KernelRidge};
 
-/// That a model fitted with a kernel of the user's own answers the first samples with finite numbers, as `Fit` makes sure of.
+/// Checks that a model fitted with a user-defined kernel has finite predictions for the first samples, like `Fit` does.
 pub(crate) fn require_answers<M: crate::Model>(model: M, samples: &crate::Samples) -> crate::Result<M> {
     let first: Vec<usize> = (0..samples.len().min(2)).collect();
     crate::Predict::predict(&model, samples.x().take(&first)?)?;

@@ -1,8 +1,9 @@
 //! Kernel ridge regression.
 //!
-//! min ½ Σ wᵢ (yᵢ − f(xᵢ))² + (α/2) ‖f‖² over functions f(x) = Σⱼ k(x, xⱼ) cⱼ has the solution c = (K + α I)⁻¹ y; with weights
-//! c = S (S K S + α I)⁻¹ S y, where S = diag(√w). The matrix is positive definite, so it is factored by Cholesky. With the
-//! linear kernel the predictions are those of ridge regression without an intercept, at the cost of n³/3 in place of n d².
+//! min ½ Σ wᵢ (yᵢ − f(xᵢ))² + (α/2) ‖f‖² over functions f(x) = Σⱼ k(x, xⱼ) cⱼ has the solution c = (K + α I)⁻¹ y; with
+//! weights c = S (S K S + α I)⁻¹ S y, where S = diag(√w). The matrix is positive definite, so Cholesky factorization is
+//! used. With the linear kernel the predictions equal those of ridge regression without an intercept, at a cost of n³/3
+//! instead of n d².
 
 use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::linalg::{Triangle, lstsq};
@@ -15,7 +16,7 @@ use crate::{
     About, Algorithm, Capabilities, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, Summary, with_real,
 };
 
-/// Ridge regression in the space of a kernel; one or several outputs.
+/// Ridge regression in the feature space of a kernel, for one or multiple outputs.
 ///
 /// ```
 /// use tove_learn::{Fit, Predict, kernel::{KernelKind, KernelRidge}};
@@ -27,19 +28,19 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct KernelRidge {
-    /// Strength of the penalty.
+    /// Regularization strength.
     #[hyper(default = 1.0, range = "[0, inf)")]
     pub alpha: f64,
     /// The kernel.
     #[hyper(default = KernelKind::Linear)]
     pub kernel: KernelKind,
-    /// γ of the kernel; 1/d if none is given.
+    /// γ of the kernel; 1/d by default.
     #[hyper(default = None, range = "[0, inf)")]
     pub gamma: Option<f64>,
     /// Degree of the polynomial kernel.
     #[hyper(default = 3, range = "[0, 64]")]
     pub degree: usize,
-    /// c₀ of the polynomial and the sigmoid kernel.
+    /// c₀ of the polynomial and sigmoid kernels.
     #[hyper(default = 1.0)]
     pub coef0: f64,
 }
@@ -49,17 +50,17 @@ pub struct KernelRidge {
 pub struct FittedKernelRidge {
     about: About,
     expansion: Expansion,
-    /// Whether the targets were a matrix, so that predictions are.
+    /// Whether the targets were a matrix; then predictions are a matrix too.
     several: bool,
 }
 
 impl FittedKernelRidge {
-    /// The coefficients c of the samples: (n), or (n, m) for several outputs.
+    /// The dual coefficients c: (n), or (n, m) for multiple outputs.
     pub fn dual_coef(&self) -> Result<Tensor> {
         self.shaped(self.expansion.coefficients())
     }
 
-    /// The kernel with its numbers.
+    /// The kernel with its parameters.
     pub fn kernel(&self) -> &KernelFunction {
         self.expansion.function()
     }
@@ -68,7 +69,7 @@ impl FittedKernelRidge {
         Ok(if self.several { columns.clone() } else { columns.try_reshape([columns.dims()[0]])? })
     }
 
-    /// Reads a record of a model with a kernel of the user's own, which is given again.
+    /// Reads a record of a model with a user-defined kernel, which must be passed again.
     pub fn restore_with(record: &Record, kernel: Option<&KernelFunction>) -> Result<FittedKernelRidge> {
         let settings: KernelRidge = record.settings(KernelRidge::NAME, 1)?;
         let expansion = Expansion::read(record, kernel)?;
@@ -82,7 +83,7 @@ impl FittedKernelRidge {
 }
 
 impl KernelRidge {
-    /// Fits with a kernel of the user's own in place of the named one.
+    /// Fits with a user-defined kernel instead of the named one.
     pub fn fit_with(&self, kernel: &KernelFunction, samples: &Samples) -> Result<FittedKernelRidge> {
         self.validate()?;
         let samples = &crate::estimator::admit(self, samples)?;
@@ -94,7 +95,7 @@ impl KernelRidge {
         let (n, several) = (samples.len(), samples.y()?.rank() == 2);
         let roots = samples.weights().map(|w| w.to_f64_vec().into_iter().map(f64::sqrt).collect::<Vec<_>>());
         let outputs = samples.y()?.numel() / n;
-        // The matrix, its factor, and what the factorization works with.
+        // The matrix, its factor, and the workspace of the factorization.
         super::matrix::require_memory(Self::NAME, 3 * n, n, x.dtype().size())?;
         let matrix = with_real!(x.dtype(), T => {
             let mut k = kernel_matrix(&function, x, x)?.into_vec::<T>()?;
@@ -105,14 +106,14 @@ impl KernelRidge {
                 row[i] += T::of(self.alpha);
             }
             if first_not_finite(&k).is_some() {
-                let fix = "scale the features, for instance with `StandardScaler`, or choose a smaller `degree`";
+                let fix = "scale the features, for example with `StandardScaler`, or choose a smaller `degree`";
                 return Err(LearnError::data(Self::NAME, "the kernel values overflow", fix));
             }
             Tensor::try_from_vec(k, [n, n])?
         });
         let scale = |values: Vec<f64>| match &roots {
             None => values,
-            Some(roots) => values.iter().enumerate().map(|(place, value)| value * roots[place / outputs]).collect(),
+            Some(roots) => values.iter().enumerate().map(|(index, value)| value * roots[index / outputs]).collect(),
         };
         let right = Tensor::try_from_vec(scale(samples.y()?.to_f64_vec()), [n, outputs])?.to_dtype(x.dtype());
         let mut summary = Summary::exact();
@@ -123,7 +124,7 @@ impl KernelRidge {
             }
             Err(error) if error.is_data() => {
                 summary.warn(format!(
-                    "{}: K + alpha I is singular; the shortest least-squares solution was taken: raise `alpha`",
+                    "{}: K + alpha I is singular; using the minimum-norm least-squares solution; increase `alpha`",
                     Self::NAME
                 ));
                 lstsq(&matrix, &right, None)?.solution
@@ -131,8 +132,8 @@ impl KernelRidge {
             Err(error) => return Err(error.into()),
         };
         let dual = Tensor::try_from_vec(scale(solution.to_f64_vec()), [n, outputs])?;
-        let places: Vec<usize> = (0..n).collect();
-        let expansion = Expansion::of(&Features::new(x, function)?, &places, &dual)?;
+        let indices: Vec<usize> = (0..n).collect();
+        let expansion = Expansion::of(&Features::new(x, function)?, &indices, &dual)?;
         Ok(FittedKernelRidge { about: About::of(self, samples).summary(summary), expansion, several })
     }
 }

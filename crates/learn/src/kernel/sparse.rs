@@ -1,10 +1,11 @@
-//! Products and distances of sparse rows, which stay sparse.
+//! Products and distances of sparse rows, without conversion to dense.
 
 use tove_tensor::Tensor;
 
 use crate::{Csr, Real, Result, with_real};
 
-/// xᵢᵀzⱼ for all rows of two matrices, (n, m): each row of x is scattered once, then meets the stored numbers of z.
+/// xᵢᵀzⱼ for all rows of two matrices, (n, m): each row of x is scattered once, then multiplied with the stored values
+/// of z.
 pub(super) fn products(x: &Csr, z: &Csr) -> Result<Tensor> {
     with_real!(x.dtype(), T => {
         let (left, right) = (x.values().as_slice::<T>()?, z.values().as_slice::<T>()?);
@@ -34,7 +35,7 @@ pub(super) fn square_norms(x: &Csr) -> Result<Vec<f64>> {
     })
 }
 
-/// ‖xᵢ − zⱼ‖² from the differences, going along both rows at once; NaN if the numbers cannot be read.
+/// ‖xᵢ − zⱼ‖² from the differences, merging both rows; NaN if the values cannot be read.
 pub(super) fn square_distance(x: &Csr, i: usize, z: &Csr, j: usize) -> f64 {
     with_real!(x.dtype(), T => {
         let (Ok(left), Ok(right)) = (x.values().as_slice::<T>(), z.values().as_slice::<T>()) else { return f64::NAN };
@@ -42,7 +43,7 @@ pub(super) fn square_distance(x: &Csr, i: usize, z: &Csr, j: usize) -> f64 {
         let (end_a, end_b) = (x.indptr()[i + 1], z.indptr()[j + 1]);
         let mut sum = 0.0;
         while a < end_a || b < end_b {
-            let column = |place: usize, end: usize, of: &Csr| if place < end { of.indices()[place] } else { u32::MAX };
+            let column = |index: usize, end: usize, of: &Csr| if index < end { of.indices()[index] } else { u32::MAX };
             let (first, second) = (column(a, end_a, x), column(b, end_b, z));
             let difference = match first.cmp(&second) {
                 std::cmp::Ordering::Less => left[a].f64(),

@@ -1,13 +1,13 @@
-//! From inner products to kernel values, a row at a time, in vector code.
+//! Converts inner products to kernel values, one row at a time, with SIMD.
 
 use tove_tensor::kernels::math::Float;
 use tove_tensor::kernels::simd::{Kernel, dispatch};
 
-/// Numbers worked on together.
+/// Values processed at once.
 const LANES: usize = 16;
 
-/// exp(−γ max(0, a + bⱼ − 2 dⱼ)) in place of the products dⱼ; returns whether a distance was small beside the norms, so that
-/// its digits are doubtful.
+/// Replaces the products dⱼ by exp(−γ max(0, a + bⱼ − 2 dⱼ)). Returns whether a distance was small compared with the
+/// norms, so that it is inaccurate.
 pub(super) fn rbf<T: Float>(row: &mut [T], norm: T, norms: &[T], gamma: T, doubt: T) -> bool {
     dispatch(Rbf { row, norm, norms, gamma, doubt })
 }
@@ -27,9 +27,9 @@ impl<T: Float> Kernel for Rbf<'_, T> {
     fn run(self) -> bool {
         let Rbf { row, norm, norms, gamma, doubt } = self;
         let mut least = [T::INFINITY; LANES];
-        let (whole, rest) = row.as_chunks_mut::<LANES>();
+        let (chunks, rest) = row.as_chunks_mut::<LANES>();
         let (others, last) = norms.as_chunks::<LANES>();
-        for (values, others) in whole.iter_mut().zip(others) {
+        for (values, others) in chunks.iter_mut().zip(others) {
             for lane in 0..LANES {
                 let spare;
                 (values[lane], spare) = value(values[lane], norm + others[lane], gamma, doubt);
@@ -45,7 +45,7 @@ impl<T: Float> Kernel for Rbf<'_, T> {
     }
 }
 
-/// The kernel value, and how far the distance lies above the doubtful ones.
+/// The kernel value, and the margin of the distance above the inaccurate range.
 #[inline(always)]
 fn value<T: Float>(product: T, size: T, gamma: T, doubt: T) -> (T, T) {
     let raw = size - T::TWO * product;
@@ -53,7 +53,7 @@ fn value<T: Float>(product: T, size: T, gamma: T, doubt: T) -> (T, T) {
     ((-gamma * square).exp(), square - doubt * size)
 }
 
-/// (γ d + c)^degree in place of the products d.
+/// Replaces the products d by (γ d + c)^degree.
 pub(super) fn poly<T: Float>(row: &mut [T], gamma: T, coef0: T, degree: usize) {
     dispatch(Poly { row, gamma, coef0, degree });
 }
@@ -87,7 +87,7 @@ impl<T: Float> Kernel for Poly<'_, T> {
     }
 }
 
-/// tanh(γ d + c) in place of the products d.
+/// Replaces the products d by tanh(γ d + c).
 pub(super) fn sigmoid<T: Float>(row: &mut [T], gamma: T, coef0: T) {
     dispatch(Sigmoid { row, gamma, coef0 });
 }

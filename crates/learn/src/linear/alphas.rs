@@ -1,10 +1,11 @@
-//! A list of penalties to choose from.
+//! A list of candidate regularization strengths.
 
 use std::ops::Deref;
 
 use tove_optim::settings::{Kind, Setting, Value};
 
-/// Penalties, as a typed list. Files of former versions hold them as text, separated by commas, which is still read.
+/// Regularization strengths as a typed list. Earlier versions saved them as comma-separated text, which can still be
+/// read.
 ///
 /// ```
 /// use tove_learn::linear::{Alphas, RidgeCv};

@@ -1,10 +1,10 @@
 //! Bayesian linear regression: y ~ N(Xw, α⁻¹), w ~ N(0, λ⁻¹ I).
 //!
-//! The posterior is N(m, Σ) with Σ = (λI + αXᵀX)⁻¹ and m = αΣXᵀy, a ridge with penalty λ/α; a prediction at x has mean xᵀm and
-//! variance xᵀΣx + 1/α. The precisions α (noise) and λ (weights) are held at given values, or chosen by maximising the
-//! evidence p(y | α, λ): with γ = Σₖ αsₖ²/(λ + αsₖ²), the number of directions that the data determine,
-//! λ ← (γ + 2λ₁)/(‖m‖² + 2λ₂) and α ← (n − γ + 2α₁)/(‖y − Xm‖² + 2α₂) (MacKay 1992; Tipping 2001). One eigendecomposition
-//! serves all iterations.
+//! The posterior is N(m, Σ) with Σ = (λI + αXᵀX)⁻¹ and m = αΣXᵀy, a ridge regression with penalty λ/α. A prediction at
+//! x has mean xᵀm and variance xᵀΣx + 1/α. The precisions α (noise) and λ (weights) are fixed, or chosen by maximizing
+//! the evidence p(y | α, λ): with γ = Σₖ αsₖ²/(λ + αsₖ²), the effective number of parameters, λ ← (γ + 2λ₁)/(‖m‖² +
+//! 2λ₂) and α ← (n − γ + 2α₁)/(‖y − Xm‖² + 2α₂) (MacKay 1992; Tipping 2001). One eigendecomposition serves all
+//! iterations.
 //!
 //! ```
 //! use tove_learn::{Fit, linear::BayesianRidge};
@@ -25,34 +25,34 @@ use super::moments::{Data, read_row};
 use super::spectrum::Spectrum;
 use crate::{Algorithm, Capabilities, Model, Record, Result, Rows, Samples, Summary, memory};
 
-/// Ridge regression with the precisions of noise and weights as random variables.
+/// Bayesian ridge regression; the precisions of noise and weights are random variables.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct BayesianRidge {
-    /// Iterations at most.
+    /// Maximum number of iterations.
     #[hyper(default = 300, range = "[1, inf)")]
     pub max_iter: usize,
-    /// Stop when the coefficients change by less, in sum.
+    /// Stop when the sum of absolute changes of the coefficients is smaller.
     #[hyper(default = 1e-3, range = "(0, inf)")]
     pub tol: f64,
-    /// Shape of the Gamma prior of the noise's precision.
+    /// Shape of the Gamma prior on the noise precision.
     #[hyper(default = 1e-6, range = "[0, inf)")]
     pub alpha_1: f64,
-    /// Rate of the Gamma prior of the noise's precision.
+    /// Rate of the Gamma prior on the noise precision.
     #[hyper(default = 1e-6, range = "[0, inf)")]
     pub alpha_2: f64,
-    /// Shape of the Gamma prior of the weights' precision.
+    /// Shape of the Gamma prior on the weight precision.
     #[hyper(default = 1e-6, range = "[0, inf)")]
     pub lambda_1: f64,
-    /// Rate of the Gamma prior of the weights' precision.
+    /// Rate of the Gamma prior on the weight precision.
     #[hyper(default = 1e-6, range = "[0, inf)")]
     pub lambda_2: f64,
-    /// First value of the noise's precision; by default one over the variance of the targets.
+    /// Initial value of the noise precision; by default the inverse variance of the targets.
     #[hyper(default = None, range = "(0, inf)")]
     pub alpha_init: Option<f64>,
-    /// First value of the weights' precision; by default 1.
+    /// Initial value of the weight precision; by default 1.
     #[hyper(default = None, range = "(0, inf)")]
     pub lambda_init: Option<f64>,
-    /// Whether the precisions are chosen by maximising the evidence; otherwise they stay at their first values.
+    /// Whether to choose the precisions by maximizing the evidence; otherwise they keep their initial values.
     #[hyper(default = true)]
     pub evidence: bool,
     /// Whether an intercept is fitted.
@@ -67,7 +67,7 @@ pub struct Posterior {
     lambda: f64,
     log_evidence: f64,
     sigma: Tensor,  // (d, d)
-    centre: Tensor, // (d)
+    center: Tensor, // (d)
 }
 
 impl Extras for Posterior {
@@ -76,7 +76,7 @@ impl Extras for Posterior {
             record.put_real(name, value);
         }
         record.put_tensor("sigma", &self.sigma);
-        record.put_tensor("centre", &self.centre);
+        record.put_tensor("centre", &self.center);
     }
 
     fn read(record: &Record, width: usize) -> Result<Posterior> {
@@ -89,7 +89,7 @@ impl Extras for Posterior {
             lambda: record.real("lambda")?,
             log_evidence: record.real("log_evidence")?,
             sigma: double("sigma", &[width, width])?,
-            centre: double("centre", &[width])?,
+            center: double("centre", &[width])?,
         })
     }
 
@@ -105,22 +105,22 @@ impl Extras for Posterior {
 pub type FittedBayesianRidge = FittedLinear<BayesianRidge, Posterior>;
 
 impl FittedBayesianRidge {
-    /// Precision of the noise, α.
+    /// Noise precision α.
     pub fn alpha(&self) -> f64 {
         self.extras().alpha
     }
 
-    /// Precision of the weights, λ.
+    /// Weight precision λ.
     pub fn lambda(&self) -> f64 {
         self.extras().lambda
     }
 
-    /// Covariance Σ (d, d) of the weights given the data, in double precision.
+    /// Posterior covariance Σ (d, d) of the weights, in double precision.
     pub fn sigma(&self) -> &Tensor {
         &self.extras().sigma
     }
 
-    /// ln p(y | α, λ), with the priors of the precisions.
+    /// Log evidence ln p(y | α, λ), including the priors on the precisions.
     pub fn log_evidence(&self) -> f64 {
         self.extras().log_evidence
     }
@@ -131,20 +131,20 @@ impl FittedBayesianRidge {
         x.check_width(self.name(), self.width())?;
         let x = x.to_dtype(self.dtype());
         let mean = self.linear(&x)?;
-        let (d, Posterior { sigma, centre, alpha, .. }) = (self.width(), self.extras());
-        let centre = centre.to_f64_vec();
+        let (d, Posterior { sigma, center, alpha, .. }) = (self.width(), self.extras());
+        let center = center.to_f64_vec();
         let mut deviations = Vec::with_capacity(x.len());
-        // Rows are centred and spread out a block at a time.
+        // Rows are centered and made dense in blocks.
         for start in (0..x.len()).step_by(1024) {
             let rows = start..(start + 1024).min(x.len());
             let mut block = vec![0.0; rows.len() * d];
             for (row, out) in rows.clone().zip(block.chunks_exact_mut(d)) {
                 read_row(&x, row, out)?;
-                out.iter_mut().zip(&centre).for_each(|(x, centre)| *x -= centre);
+                out.iter_mut().zip(&center).for_each(|(x, center)| *x -= center);
             }
-            let turned = Tensor::try_from_vec(block.clone(), [rows.len(), d])?.try_matmul(sigma)?.to_f64_vec();
-            for (x, turned) in block.chunks_exact(d).zip(turned.chunks_exact(d)) {
-                let spread: f64 = x.iter().zip(turned).map(|(x, t)| x * t).sum();
+            let products = Tensor::try_from_vec(block.clone(), [rows.len(), d])?.try_matmul(sigma)?.to_f64_vec();
+            for (x, product) in block.chunks_exact(d).zip(products.chunks_exact(d)) {
+                let spread: f64 = x.iter().zip(product).map(|(x, t)| x * t).sum();
                 deviations.push((spread.max(0.0) + 1.0 / alpha).sqrt());
             }
         }
@@ -163,7 +163,7 @@ impl Algorithm for BayesianRidge {
         let lambda = self.lambda_init.unwrap_or(1.0);
         let alpha = self.alpha_init.unwrap_or(1.0 / (run.variance + f64::EPSILON));
         let (alpha, lambda, iterations, change) =
-            if self.evidence { run.maximise(self, alpha, lambda)? } else { (alpha, lambda, 0, 0.0) };
+            if self.evidence { run.maximize(self, alpha, lambda)? } else { (alpha, lambda, 0, 0.0) };
         let coefficients = run.spectrum.coefficients(lambda / alpha)?;
         let log_evidence = run.log_evidence(self, alpha, lambda, &coefficients);
         let intercept = run.spectrum.intercepts(&coefficients)[0];
@@ -172,7 +172,7 @@ impl Algorithm for BayesianRidge {
             lambda,
             log_evidence,
             sigma: run.sigma(alpha, lambda)?,
-            centre: Tensor::from_slice(&run.spectrum.mean_x),
+            center: Tensor::from_slice(&run.spectrum.mean_x),
         };
         let summary = if self.evidence {
             Summary::iterative(Self::NAME, iterations, change < self.tol, change, -log_evidence)
@@ -187,7 +187,7 @@ struct Run {
     spectrum: Spectrum,
     /// (uₖᵀy)².
     along: Vec<f64>,
-    /// The part of ‖y‖² that no weights explain.
+    /// The part of ‖y‖² outside the column space.
     outside: f64,
     /// Variance of the targets.
     variance: f64,
@@ -206,7 +206,8 @@ impl Run {
         Ok(Run { spectrum, along, outside, variance, width: data.width() })
     }
 
-    /// ‖y − Xm‖² for the ridge penalty r: the part outside, and of each direction the share r/(λₖ + r).
+    /// ‖y − Xm‖² for the ridge penalty r: the part outside the column space, and the fraction r/(λₖ + r) of each
+    /// direction.
     fn squared_error(&self, penalty: f64) -> f64 {
         let left = self
             .along
@@ -216,8 +217,8 @@ impl Run {
         self.outside + left.sum::<f64>()
     }
 
-    /// Precisions, iterations, and the last change of the coefficients.
-    fn maximise(&self, settings: &BayesianRidge, alpha: f64, lambda: f64) -> Result<(f64, f64, usize, f64)> {
+    /// Returns the precisions, the number of iterations, and the last change of the coefficients.
+    fn maximize(&self, settings: &BayesianRidge, alpha: f64, lambda: f64) -> Result<(f64, f64, usize, f64)> {
         let (mut alpha, mut lambda) = (alpha, lambda);
         let mut old: Option<Vec<f64>> = None;
         let mut change = f64::INFINITY;
@@ -228,7 +229,7 @@ impl Run {
             let square: f64 = w.iter().map(|w| w * w).sum();
             lambda = (gamma + 2.0 * settings.lambda_1) / (square + 2.0 * settings.lambda_2);
             alpha = (self.spectrum.weight - gamma + 2.0 * settings.alpha_1) / (error + 2.0 * settings.alpha_2);
-            // Without priors perfect fits and zero weights have no finite precision.
+            // Without priors, perfect fits and zero weights have infinite precision.
             (alpha, lambda) = (alpha.clamp(1e-300, 1e300), lambda.clamp(1e-300, 1e300));
             if let Some(old) = &old {
                 change = old.iter().zip(&w).map(|(old, w)| (old - w).abs()).sum();
@@ -253,8 +254,8 @@ impl Run {
         priors + 0.5 * (d * lambda.ln() + n * alpha.ln() - fit + logdet - n * (2.0 * std::f64::consts::PI).ln())
     }
 
-    /// Σ = V diag(1/(λ + αs²)) Vᵀ + (I − VVᵀ)/λ, the latter for directions without data. Nothing is subtracted where every direction
-    /// has data: there I/λ would be larger than Σ by orders of magnitude and take its digits.
+    /// Σ = V diag(1/(λ + αs²)) Vᵀ + (I − VVᵀ)/λ; the second term covers the null space. It is omitted if X has full
+    /// column rank: there I/λ would exceed Σ by orders of magnitude and cause cancellation.
     fn sigma(&self, alpha: f64, lambda: f64) -> Result<Tensor> {
         let (vectors, d) = (&self.spectrum.vectors, self.width);
         memory::require(
@@ -263,13 +264,13 @@ impl Run {
             memory::matrix(d, 3 * d, 8),
             "choose features first",
         )?;
-        let turned = vectors.try_t()?;
+        let transposed = vectors.try_t()?;
         let inverse: Vec<f64> = self.spectrum.values.iter().map(|value| 1.0 / (lambda + alpha * value)).collect();
-        let known = vectors.try_mul(&Tensor::from_slice(&inverse))?.try_matmul(&turned)?;
+        let known = vectors.try_mul(&Tensor::from_slice(&inverse))?.try_matmul(&transposed)?;
         if self.spectrum.values.len() == d {
             return Ok(known);
         }
-        let rest = Tensor::eye(d, DType::F64).try_sub(&vectors.try_matmul(&turned)?)?;
+        let rest = Tensor::eye(d, DType::F64).try_sub(&vectors.try_matmul(&transposed)?)?;
         Ok(known.try_add(&rest.try_mul(&Tensor::scalar(1.0 / lambda))?)?)
     }
 }

@@ -1,12 +1,12 @@
-//! Products of tall blocks of rows, the inner loops of all normal equations.
+//! Products of tall row blocks, the inner loops of all normal equations.
 //!
-//! A block holds rows of equal length `stride`, padded with zeros to a multiple of [`LANES`]. `add_gram` adds BᵀB to a square
-//! matrix, tile by tile, each tile held in registers while the rows stream by; only tiles on or above the diagonal are
+//! A block holds rows of equal length `stride`, zero-padded to a multiple of [`LANES`]. `add_gram` adds BᵀB to a square
+//! matrix in tiles that stay in registers while the rows are streamed; only tiles on or above the diagonal are
 //! computed. `project` multiplies a block by a square matrix.
 
 use tove_tensor::kernels::simd::{Isa, Kernel, dispatch, isa};
 
-/// Numbers in a row of a tile.
+/// Columns per tile.
 pub(super) const LANES: usize = 8;
 
 /// The next multiple of [`LANES`].
@@ -23,7 +23,7 @@ pub(super) fn add_gram(block: &[f64], stride: usize, gram: &mut [f64]) {
     }
 }
 
-/// Mirrors the upper triangle, which is whole, into the lower one, of which tiles may be missing.
+/// Mirrors the upper triangle, which is complete, to the lower one.
 pub(super) fn mirror(gram: &mut [f64], stride: usize) {
     for i in 0..stride {
         for j in 0..i {
@@ -32,7 +32,7 @@ pub(super) fn mirror(gram: &mut [f64], stride: usize) {
     }
 }
 
-/// Sums of equal length added in a fixed order, halves first, which keeps rounding small.
+/// Adds vectors of equal length by pairwise summation in a fixed order, which keeps rounding errors small.
 pub(super) fn pairwise(mut parts: Vec<Vec<f64>>) -> Vec<f64> {
     while parts.len() > 1 {
         let mut next = Vec::with_capacity(parts.len().div_ceil(2));
@@ -74,7 +74,8 @@ impl<const R: usize> Kernel for Gram<'_, R> {
     }
 }
 
-/// N numbers from a place on. Nothing in the inner loops may panic, or the sums are kept in memory instead of registers.
+/// Returns N values starting at `start`. The inner loops must not panic, otherwise the sums are kept in memory instead
+/// of registers.
 #[inline(always)]
 fn at<const N: usize>(row: &[f64], start: usize) -> Option<&[f64; N]> {
     row.get(start..)?.first_chunk::<N>()
@@ -107,8 +108,8 @@ struct Project<'a> {
     out: &'a mut [f64],
 }
 
-/// Rows of a block that are projected together.
-const TOGETHER: usize = 4;
+/// Rows projected at once.
+const ROWS_AT_ONCE: usize = 4;
 
 impl Kernel for Project<'_> {
     type Output = ();
@@ -116,11 +117,11 @@ impl Kernel for Project<'_> {
     #[inline(always)]
     fn run(self) {
         let Project { block, stride, basis, out } = self;
-        let whole = block.chunks_exact(TOGETHER * stride);
-        let rest = whole.remainder();
-        let mut parts = out.chunks_exact_mut(TOGETHER * stride);
-        for (rows, out) in whole.zip(&mut parts) {
-            project_rows::<TOGETHER>(rows, stride, basis, out);
+        let chunks = block.chunks_exact(ROWS_AT_ONCE * stride);
+        let rest = chunks.remainder();
+        let mut parts = out.chunks_exact_mut(ROWS_AT_ONCE * stride);
+        for (rows, out) in chunks.zip(&mut parts) {
+            project_rows::<ROWS_AT_ONCE>(rows, stride, basis, out);
         }
         for (row, out) in rest.chunks_exact(stride).zip(parts.into_remainder().chunks_exact_mut(stride)) {
             project_rows::<1>(row, stride, basis, out);

@@ -1,4 +1,4 @@
-//! Sparse columns one after the other, for coordinate descent on residuals; centred in effect only, so that zeros stay zeros.
+//! Sparse columns for coordinate descent on residuals. Columns are centered implicitly, so zeros are not stored.
 
 use super::descent::Products;
 use super::moments::Data;
@@ -11,11 +11,11 @@ pub(super) struct Columns {
     squares: Vec<f64>,
     /// √w (y − ȳ).
     target: Vec<f64>,
-    /// The residual but for `offset` · √w.
+    /// The residual, except for `offset` · √w.
     residual: Vec<f64>,
-    /// What the columns' means have added to all rows alike.
+    /// Contribution of the column means, the same for all rows.
     offset: f64,
-    /// rᵀ√w, which centres the columns.
+    /// rᵀ√w, used to center the columns.
     residual_sum: f64,
     /// yᵀ√w.
     target_sum: f64,
@@ -23,7 +23,7 @@ pub(super) struct Columns {
     pub(super) mean_y: f64,
 }
 
-/// What is stored of each column, and √w.
+/// The stored values of each column, and √w.
 struct Store {
     starts: Vec<usize>,
     rows: Vec<u32>,
@@ -33,13 +33,13 @@ struct Store {
 }
 
 impl Columns {
-    pub(super) fn of(data: &Data, x: &Csr, centred: bool) -> Result<Columns> {
+    pub(super) fn of(data: &Data, x: &Csr, centered: bool) -> Result<Columns> {
         let (n, d) = (data.len(), data.width());
         let weights = data.weights_or_ones();
         let total: f64 = weights.iter().sum();
         let roots: Vec<f64> = weights.iter().map(|w| w.sqrt()).collect();
         let mean_y =
-            if centred { data.y.iter().zip(weights.iter()).map(|(y, w)| y * w).sum::<f64>() / total } else { 0.0 };
+            if centered { data.y.iter().zip(weights.iter()).map(|(y, w)| y * w).sum::<f64>() / total } else { 0.0 };
         let target: Vec<f64> = data.y.iter().zip(&roots).map(|(y, root)| (y - mean_y) * root).collect();
         let mut mean_x = vec![0.0; d];
         let store = with_real!(x.dtype(), T => {
@@ -54,7 +54,7 @@ impl Columns {
                 for (&j, value) in x.indices()[range.clone()].iter().zip(&stored[range]) {
                     let (j, value) = (j as usize, value.f64());
                     (rows[next[j]], values[next[j]]) = (row as u32, value * roots[row]);
-                    if centred {
+                    if centered {
                         mean_x[j] += weights[row] * value / total;
                     }
                     next[j] += 1;
@@ -77,7 +77,7 @@ impl Columns {
         })
     }
 
-    /// max |x_jᵀ y| (or max x_jᵀ y), where the path begins.
+    /// max |x_jᵀ y| (or max x_jᵀ y), the start of the path.
     pub(super) fn steepest(&self, positive: bool) -> f64 {
         (0..self.width()).map(|j| self.product(j)).map(|p| if positive { p } else { p.abs() }).fold(0.0, f64::max)
     }
@@ -85,10 +85,10 @@ impl Columns {
 
 impl Store {
     fn square(&self, j: usize, mean: f64) -> f64 {
-        let root = |place: usize| self.roots[self.rows[place] as usize];
+        let root = |index: usize| self.roots[self.rows[index] as usize];
         let range = self.starts[j]..self.starts[j + 1];
-        let inside: f64 = range.clone().map(|place| (self.values[place] - mean * root(place)).powi(2)).sum();
-        let stored: f64 = range.map(|place| root(place).powi(2)).sum();
+        let inside: f64 = range.clone().map(|index| (self.values[index] - mean * root(index)).powi(2)).sum();
+        let stored: f64 = range.map(|index| root(index).powi(2)).sum();
         inside + mean * mean * (self.total - stored).max(0.0)
     }
 
@@ -110,17 +110,17 @@ impl Products for Columns {
     fn product(&self, j: usize) -> f64 {
         let Store { starts, rows, values, roots, .. } = &self.store;
         let at = |row: usize| self.residual[row] + self.offset * roots[row];
-        let inside: f64 = (starts[j]..starts[j + 1]).map(|place| values[place] * at(rows[place] as usize)).sum();
+        let inside: f64 = (starts[j]..starts[j + 1]).map(|index| values[index] * at(rows[index] as usize)).sum();
         inside - self.mean_x[j] * self.residual_sum
     }
 
     fn moved(&mut self, j: usize, change: f64) {
         let Store { starts, rows, values, roots, total } = &self.store;
-        // x − x̄√w moves every row: the stored ones now, all others by one number.
-        for place in starts[j]..starts[j + 1] {
-            let row = rows[place] as usize;
-            self.residual[row] -= change * values[place];
-            self.residual_sum -= change * values[place] * roots[row];
+        // x − x̄√w changes every row: the stored rows explicitly, all rows through `offset`.
+        for index in starts[j]..starts[j + 1] {
+            let row = rows[index] as usize;
+            self.residual[row] -= change * values[index];
+            self.residual_sum -= change * values[index] * roots[row];
         }
         let shift = change * self.mean_x[j];
         self.offset += shift;
@@ -128,7 +128,7 @@ impl Products for Columns {
     }
 
     fn residual_square(&self, _w: &[f64]) -> f64 {
-        // ‖r + o√w‖² = ‖r‖² + 2o rᵀ√w + o²W, where rᵀ√w of the stored part is the whole sum less oW.
+        // ‖r + o√w‖² = ‖r‖² + 2o rᵀ√w + o²W, where rᵀ√w of the stored part is the total sum minus oW.
         let plain = self.residual_sum - self.offset * self.store.total;
         let shared = self.offset * (2.0 * plain + self.offset * self.store.total);
         (dot(&self.residual, &self.residual) + shared).max(0.0)

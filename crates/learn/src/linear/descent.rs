@@ -1,58 +1,58 @@
 //! Coordinate descent for the elastic net, with duality gap and gap-safe screening.
 //!
-//! In units of the plain sum: ½‖y − Xw‖² + a‖w‖₁ + (b/2)‖w‖². One coordinate at a time is set to its minimum,
-//! w_j ← S(x_jᵀr + w_j‖x_j‖², a) / (‖x_j‖² + b) with the soft threshold S(z, a) = sign z · max(|z| − a, 0).
+//! In terms of the unscaled sum: ½‖y − Xw‖² + a‖w‖₁ + (b/2)‖w‖². Each step minimizes over one coordinate,
+//! w_j ← S(x_jᵀr + w_j‖x_j‖², a) / (‖x_j‖² + b), with the soft threshold S(z, a) = sign z · max(|z| − a, 0).
 //!
-//! The products x_jᵀr are what has to be kept right. With a Gram matrix they are changed directly, d numbers for each
-//! coordinate that moves, and the samples are never looked at again; otherwise the residual is changed, n numbers, and each
-//! product is a pass over one column. [`Products`] hides which. Dense rows without a Gram matrix have most columns left out from
-//! the start (`working_set.rs`).
+//! The products x_jᵀr must be kept up to date. With a Gram matrix they are updated directly, d numbers per changed
+//! coordinate, without access to the samples. Otherwise the residual is updated, n numbers, and each product is a pass
+//! over one column. [`Products`] abstracts over both. For dense rows without a Gram matrix most columns are excluded
+//! from the start (`working_set.rs`).
 //!
-//! The dual point θ = r / max(1, ‖Xᵀr − bw‖∞ / a) gives a gap that bounds the distance from the minimum; a coordinate with
-//! |x_jᵀθ| + √(2 gap) ‖x_j‖ < a (in these units) is zero at the minimum and is left out from then on (Ndiaye et al. 2017).
+//! The dual point θ = r / max(1, ‖Xᵀr − bw‖∞ / a) gives a duality gap that bounds the suboptimality. A coordinate with
+//! |x_jᵀθ| + √(2 gap) ‖x_j‖ < a (in these units) is zero at the minimum and is screened out (Ndiaye et al. 2017).
 
-/// The penalties and stopping rule, in units of the plain sum.
+/// Regularization strengths and stopping rule, in terms of the unscaled sum.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Net {
     /// a, the weight of ‖w‖₁.
     pub(super) l1: f64,
     /// b, the weight of ½‖w‖².
     pub(super) l2: f64,
-    /// Stop at a gap of tol ‖y‖².
+    /// Stop at a duality gap of tol ‖y‖².
     pub(super) tol: f64,
     pub(super) max_iter: usize,
     pub(super) positive: bool,
 }
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcome {
     pub(super) iterations: usize,
     pub(super) converged: bool,
     pub(super) gap: f64,
-    /// The objective in units of the plain sum.
+    /// The objective in terms of the unscaled sum.
     pub(super) objective: f64,
 }
 
-/// x_jᵀr under changes of w.
+/// Maintains x_jᵀr while w changes.
 pub(super) trait Products {
     /// Number of coordinates.
     fn width(&self) -> usize;
     /// ‖x_j‖².
     fn square(&self, j: usize) -> f64;
-    /// x_jᵀ r at the present w.
+    /// x_jᵀ r at the current w.
     fn product(&self, j: usize) -> f64;
-    /// w_j grows by `change`.
+    /// Updates the products after w_j grew by `change`.
     fn moved(&mut self, j: usize, change: f64);
-    /// ‖r‖² at the present w.
+    /// ‖r‖² at the current w.
     fn residual_square(&self, w: &[f64]) -> f64;
-    /// rᵀ y at the present w.
+    /// rᵀ y at the current w.
     fn residual_target(&self, w: &[f64]) -> f64;
     /// ‖y‖².
     fn target_square(&self) -> f64;
 }
 
-/// What the gap's computation finds.
+/// The duality gap and the objective.
 pub(super) struct Gap {
     pub(super) gap: f64,
     pub(super) objective: f64,
@@ -71,7 +71,7 @@ fn soft(z: f64, a: f64, positive: bool) -> f64 {
 }
 
 impl Net {
-    /// Runs from the present `w`, with `products` in step with it.
+    /// Runs from the current `w`; `products` must match it.
     pub(super) fn descend(&self, products: &mut impl Products, w: &mut [f64]) -> Outcome {
         let d = products.width();
         let limit = self.tol * products.target_square();
@@ -88,11 +88,11 @@ impl Net {
                 break;
             }
             let (largest, change) = self.sweep(products, w, &active);
-            // As soon as steps are small against the coefficients the gap is worth its price; at times before, for screening.
+            // The gap is expensive: compute it once steps are small, and every tenth pass for screening.
             if change <= self.tol.max(1e-15) * largest || iteration % 10 == 0 || iteration == self.max_iter {
                 let found = self.gap(products, w);
                 (last, objective) = (found.gap, found.objective);
-                // Beyond rounding there is nothing to be had.
+                // No further progress is possible within rounding.
                 if last <= limit || change == 0.0 {
                     return Outcome { iterations: iteration, converged: true, gap: last, objective };
                 }
@@ -102,9 +102,9 @@ impl Net {
         Outcome { iterations: self.max_iter, converged: false, gap: last, objective }
     }
 
-    /// One round over the coordinates; the largest |w_j| and the largest change.
+    /// One pass over the active coordinates. Returns the largest |w_j| and the largest change.
     fn sweep(&self, products: &mut impl Products, w: &mut [f64], active: &[usize]) -> (f64, f64) {
-        let (mut largest, mut most) = (0.0f64, 0.0f64);
+        let (mut largest, mut max_change) = (0.0f64, 0.0f64);
         for &j in active {
             let square = products.square(j);
             if square == 0.0 {
@@ -115,18 +115,18 @@ impl Net {
             if new != old {
                 w[j] = new;
                 products.moved(j, new - old);
-                most = most.max((new - old).abs());
+                max_change = max_change.max((new - old).abs());
             }
             largest = largest.max(new.abs());
         }
-        (largest, most)
+        (largest, max_change)
     }
 
     fn gap(&self, products: &impl Products, w: &[f64]) -> Gap {
         self.gap_of((products.residual_square(w), products.residual_target(w)), w, |j| products.product(j))
     }
 
-    /// The gap from ‖r‖² and rᵀy, and x_jᵀr of each coordinate.
+    /// Computes the gap from ‖r‖², rᵀy and the products x_jᵀr.
     pub(super) fn gap_of(&self, (residual, aimed): (f64, f64), w: &[f64], product: impl Fn(usize) -> f64) -> Gap {
         let l1: f64 = w.iter().map(|w| w.abs()).sum();
         let l2: f64 = w.iter().map(|w| w * w).sum();
@@ -137,12 +137,12 @@ impl Net {
         }
         let shrink = if steepest > self.l1 { self.l1 / steepest } else { 1.0 };
         let objective = 0.5 * residual + self.l1 * l1 + 0.5 * self.l2 * l2;
-        let augmented = residual + self.l2 * l2; // the ridge part as further rows with target 0
+        let augmented = residual + self.l2 * l2; // the ridge term as extra rows with target 0
         let dual = shrink * aimed - 0.5 * shrink * shrink * augmented;
         Gap { gap: (objective - dual).max(0.0), objective, shrink }
     }
 
-    /// Leaves out coordinates that are zero at the minimum, as the gap proves.
+    /// Screens out coordinates that are provably zero at the minimum.
     fn screen(&self, products: &mut impl Products, w: &mut [f64], found: &Gap, active: &mut Vec<usize>) {
         if self.l1 == 0.0 {
             return;
@@ -171,12 +171,12 @@ pub(super) struct FromGram<'a> {
     gram: &'a [f64],
     cross: &'a [f64],
     squares: f64,
-    /// Xᵀ r at the present w.
+    /// Xᵀ r at the current w.
     now: Vec<f64>,
 }
 
 impl<'a> FromGram<'a> {
-    /// In step with w = 0.
+    /// Starts at w = 0.
     pub(super) fn new(gram: &'a [f64], cross: &'a [f64], squares: f64) -> FromGram<'a> {
         FromGram { gram, cross, squares, now: cross.to_vec() }
     }

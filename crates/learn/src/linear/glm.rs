@@ -1,9 +1,10 @@
-//! Generalized linear models: μ = h(x·w + b), fitted by penalised maximum likelihood.
+//! Generalized linear models: μ = h(x·w + b), fitted by penalized maximum likelihood.
 //!
-//! min (1/2Σs) Σ sᵢ d(yᵢ, μᵢ) + (α/2)‖w‖², where d is the unit deviance of an exponential dispersion model with variance μᵖ
-//! (Jørgensen 1987): the normal distribution (p = 0), Poisson (1), compound Poisson-gamma (1 < p < 2), gamma (2), inverse Gaussian
-//! (3). h is the inverse of the link: exp for `log`, nothing for `identity`. Up to what y alone contributes, half the deviance is
-//! μ^(2−p)/(2−p) − y μ^(1−p)/(1−p), with logarithms at p = 1 and 2. Newton's method solves for w (`glm_newton.rs`).
+//! min (1/2Σs) Σ sᵢ d(yᵢ, μᵢ) + (α/2)‖w‖², where d is the unit deviance of an exponential dispersion model with
+//! variance μᵖ (Jørgensen 1987): the normal distribution (p = 0), Poisson (1), compound Poisson-gamma (1 < p < 2),
+//! gamma (2), inverse Gaussian (3). h is the inverse link: exp for `log`, the identity for `identity`. Up to terms in y
+//! only, half the deviance is μ^(2−p)/(2−p) − y μ^(1−p)/(1−p), with logarithms at p = 1 and 2. Solved by Newton's
+//! method (`glm_newton.rs`).
 //!
 //! ```
 //! use tove_learn::{Fit, Predict, linear::PoissonRegressor};
@@ -22,7 +23,7 @@ use super::glm_newton::{self, Start};
 use super::model::{Extras, FittedLinear};
 use crate::{Algorithm, Capabilities, LearnError, Record, Result, Samples};
 
-/// What all generalized linear models share.
+/// Hyperparameters that all generalized linear models share.
 ///
 /// ```
 /// use tove_learn::linear::{GammaRegressor, PoissonRegressor};
@@ -31,16 +32,16 @@ use crate::{Algorithm, Capabilities, LearnError, Record, Result, Samples};
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(shared)]
 pub struct GlmSettings {
-    /// Constant that multiplies the l2 penalty; 0 is the unpenalised model.
+    /// Constant that multiplies the l2 penalty; 0 is the unpenalized model.
     #[hyper(default = 1.0, range = "[0, inf)")]
     pub alpha: f64,
-    /// Whether an intercept is fitted; it is not penalised.
+    /// Whether an intercept is fitted; it is not penalized.
     #[hyper(default = true)]
     pub fit_intercept: bool,
-    /// Iterations at most.
+    /// Maximum number of iterations.
     #[hyper(default = 100, range = "[1, inf)")]
     pub max_iter: usize,
-    /// Largest entry of the gradient at which the fit is done.
+    /// Stop when the largest absolute entry of the gradient is at most this.
     #[hyper(default = 1e-4, range = "(0, inf)")]
     pub tol: f64,
 }
@@ -48,7 +49,7 @@ pub struct GlmSettings {
 /// Generalized linear model with a Poisson distribution and the log link, for counts and frequencies.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct PoissonRegressor {
-    /// What it shares with other generalized linear models.
+    /// Shared hyperparameters of generalized linear models.
     #[hyper(flatten)]
     pub glm: GlmSettings,
 }
@@ -56,7 +57,7 @@ pub struct PoissonRegressor {
 /// Generalized linear model with a gamma distribution and the log link, for positive and skewed targets.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct GammaRegressor {
-    /// What it shares with other generalized linear models.
+    /// Shared hyperparameters of generalized linear models.
     #[hyper(flatten)]
     pub glm: GlmSettings,
 }
@@ -68,10 +69,10 @@ pub struct TweedieRegressor {
     /// Power of the mean in the variance: 0 normal, 1 Poisson, 1 to 2 compound Poisson-gamma, 2 gamma, 3 inverse Gaussian.
     #[hyper(default = 0.0)]
     pub power: f64,
-    /// The link function; auto is identity for a power of at most 0, else log.
+    /// The link function; auto means identity for a power of at most 0, else log.
     #[hyper(default = LinkChoice::Auto)]
     pub link: LinkChoice,
-    /// What it shares with other generalized linear models.
+    /// Shared hyperparameters of generalized linear models.
     #[hyper(flatten)]
     pub glm: GlmSettings,
 }
@@ -90,7 +91,7 @@ fn check_power(settings: &TweedieRegressor) -> Result<(), SettingError> {
     ))
 }
 
-/// The link function that a [`TweedieRegressor`] is asked for.
+/// The link function of a [`TweedieRegressor`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum LinkChoice {
     /// Identity for a power of at most 0, else log.
@@ -106,39 +107,39 @@ pub enum LinkChoice {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Family {
     pub(super) power: f64,
-    /// Whether the link is the logarithm; else the identity.
+    /// Whether the link is the logarithm, otherwise the identity.
     pub(super) log: bool,
 }
 
-/// A sample's half deviance as a function of η = x·w + b: value, slope, curvature.
+/// Half the deviance of a sample as a function of η = x·w + b: value, first and second derivative.
 pub(super) struct Terms {
     pub(super) value: f64,
     pub(super) slope: f64,
     pub(super) curvature: f64,
-    /// Its expectation, which is never negative.
+    /// Expected second derivative, which is never negative.
     pub(super) expected: f64,
 }
 
 impl Family {
-    /// μ of η; none outside the domain of the distribution.
+    /// Returns μ for η; `None` outside the domain of the distribution.
     pub(super) fn mean(&self, eta: f64) -> Option<f64> {
         let mean = if self.log { eta.exp() } else { eta };
         let inside = mean.is_finite() && (mean > 0.0 || self.power == 0.0);
         inside.then_some(mean)
     }
 
-    /// η of a mean.
+    /// Returns η for a mean.
     pub(super) fn link(&self, mean: f64) -> f64 {
         if self.log { mean.ln() } else { mean }
     }
 
-    /// Half the deviance up to a constant, with its derivatives by η.
+    /// Half the deviance up to a constant, with its derivatives with respect to η.
     pub(super) fn terms(&self, y: f64, eta: f64) -> Option<Terms> {
         let (p, mean) = (self.power, self.mean(eta)?);
         let rise = |exponent: f64| if exponent == 0.0 { mean.ln() } else { mean.powf(exponent) / exponent };
         let own = if y == 0.0 { 0.0 } else { y * rise(1.0 - p) };
         let value = if p == 0.0 { 0.5 * (y - mean).powi(2) } else { rise(2.0 - p) - own };
-        // By μ: (μ − y) / μᵖ, and its derivative.
+        // With respect to μ: (μ − y) / μᵖ, and its derivative.
         let by_mean = (mean - y) * mean.powf(-p);
         let second = if p == 0.0 { 1.0 } else { mean.powf(-p) - p * (mean - y) * mean.powf(-p - 1.0) };
         let (slope, curvature, expected) = match self.log {
@@ -149,7 +150,7 @@ impl Family {
         finite.then_some(Terms { value, slope, curvature, expected })
     }
 
-    /// That the distribution can give these targets.
+    /// Checks that the targets are in the domain of the distribution.
     fn check(&self, who: &'static str, y: &[f64], weights: &[f64]) -> Result<()> {
         let refused = |y: f64| match self.power {
             p if p >= 2.0 => y <= 0.0,
@@ -158,14 +159,15 @@ impl Family {
         };
         if let Some(row) = y.iter().position(|&y| refused(y)) {
             let needed = if self.power >= 2.0 { "positive" } else { "non-negative" };
-            let problem = format!("the target of row {row} is {}, and the distribution requires {needed} ones", y[row]);
+            let problem =
+                format!("the target of row {row} is {}, but the distribution requires {needed} targets", y[row]);
             let fix =
-                "choose another distribution, for instance TweedieRegressor with power 0, or transform the targets";
+                "choose another distribution, for example TweedieRegressor with power 0, or transform the targets";
             return Err(LearnError::data(who, problem, fix));
         }
         let mean: f64 = y.iter().zip(weights).map(|(y, weight)| y * weight).sum::<f64>() / weights.iter().sum::<f64>();
         if (self.log || self.power != 0.0) && mean <= 0.0 {
-            let problem = format!("the mean of the targets is {mean}, and the model needs a positive one");
+            let problem = format!("the mean of the targets is {mean}, but the model requires a positive mean");
             return Err(LearnError::data(
                 who,
                 problem,
@@ -210,7 +212,7 @@ fn fit<E: Algorithm<Fitted = FittedLinear<E, Family>>>(
     family.check(E::NAME, &y, &weights)?;
     if !family.log && family.power != 0.0 && !settings.fit_intercept {
         let problem =
-            "the identity link without an intercept begins at a mean of 0, outside of the distribution's domain";
+            "the identity link without an intercept starts at a mean of 0, outside the domain of the distribution";
         return Err(LearnError::parameter(E::NAME, format!("{problem}; set `fit_intercept`, or choose the log link")));
     }
     let start = Start { who: E::NAME, family, settings, y: &y, weights: &weights };

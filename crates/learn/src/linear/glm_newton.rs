@@ -1,9 +1,10 @@
 //! Newton's method for generalized linear models.
 //!
-//! Each step solves (XᵀDX/Σs + αI) δ = −g with the curvatures D of the samples: by Cholesky's factor up to some hundred columns, by
-//! conjugate gradients beyond, where the matrix is never formed. Where the exact curvatures do not make it positive definite, as can
-//! happen away from the optimum for links that are not canonical, their expectations take their place (Fisher scoring). Steps are halved until the objective falls enough (Armijo) and every
-//! mean lies inside the distribution's domain.
+//! Each step solves (XᵀDX/Σs + αI) δ = −g with the second derivatives D of the samples: by Cholesky factorization up to
+//! a few hundred columns, otherwise by conjugate gradients without forming the matrix. With non-canonical links the
+//! exact Hessian may not be positive definite away from the optimum; then the expected Hessian is used (Fisher
+//! scoring). Steps are halved until the objective decreases enough (Armijo) and every mean lies in the domain of the
+//! distribution.
 
 use tove_tensor::linalg::Triangle;
 use tove_tensor::{DType, Tensor, TryLinalg, TryOps};
@@ -11,10 +12,10 @@ use tove_tensor::{DType, Tensor, TryLinalg, TryOps};
 use super::glm::{Family, GlmSettings};
 use crate::{LearnError, Result, Rows, Summary};
 
-/// Columns up to which the Hessian is a matrix.
-const MATRIX: usize = 500;
+/// Largest number of columns for which the Hessian is formed as a matrix.
+const MAX_DENSE_COLUMNS: usize = 500;
 
-/// What a fit begins with.
+/// Inputs of a fit.
 pub(super) struct Start<'a> {
     pub(super) who: &'static str,
     pub(super) family: Family,
@@ -23,13 +24,13 @@ pub(super) struct Start<'a> {
     pub(super) weights: &'a [f64],
 }
 
-/// The objective at a point, with slopes and curvatures of the samples, times their shares of the weight.
+/// The objective at a point, with first and second derivatives of the samples, times their normalized weights.
 struct Point {
-    parameters: Vec<f64>, // d, and the intercept if there is one
+    parameters: Vec<f64>, // d, plus the intercept if there is one
     value: f64,
     gradient: Vec<f64>,
     curvatures: Vec<f64>,
-    /// Expectations of the curvatures.
+    /// Expected second derivatives.
     expected: Vec<f64>,
 }
 
@@ -39,7 +40,7 @@ struct Problem<'a> {
     total: f64,
 }
 
-/// Coefficients, intercept, and how the fit went.
+/// Returns coefficients, intercept, and convergence information.
 pub(super) fn solve(start: &Start<'_>, x: &Rows) -> Result<(Vec<f64>, f64, Summary)> {
     let problem = Problem { start, x: x.to_dtype(DType::F64), total: start.weights.iter().sum() };
     let (d, settings) = (x.width(), start.settings);
@@ -57,7 +58,8 @@ pub(super) fn solve(start: &Start<'_>, x: &Rows) -> Result<(Vec<f64>, f64, Summa
         let direction = problem.direction(&point)?;
         iterations += 1;
         let Some(next) = problem.search(&point, &direction)? else {
-            // Beyond rounding there is nothing to be had: what is left of the gradient says whether that is the optimum.
+            // No further progress is possible within rounding; the remaining gradient decides whether this is the
+            // optimum.
             let scale = 1e-9 * (1.0 + point.value.abs());
             converged = size(&point.gradient) <= settings.tol.max(scale);
             break;
@@ -71,9 +73,9 @@ pub(super) fn solve(start: &Start<'_>, x: &Rows) -> Result<(Vec<f64>, f64, Summa
     Ok((point.parameters, intercept, summary))
 }
 
-/// The largest entry of a gradient.
+/// The largest absolute entry of a gradient.
 fn size(gradient: &[f64]) -> f64 {
-    gradient.iter().fold(0.0, |most, slope| most.max(slope.abs()))
+    gradient.iter().fold(0.0, |largest, slope| largest.max(slope.abs()))
 }
 
 impl Problem<'_> {
@@ -96,7 +98,7 @@ impl Problem<'_> {
         Ok(scores)
     }
 
-    /// (Xᵀ r, Σ r) for numbers r of the samples; without the sum where there is no intercept.
+    /// (Xᵀ r, Σ r) for one value r per sample; without the sum if there is no intercept.
     fn back(&self, r: &[f64]) -> Result<Vec<f64>> {
         let r_tensor = Tensor::from_slice(r);
         let mut sums = match &self.x {
@@ -110,18 +112,18 @@ impl Problem<'_> {
         Ok(sums)
     }
 
-    /// The objective; none where a mean lies outside of the domain or a number overflows.
+    /// Evaluates the objective; `None` if a mean is outside the domain or a value overflows.
     fn at(&self, parameters: Vec<f64>) -> Result<Option<Point>> {
         let (d, alpha) = (self.width(), self.start.settings.alpha);
         let scores = self.scores(&parameters)?;
         let (mut value, mut slopes, mut curvatures, mut expected) = (0.0, Vec::new(), Vec::new(), Vec::new());
         for ((&y, &weight), &score) in self.start.y.iter().zip(self.start.weights).zip(&scores) {
-            let share = weight / self.total;
+            let normalized_weight = weight / self.total;
             let Some(terms) = self.start.family.terms(y, score) else { return Ok(None) };
-            value += share * terms.value;
-            slopes.push(share * terms.slope);
-            curvatures.push(share * terms.curvature);
-            expected.push(share * terms.expected);
+            value += normalized_weight * terms.value;
+            slopes.push(normalized_weight * terms.slope);
+            curvatures.push(normalized_weight * terms.curvature);
+            expected.push(normalized_weight * terms.expected);
         }
         let mut gradient = self.back(&slopes)?;
         gradient.iter_mut().zip(&parameters[..d]).for_each(|(slope, w)| *slope += alpha * w);
@@ -130,9 +132,9 @@ impl Problem<'_> {
         Ok(finite.then_some(Point { parameters, value, gradient, curvatures, expected }))
     }
 
-    /// The step to the minimum of the quadratic model.
+    /// The Newton step.
     fn direction(&self, point: &Point) -> Result<Vec<f64>> {
-        if point.gradient.len() <= MATRIX {
+        if point.gradient.len() <= MAX_DENSE_COLUMNS {
             for curvatures in [&point.curvatures, &point.expected] {
                 if let Some(direction) = self.by_cholesky(point, curvatures)? {
                     return Ok(direction);
@@ -142,13 +144,13 @@ impl Problem<'_> {
         self.by_conjugate_gradients(point)
     }
 
-    /// None if the matrix is not positive definite to rounding, as that of dependent columns without a penalty.
+    /// Returns `None` if the matrix is not positive definite within rounding, as with dependent columns and no penalty.
     fn by_cholesky(&self, point: &Point, curvatures: &[f64]) -> Result<Option<Vec<f64>>> {
         let (d, p) = (self.width(), point.gradient.len());
         let mut matrix = self.gram(curvatures, p)?;
         (0..d).for_each(|j| matrix[j * p + j] += self.start.settings.alpha);
         let right = Tensor::try_from_vec(point.gradient.iter().map(|slope| -slope).collect(), [p, 1])?;
-        // Columns of one size, so that their units do not count.
+        // Scale columns to equal size, so that their units do not matter.
         let scales: Vec<f64> = (0..p).map(|j| matrix[j * p + j].max(f64::MIN_POSITIVE).sqrt()).collect();
         (0..p * p).for_each(|at| matrix[at] /= scales[at / p] * scales[at % p]);
         let scale = Tensor::try_from_vec(scales, [p, 1])?;
@@ -162,7 +164,7 @@ impl Problem<'_> {
         Ok(solution.iter().all(|step| step.is_finite()).then_some(solution))
     }
 
-    /// XᵀDX with a column of ones where there is an intercept, (p, p).
+    /// XᵀDX (p, p), with a column of ones if there is an intercept.
     fn gram(&self, curvatures: &[f64], p: usize) -> Result<Vec<f64>> {
         let d = self.width();
         let mut matrix = vec![0.0; p * p];
@@ -178,8 +180,8 @@ impl Problem<'_> {
                     let range = x.indptr()[row]..x.indptr()[row + 1];
                     for a in range.clone() {
                         for b in range.clone() {
-                            let place = x.indices()[a] as usize * p + x.indices()[b] as usize;
-                            matrix[place] += curvature * values[a] * values[b];
+                            let index = x.indices()[a] as usize * p + x.indices()[b] as usize;
+                            matrix[index] += curvature * values[a] * values[b];
                         }
                     }
                 }
@@ -193,7 +195,7 @@ impl Problem<'_> {
         Ok(matrix)
     }
 
-    /// Conjugate gradients on products with the Hessian, until the residual is a small share of the gradient.
+    /// Conjugate gradients on Hessian-vector products, until the residual is a small fraction of the gradient.
     fn by_conjugate_gradients(&self, point: &Point) -> Result<Vec<f64>> {
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let mut step = vec![0.0; point.gradient.len()];
@@ -229,9 +231,9 @@ impl Problem<'_> {
         Ok(image)
     }
 
-    /// The first of halved steps that lowers the objective enough; none if rounding leaves none.
+    /// Backtracking line search; `None` if no step decreases the objective within rounding.
     fn search(&self, point: &Point, direction: &[f64]) -> Result<Option<Point>> {
-        // Near the optimum rounding hides how the value falls, and the gradient tells.
+        // Near the optimum rounding hides the decrease of the value, so the gradient decides.
         let rounding = 1e-13 * (1.0 + point.value.abs());
         let fall: f64 = point.gradient.iter().zip(direction).map(|(slope, step)| slope * step).sum();
         let mut length = 1.0;

@@ -1,23 +1,23 @@
-//! Gram matrices of many columns, by products of panels.
+//! Gram matrices with many columns, by products of column panels.
 //!
-//! Above some hundred columns the sums of `blocks.rs` no longer stay in a cache. Here a large part of the rows is multiplied by
-//! itself with the tensors' matrix product, which is blocked for all caches: the columns are halved again and again, and of the four
-//! products of two halves one is a mirror image and is left out.
+//! Above a few hundred columns the sums of `blocks.rs` no longer fit in a cache. Here a large chunk of rows is
+//! multiplied by itself with the tensor matrix product, which is blocked for all cache levels. The columns are halved
+//! recursively; of the four products of two halves one is a mirror image and is skipped.
 
 use tove_tensor::{Tensor, TryOps};
 
 use crate::{Real, Result};
 
-/// Columns from which panels are used.
-pub(super) const WIDE: usize = 384;
-/// Columns of a panel whose whole square is computed.
+/// Number of columns from which panels are used.
+pub(super) const MIN_PANEL_COLUMNS: usize = 384;
+/// Columns per panel. The full square of a panel is computed.
 const PANEL: usize = 128;
-/// Numbers in one part of the rows.
-const PART: usize = 1 << 23;
+/// Values in one chunk of rows.
+const CHUNK: usize = 1 << 23;
 
-/// Rows in one part of a matrix of so many columns.
-pub(super) fn part_rows(columns: usize, rows: usize) -> usize {
-    (PART / columns.max(1)).clamp(256, rows.max(256))
+/// Rows in one chunk of a matrix with this many columns.
+pub(super) fn chunk_rows(columns: usize, rows: usize) -> usize {
+    (CHUNK / columns.max(1)).clamp(256, rows.max(256))
 }
 
 /// Adds the upper triangle (in panels) of BᵀB to `gram`, for a block B (rows, width).

@@ -1,10 +1,10 @@
-//! Huber regression: squared error for small residuals, absolute error for large ones, with a scale that is fitted too.
+//! Huber regression: squared error for small residuals, absolute error for large ones, with a fitted scale.
 //!
 //! min over w, b, σ > 0 of Σ σ + H_ε((yᵢ − xᵢᵀw − b)/σ) σ + α‖w‖², H_ε(z) = z² for |z| ≤ ε, else 2ε|z| − ε² (Owen 2007). The
 //! function is convex in (w, b, σ); scaling the targets scales the solution.
 //!
-//! Minimised by L-BFGS over ln σ, with features centred and whitened in effect (by Cholesky's factor of their covariance and the penalty), so
-//! that badly scaled or correlated columns cost no iterations.
+//! Minimized by L-BFGS over ln σ. Features are centered and whitened implicitly (by the Cholesky factor of their
+//! covariance plus the penalty), so that badly scaled or correlated columns do not slow down convergence.
 //!
 //! ```
 //! use tove_learn::{Fit, linear::HuberRegressor};
@@ -26,22 +26,23 @@ use super::moments::{Data, Moments};
 use super::operator::Operator;
 use crate::{Algorithm, Capabilities, Record, Result, Samples, Summary};
 
-/// Linear regression that outliers do not pull far.
+/// Linear regression that is robust to outliers.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct HuberRegressor {
-    /// Residuals larger than this many scales count as outliers.
+    /// Residuals larger than this many scales are outliers.
     #[hyper(default = 1.35, range = "[1, inf)")]
     pub epsilon: f64,
-    /// Iterations at most.
+    /// Maximum number of iterations.
     #[hyper(default = 100, range = "[1, inf)")]
     pub max_iter: usize,
-    /// Strength of the penalty α‖w‖².
+    /// Regularization strength of the penalty α‖w‖².
     #[hyper(default = 1e-4, range = "[0, inf)")]
     pub alpha: f64,
     /// Whether an intercept is fitted.
     #[hyper(default = true)]
     pub fit_intercept: bool,
-    /// Stop when no entry of the gradient is larger: of the objective's mean over samples, for whitened features and targets.
+    /// Stop when no entry of the gradient is larger. The objective is averaged over samples, with whitened features and
+    /// targets.
     #[hyper(default = 1e-5, range = "(0, inf)")]
     pub tol: f64,
 }
@@ -77,7 +78,7 @@ impl FittedHuberRegressor {
         self.extras().sigma
     }
 
-    /// Rows whose residual exceeds ε σ.
+    /// Indices of samples whose residual exceeds ε σ.
     pub fn outliers(&self) -> &[i64] {
         &self.extras().outliers
     }
@@ -93,7 +94,7 @@ impl Algorithm for HuberRegressor {
         let moments = Moments::of(&data, self.fit_intercept)?;
         let unit = (moments.squares[0] / moments.weight).sqrt();
         if unit == 0.0 {
-            // The targets are constant (zero without an intercept): an exact fit, of scale 0.
+            // Constant targets (zero without an intercept) are fitted exactly, with scale 0.
             let nothing = Scale { sigma: 0.0, outliers: Vec::new() };
             let zeros = vec![0.0; data.width()];
             return FittedLinear::single(self, samples, (zeros, moments.mean_y[0]), Summary::exact(), nothing);
@@ -103,7 +104,7 @@ impl Algorithm for HuberRegressor {
             LbfgsSettings::default().max_iterations(self.max_iter).gradient_tolerance(self.tol).value_tolerance(1e-15);
         let start = objective.start()?;
         let minimum = lbfgs.try_minimize(|point, gradient| objective.evaluate(point, gradient), &start)?;
-        // At the limits of rounding no step lowers the value; a gradient that small is what was asked for in all but name.
+        // Within rounding no step decreases the value; a gradient this small counts as converged.
         let converged = minimum.converged() || minimum.gradient_size < 10.0 * self.tol;
         let value = minimum.value * moments.weight * unit;
         let summary = Summary::iterative(Self::NAME, minimum.iterations, converged, minimum.gradient_size, value);
@@ -114,13 +115,13 @@ impl Algorithm for HuberRegressor {
     }
 }
 
-/// The objective over (whitened weights, intercept, ln σ), with targets centred and in units of their spread.
+/// The objective over (whitened weights, intercept, ln σ), with standardized targets.
 struct Objective<'a> {
     settings: &'a HuberRegressor,
     data: &'a Data<'a>,
     moments: &'a Moments,
     operator: Operator<'a>,
-    /// L of the features' covariance L Lᵀ: w = L⁻ᵀ u.
+    /// Cholesky factor L of the feature covariance L Lᵀ: w = L⁻ᵀ u.
     factor: Tensor,
     unit: f64,
 }
@@ -129,9 +130,9 @@ impl<'a> Objective<'a> {
     fn new(settings: &'a HuberRegressor, data: &'a Data, moments: &'a Moments, unit: f64) -> Result<Objective<'a>> {
         let d = moments.width;
         let mut covariance: Vec<f64> = moments.gram.iter().map(|g| g / moments.weight).collect();
-        // Dependent and constant columns get a little of their own, relative to the column.
+        // Jitter for dependent and constant columns, relative to the column.
         let largest = (0..d).map(|j| covariance[j * d + j]).fold(0.0, f64::max);
-        // The penalty's share of the curvature: without it, small features would leave it to L-BFGS to find.
+        // The curvature of the penalty. Without it, L-BFGS converges slowly for small features.
         let penalty = settings.alpha * unit / moments.weight;
         for j in 0..d {
             let own = covariance[j * d + j];
@@ -145,7 +146,7 @@ impl<'a> Objective<'a> {
         Ok(self.factor.try_triangular_solve(&Tensor::from_slice(values), triangle)?.to_f64_vec())
     }
 
-    /// Least squares, with scale 1.
+    /// Starts from least squares with scale 1.
     fn start(&self) -> Result<Vec<f64>> {
         let scale = self.moments.weight * self.unit;
         let cross: Vec<f64> = self.moments.cross.iter().map(|cross| cross / scale).collect();
@@ -154,7 +155,7 @@ impl<'a> Objective<'a> {
         Ok(start)
     }
 
-    /// y − x·w − b in units of the spread, for weights in the original features.
+    /// y − x·w − b for standardized targets and weights in the original features.
     fn residual(&self, w: &[f64], b: f64) -> Result<Vec<f64>> {
         let offset: f64 = self.moments.mean_x.iter().zip(w).map(|(mean, w)| mean * w).sum::<f64>() - b;
         let products = self.operator.times(w)?;
@@ -191,7 +192,7 @@ impl<'a> Objective<'a> {
             }
             by_b += *push;
         }
-        // The penalty of scaled weights: α‖w‖² · unit, everything being in units of the spread.
+        // The penalty of scaled weights: α‖w‖² · unit, for standardized targets.
         let penalty = self.settings.alpha * self.unit;
         value += penalty * w.iter().map(|w| w * w).sum::<f64>();
         let mut by_w = self.operator.transposed(&push)?;
@@ -205,7 +206,7 @@ impl<'a> Objective<'a> {
         Ok(value / total)
     }
 
-    /// Weights, intercept, scale and residuals in the original units.
+    /// Returns weights, intercept, scale and residuals in the original units.
     fn solution(&self, point: &[f64]) -> Result<(Vec<f64>, f64, f64, Vec<f64>)> {
         let d = self.moments.width;
         let w = self.triangle(&point[..d], Triangle::LOWER.transposed())?;

@@ -12,10 +12,10 @@ use super::operator::Operator;
 use super::quantile::QuantileRegressor;
 use crate::Result;
 
-/// Share of the way to the boundary that a step may go.
+/// Fraction of the way to the boundary that a step may take.
 const NEAR: f64 = 0.99995;
 
-/// Where the iterations ended.
+/// Result of the iterations.
 pub(super) struct End {
     pub(super) coefficients: Vec<f64>,
     pub(super) intercept: f64,
@@ -25,18 +25,18 @@ pub(super) struct End {
     pub(super) objective: f64,
 }
 
-/// The programme over rows r·(z, 1) for features z that are centred and scaled in effect.
+/// The linear program over rows r·(z, 1), with implicitly centered and scaled features z.
 pub(super) struct LinearProgram<'a> {
     pub(super) data: &'a Data<'a>,
     operator: Operator<'a>,
     pub(super) moments: &'a Moments,
-    /// Columns' spreads, 1 for constant ones.
+    /// Standard deviations of the columns, 1 for constant ones.
     pub(super) scales: Vec<f64>,
-    /// Factors of the rows: the samples' weights.
+    /// Factors of the rows: the sample weights.
     pub(super) weights: Vec<f64>,
-    /// Weighted, centred and scaled targets, then zeros for the penalty's rows.
+    /// Weighted, centered and scaled targets, followed by zeros for the penalty rows.
     pub(super) target: Vec<f64>,
-    /// Entry of each penalty's row, 2αW/scale; empty without a penalty.
+    /// Entry of each penalty row, 2αW/scale; empty without a penalty.
     penalties: Vec<f64>,
     quantile: f64,
     pub(super) intercept: bool,
@@ -82,7 +82,7 @@ impl<'a> LinearProgram<'a> {
         self.scales.len() + usize::from(self.intercept)
     }
 
-    /// Aᵀv: a number per row.
+    /// Aᵀv: one value per row.
     pub(super) fn rows(&self, v: &[f64]) -> Result<Vec<f64>> {
         let d = self.scales.len();
         let scaled: Vec<f64> = v[..d].iter().zip(&self.scales).map(|(v, scale)| v / scale).collect();
@@ -94,7 +94,7 @@ impl<'a> LinearProgram<'a> {
         Ok(out)
     }
 
-    /// A u: a number per parameter.
+    /// A u: one value per parameter.
     fn columns(&self, u: &[f64]) -> Result<Vec<f64>> {
         let (n, d) = (self.weights.len(), self.scales.len());
         let weighted: Vec<f64> = u[..n].iter().zip(&self.weights).map(|(u, weight)| u * weight).collect();
@@ -110,11 +110,11 @@ impl<'a> LinearProgram<'a> {
         Ok(out)
     }
 
-    /// Cholesky's factor of A Q Aᵀ.
+    /// The Cholesky factor of A Q Aᵀ.
     fn factor(&self, q: &[f64]) -> Result<Tensor> {
         let (n, d, p) = (self.weights.len(), self.scales.len(), self.parameters());
         let weights = q[..n].iter().zip(&self.weights).map(|(q, weight)| q * weight * weight).collect();
-        let rows = Data { x: self.data.x, y: vec![1.0; n], outputs: 1, weights: Some(weights), unseen: false };
+        let rows = Data { x: self.data.x, y: vec![1.0; n], outputs: 1, weights: Some(weights), unchecked: false };
         let sums = Moments::shifted(&rows, &self.moments.mean_x)?;
         let mut matrix = vec![0.0; p * p];
         let mut largest = if self.intercept { sums.squares[0] } else { f64::MIN_POSITIVE };
@@ -132,14 +132,14 @@ impl<'a> LinearProgram<'a> {
         if self.intercept {
             matrix[p * p - 1] = sums.squares[0];
         }
-        // Dependent columns: a little on the diagonal leaves λ in their span. It is measured by the samples, not by the penalty, which
-        // is larger by orders of magnitude for small features and would hold the intercept.
-        let mut little = 1e-15;
+        // Jitter for dependent columns. It is relative to the samples, not to the penalty, which is larger by orders of
+        // magnitude for small features and would dominate the intercept.
+        let mut jitter = 1e-15;
         loop {
             let mut lifted = matrix.clone();
-            (0..p).for_each(|i| lifted[i * p + i] += little * (matrix[i * p + i] + 1e-3 * largest));
+            (0..p).for_each(|i| lifted[i * p + i] += jitter * (matrix[i * p + i] + 1e-3 * largest));
             match Tensor::try_from_vec(lifted, [p, p])?.try_cholesky() {
-                Err(_) if little < 1e-3 => little *= 100.0,
+                Err(_) if jitter < 1e-3 => jitter *= 100.0,
                 factor => return Ok(factor?),
             }
         }
@@ -205,11 +205,11 @@ impl<'a> LinearProgram<'a> {
         let offset: f64 = self.moments.mean_x.iter().zip(&coefficients).map(|(mean, w)| mean * w).sum();
         let intercept = if self.intercept { self.moments.mean_y[0] - best.lambda[d] * self.unit - offset } else { 0.0 };
         let objective = objective * self.unit / self.moments.weight;
-        // A gap at the limit of rounding is as small as it gets.
+        // A gap at the limit of rounding counts as converged.
         Ok(End { coefficients, intercept, iterations, converged: relative < tol.max(1e-8), gap: relative, objective })
     }
 
-    /// One predictor and corrector step.
+    /// One Mehrotra predictor-corrector step.
     fn advance(&self, state: &mut State) -> Result<()> {
         let rows = self.target.len();
         let q: Vec<f64> = (0..rows).map(|i| 1.0 / (state.z[i] / state.x[i] + state.w[i] / state.s[i])).collect();
@@ -235,9 +235,9 @@ impl<'a> LinearProgram<'a> {
             })
             .sum::<f64>()
             / (2 * rows) as f64;
-        let centre = mu * (after / mu).clamp(0.0, 1.0).powi(3);
-        let right_x: Vec<f64> = (0..rows).map(|i| centre - products[i] - guess.x[i] * guess.z[i]).collect();
-        let right_s: Vec<f64> = (0..rows).map(|i| centre - slacks[i] + guess.x[i] * guess.w[i]).collect();
+        let center = mu * (after / mu).clamp(0.0, 1.0).powi(3);
+        let right_x: Vec<f64> = (0..rows).map(|i| center - products[i] - guess.x[i] * guess.z[i]).collect();
+        let right_s: Vec<f64> = (0..rows).map(|i| center - slacks[i] + guess.x[i] * guess.w[i]).collect();
         let step = newton.step(&right_x, &right_s)?;
         let (primal_size, dual_size) = step.sizes(state);
         for i in 0..rows {
@@ -251,7 +251,7 @@ impl<'a> LinearProgram<'a> {
     }
 }
 
-/// What both systems of an iteration share.
+/// Data that both systems of an iteration share.
 struct Newton<'a> {
     programme: &'a LinearProgram<'a>,
     state: &'a State,
@@ -262,7 +262,7 @@ struct Newton<'a> {
 }
 
 impl Newton<'_> {
-    /// The direction for the right-hand sides of xz and sw.
+    /// Computes the direction for the right-hand sides of xz and sw.
     fn step(&self, right_x: &[f64], right_s: &[f64]) -> Result<Step> {
         let State { x, s, z, w, .. } = self.state;
         let rows = x.len();
@@ -280,7 +280,7 @@ impl Newton<'_> {
 }
 
 impl Step {
-    /// The longest steps of primal and dual variables that keep them positive, not quite to the boundary.
+    /// The longest primal and dual steps that keep the variables positive, slightly short of the boundary.
     fn sizes(&self, state: &State) -> (f64, f64) {
         let limit = |value: f64, change: f64| if change < 0.0 { -value / change } else { f64::INFINITY };
         let (mut primal, mut dual) = (f64::INFINITY, f64::INFINITY);

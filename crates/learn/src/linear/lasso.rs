@@ -1,10 +1,10 @@
 //! Lasso and elastic net: (1/2n) ‖y − Xw‖² + α ρ ‖w‖₁ + (α/2)(1 − ρ) ‖w‖², with ρ = `l1_ratio` (1 for the lasso).
 //!
-//! The absolute values put coefficients at exactly zero: for orthonormal columns w_j is the soft threshold of x_jᵀy/n at α.
-//! Coordinate descent (`descent.rs`) works on the Gram matrix when there are more samples than features, which takes one pass
-//! over X however many penalties are tried, and on residuals otherwise, of dense rows with a small set of columns that grows
-//! (`working_set.rs`). It stops at a duality gap of `tol` ‖y‖², as scikit-learn
-//! does, so that the objective is known to be that near the minimum.
+//! The l1 penalty makes coefficients exactly zero: for orthonormal columns w_j is the soft threshold of x_jᵀy/n at α.
+//! Coordinate descent (`descent.rs`) uses the Gram matrix when there are more samples than features, which takes one
+//! pass over X for any number of penalties, and residuals otherwise, for dense rows with a growing working set of
+//! columns (`working_set.rs`). It stops at a duality gap of `tol` ‖y‖², like scikit-learn, so the objective is within
+//! that distance of the minimum.
 //!
 //! ```
 //! use tove_learn::{Fit, linear::Lasso};
@@ -27,7 +27,7 @@ use super::solve::{Solution, prefers_iterations};
 use super::working_set::Working;
 use crate::{Algorithm, Capabilities, LearnError, Result, Rows, Samples, Summary};
 
-/// Whether coordinate descent works on the Gram matrix.
+/// Whether coordinate descent uses the Gram matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Precompute {
     /// If there are at least as many samples as features.
@@ -35,55 +35,55 @@ pub enum Precompute {
     Auto,
     /// Always.
     Always,
-    /// Never: on residuals.
+    /// Never: uses residuals.
     Never,
 }
 
-/// Linear regression with a penalty α‖w‖₁, which selects features; for several outputs, a fit for each.
+/// Linear regression with an l1 penalty α‖w‖₁, which selects features. Multiple outputs are fitted independently.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct Lasso {
-    /// Strength of the penalty, for half the mean squared error.
+    /// Regularization strength, relative to half the mean squared error.
     #[hyper(default = 1.0, range = "[0, inf)")]
     pub alpha: f64,
-    /// Whether an intercept is fitted; it is not penalised.
+    /// Whether an intercept is fitted; it is not penalized.
     #[hyper(default = true)]
     pub fit_intercept: bool,
-    /// Rounds over the coordinates at most.
+    /// Maximum number of passes over the coordinates.
     #[hyper(default = 1000, range = "[1, inf)")]
     pub max_iter: usize,
-    /// Stop at a duality gap of this share of ‖y‖².
+    /// Stop at a duality gap of this fraction of ‖y‖².
     #[hyper(default = 1e-4, range = "[0, inf)")]
     pub tol: f64,
-    /// Whether coefficients must not be negative.
+    /// Whether to constrain coefficients to be non-negative.
     #[hyper(default = false)]
     pub positive: bool,
-    /// Whether to work on the Gram matrix.
+    /// Whether to use the Gram matrix.
     #[hyper(default = Precompute::Auto)]
     pub precompute: Precompute,
 }
 
-/// Linear regression with a penalty between that of [`Lasso`] and that of [`Ridge`](super::Ridge).
+/// Linear regression with a combination of the penalties of [`Lasso`] and [`Ridge`](super::Ridge).
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct ElasticNet {
-    /// Strength of the penalty, for half the mean squared error.
+    /// Regularization strength, relative to half the mean squared error.
     #[hyper(default = 1.0, range = "[0, inf)")]
     pub alpha: f64,
-    /// Share of ‖w‖₁ in the penalty; the rest is ½‖w‖².
+    /// Fraction of ‖w‖₁ in the penalty; the remainder is ½‖w‖².
     #[hyper(default = 0.5, range = "[0, 1]")]
     pub l1_ratio: f64,
-    /// Whether an intercept is fitted; it is not penalised.
+    /// Whether an intercept is fitted; it is not penalized.
     #[hyper(default = true)]
     pub fit_intercept: bool,
-    /// Rounds over the coordinates at most.
+    /// Maximum number of passes over the coordinates.
     #[hyper(default = 1000, range = "[1, inf)")]
     pub max_iter: usize,
-    /// Stop at a duality gap of this share of ‖y‖².
+    /// Stop at a duality gap of this fraction of ‖y‖².
     #[hyper(default = 1e-4, range = "[0, inf)")]
     pub tol: f64,
-    /// Whether coefficients must not be negative.
+    /// Whether to constrain coefficients to be non-negative.
     #[hyper(default = false)]
     pub positive: bool,
-    /// Whether to work on the Gram matrix.
+    /// Whether to use the Gram matrix.
     #[hyper(default = Precompute::Auto)]
     pub precompute: Precompute,
 }
@@ -93,18 +93,18 @@ pub type FittedLasso = FittedLinear<Lasso>;
 /// A fitted [`ElasticNet`].
 pub type FittedElasticNet = FittedLinear<ElasticNet>;
 
-/// Coefficients along a sequence of penalties.
+/// Coefficients along a regularization path.
 #[derive(Clone, Debug)]
 pub struct NetPath {
-    /// The penalties, descending.
+    /// The regularization strengths, descending.
     pub alphas: Vec<f64>,
     /// Coefficients (a, d).
     pub coefs: Tensor,
     /// Intercepts (a).
     pub intercepts: Tensor,
-    /// Duality gaps, for half the mean squared error.
+    /// Duality gaps, relative to half the mean squared error.
     pub gaps: Vec<f64>,
-    /// Rounds made for each.
+    /// Number of passes for each.
     pub iterations: Vec<usize>,
 }
 
@@ -139,7 +139,8 @@ impl Algorithm for ElasticNet {
 }
 
 impl Lasso {
-    /// Coefficients for `count` penalties from the smallest that makes all of them zero down to `eps` times that.
+    /// Computes coefficients for `count` penalties, from the smallest that makes all coefficients zero down to `eps`
+    /// times that.
     ///
     /// ```
     /// use tove_learn::linear::Lasso;
@@ -154,14 +155,15 @@ impl Lasso {
         ElasticNet::from(self).path(x, y, count, eps)
     }
 
-    /// Coefficients for these penalties, each started from the one before.
+    /// Computes coefficients for these penalties, with warm starts.
     pub fn path_for(&self, x: impl Into<Rows>, y: &Tensor, alphas: &[f64]) -> Result<NetPath> {
         ElasticNet::from(self).path_for(x, y, alphas)
     }
 }
 
 impl ElasticNet {
-    /// Coefficients for `count` penalties from the smallest that makes all of them zero down to `eps` times that.
+    /// Computes coefficients for `count` penalties, from the smallest that makes all coefficients zero down to `eps`
+    /// times that.
     pub fn path(&self, x: impl Into<Rows>, y: &Tensor, count: usize, eps: f64) -> Result<NetPath> {
         self.validate()?;
         if !(eps > 0.0 && eps < 1.0) || count == 0 || self.l1_ratio == 0.0 {
@@ -177,21 +179,21 @@ impl ElasticNet {
         self.with_solver("ElasticNet", &samples, |solver| solver.path(self, &alphas, samples.x().dtype()))
     }
 
-    /// Penalties from the smallest that makes all coefficients zero down to `eps` times that, on a logarithmic scale.
+    /// A logarithmic grid of penalties, from the smallest that makes all coefficients zero down to `eps` times that.
     pub(super) fn grid(&self, who: &'static str, samples: &Samples, count: usize, eps: f64) -> Result<Vec<f64>> {
         self.with_solver(who, samples, |solver| {
             let first = solver.steepest(self.positive)?.max(f64::MIN_POSITIVE) / (solver.weight * self.l1_ratio);
-            let step = |place: usize| if count == 1 { 0.0 } else { place as f64 / (count - 1) as f64 };
-            Ok((0..count).map(|place| first * eps.powf(step(place))).collect())
+            let step = |index: usize| if count == 1 { 0.0 } else { index as f64 / (count - 1) as f64 };
+            Ok((0..count).map(|index| first * eps.powf(step(index))).collect())
         })
     }
 
-    /// Coefficients in double precision for descending penalties, each started from the one before.
+    /// Computes coefficients in double precision for descending penalties, with warm starts.
     pub(super) fn path_of(&self, who: &'static str, samples: &Samples, alphas: &[f64]) -> Result<NetPath> {
         self.with_solver(who, samples, |solver| solver.path(self, alphas, DType::F64))
     }
 
-    /// Coefficients for these penalties, each started from the one before.
+    /// Computes coefficients for these penalties, with warm starts.
     pub fn path_for(&self, x: impl Into<Rows>, y: &Tensor, alphas: &[f64]) -> Result<NetPath> {
         self.validate()?;
         super::spectrum::check_alphas("ElasticNet::path_for", alphas)?;
@@ -209,7 +211,7 @@ impl ElasticNet {
         })
     }
 
-    /// One fit for each output, as scikit-learn's `Lasso` makes them.
+    /// Fits each output independently, like scikit-learn's `Lasso`.
     fn solve_all(&self, who: &'static str, samples: &Samples) -> Result<(Solution, Summary)> {
         let (d, m) = (samples.width(), samples.y()?.dims().get(1).copied().unwrap_or(1));
         let (mut coefficients, mut intercepts, mut all) = (vec![0.0; d * m], Vec::new(), Vec::new());
@@ -263,7 +265,7 @@ impl ElasticNet {
     }
 }
 
-/// How the fits of several outputs went.
+/// Combines the summaries of several outputs.
 fn joined(summaries: Vec<Summary>) -> Summary {
     let mut all = Summary::exact();
     for summary in summaries {
@@ -284,7 +286,7 @@ enum Kind<'a> {
     Columns(Columns),
 }
 
-/// Coordinate descent under way, with w in step.
+/// Coordinate descent with its current w.
 struct Solver<'a> {
     kind: Kind<'a>,
     w: Vec<f64>,

@@ -1,10 +1,10 @@
 //! Ordinary least squares: w* = argmin ‖y − Xw − 1b‖².
 //!
-//! At the minimum the residual is orthogonal to the columns, Xᵀ(y − Xw) = 0: the normal equations XᵀX w = Xᵀy. They are formed
-//! in one pass over X and solved by Cholesky's factor where that is accurate; otherwise a second pass in a better basis gives
-//! what a QR decomposition gives (`solve.rs`). Dependent columns and wide matrices get the solution of least norm.
-//! Sparse rows with many columns are solved by LSQR without ever being centred. With `positive`, coefficients are kept from
-//! becoming negative (`positive.rs`).
+//! At the minimum the residual is orthogonal to the columns, Xᵀ(y − Xw) = 0: the normal equations XᵀX w = Xᵀy. They are
+//! formed in one pass over X and solved by Cholesky factorization if that is accurate; otherwise a second pass in a
+//! better basis gives the accuracy of a QR decomposition (`solve.rs`). Dependent columns and wide matrices get the
+//! minimum-norm solution. Sparse rows with many columns are solved by LSQR without centering them in memory. `positive`
+//! constrains the coefficients to be non-negative (`positive.rs`).
 //!
 //! ```
 //! use tove_learn::{Fit, Predict, linear::LinearRegression};
@@ -28,21 +28,22 @@ use super::solve::{Problem, Solution, prefers_iterations};
 use crate::{Algorithm, Capabilities, Record, Result, Rows, Samples, Summary};
 use tove_tensor::Tensor;
 
-/// Linear regression without a penalty, for one output or several.
+/// Ordinary least-squares linear regression, for one or multiple outputs.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct LinearRegression {
     /// Whether an intercept is fitted.
     #[hyper(default = true)]
     pub fit_intercept: bool,
-    /// Singular values below this share of the largest count as zero; by default max(n, d) times the rounding unit.
+    /// Singular values below this fraction of the largest are treated as zero; by default max(n, d) times machine
+    /// epsilon.
     #[hyper(default = None, range = "[0, 1)")]
     pub tol: Option<f64>,
-    /// Whether coefficients are kept from becoming negative.
+    /// Whether to constrain coefficients to be non-negative.
     #[hyper(default = false)]
     pub positive: bool,
 }
 
-/// What is known of the matrix behind a [`LinearRegression`].
+/// Rank and condition number of the matrix of a [`LinearRegression`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conditions {
     rank: usize,
@@ -68,18 +69,18 @@ impl Extras for Conditions {
 pub type FittedLinearRegression = FittedLinear<LinearRegression, Conditions>;
 
 impl FittedLinearRegression {
-    /// Number of independent columns (after centring); with `positive`, of columns that have a coefficient.
+    /// Rank of the (centered) feature matrix; with `positive`, the number of non-zero coefficients.
     pub fn rank(&self) -> usize {
         self.extras().rank
     }
 
-    /// Condition number s_max/s_min of the centred columns, each scaled to length one, as far as it was computed: an upper
-    /// bound where the columns are far from dependent, exact where they are near; infinite where they are dependent.
+    /// Condition number s_max/s_min of the centered columns, each scaled to unit length: an upper bound if the columns
+    /// are far from dependent, exact if they are nearly dependent, infinite if they are dependent.
     pub fn condition(&self) -> f64 {
         self.extras().condition
     }
 
-    /// Standard errors, t values and residual variance for the samples it was fitted to.
+    /// Returns standard errors, t values and residual variance for the training samples.
     pub fn report(&self, x: impl Into<Rows>, y: &Tensor) -> Result<OlsReport> {
         OlsReport::of(self, &Samples::new(x, y)?)
     }
@@ -115,7 +116,7 @@ impl Algorithm for LinearRegression {
 }
 
 impl LinearRegression {
-    /// The model of a solution, with a warning where the columns are dependent.
+    /// Creates the model from a solution. Warns if the columns are dependent.
     pub(super) fn fitted(
         &self,
         solution: &Solution,
@@ -135,12 +136,12 @@ impl LinearRegression {
         if prefers_iterations(data.x) {
             return lsqr(data, 0.0, self.fit_intercept);
         }
-        Problem { alpha: 0.0, centred: self.fit_intercept, tol: self.tol, covariance }.solve(data)
+        Problem { alpha: 0.0, centered: self.fit_intercept, tol: self.tol, covariance }.solve(data)
     }
 }
 
 impl LinearRegression {
-    /// Each output by itself, with coefficients that are not negative.
+    /// Solves each output independently with non-negative coefficients.
     fn solve_positive(&self, data: &Data) -> Result<(Solution, Summary)> {
         let moments = Moments::of(data, self.fit_intercept)?;
         let (d, m) = (moments.width, moments.outputs);
@@ -159,7 +160,7 @@ impl LinearRegression {
             Self::NAME,
             ends.iter().map(|end| end.iterations).max().unwrap_or(0),
             ends.iter().all(|end| end.converged),
-            ends.iter().fold(0.0, |most, end| most.max(end.residual)),
+            ends.iter().fold(0.0, |largest, end| largest.max(end.residual)),
             f64::NAN,
         );
         let summary = Summary { objective: None, ..summary };
@@ -167,22 +168,23 @@ impl LinearRegression {
     }
 }
 
-/// A sentence if the columns are dependent, as they always are with fewer samples than columns, or nearly so: with a condition number
-/// above [`ILL_CONDITIONED`] (1e8), or [`ILL_CONDITIONED_F32`] (3e3) for features of type f32.
+/// Returns a warning if the columns are dependent, which is always the case with fewer samples than columns, or
+/// ill-conditioned: with a condition number above [`ILL_CONDITIONED`] (1e8), or [`ILL_CONDITIONED_F32`] (3e3) for
+/// features of type f32.
 fn warning(solution: &Solution, width: usize, samples: usize, dtype: DType) -> Option<String> {
     let limit = if dtype == DType::F32 { ILL_CONDITIONED_F32 } else { ILL_CONDITIONED };
     let fix = "drop near-collinear columns, or add a penalty with Ridge";
     if solution.rank < width {
         return Some(format!(
-            "LinearRegression: only {} of {width} columns are independent in {samples} samples: the coefficients of least norm \
-             were taken; {fix}",
+            "LinearRegression: only {} of {width} columns are independent in {samples} samples; using the minimum-norm \
+             coefficients; {fix}",
             solution.rank
         ));
     }
     (solution.condition > limit).then(|| {
         format!(
-            "LinearRegression: the condition number {:.1e} of the columns exceeds {limit:.0e}, so that small changes of the \
-             data change the coefficients a lot; {fix}",
+            "LinearRegression: the condition number {:.1e} of the columns exceeds {limit:.0e}, so the coefficients are \
+             sensitive to small changes of the data; {fix}",
             solution.condition
         )
     })

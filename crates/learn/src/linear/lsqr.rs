@@ -1,20 +1,21 @@
-//! LSQR (Paige and Saunders 1982): min ‖A w − y‖² + α ‖w‖² by Golub-Kahan bidiagonalisation, with nothing but products with
-//! A and Aᵀ. In exact arithmetic the iterates are those of conjugate gradients on the normal equations, but the condition
-//! number is not squared in rounding. From zero it converges to the solution of least norm.
+//! LSQR (Paige and Saunders 1982): min ‖A w − y‖² + α ‖w‖² by Golub-Kahan bidiagonalization. It only needs products
+//! with A and Aᵀ. In exact arithmetic the iterates equal those of conjugate gradients on the normal equations, but
+//! rounding errors do not depend on the squared condition number. Starting from zero it converges to the minimum-norm
+//! solution.
 
 use super::moments::Data;
 use super::operator::Operator;
 use super::solve::Solution;
 use crate::{Result, warn};
 
-/// Relative size of Aᵀr at which the iterations stop.
+/// Stop at this relative norm of Aᵀr.
 const TOLERANCE: f64 = 1e-12;
 
-/// The solution for each output, features centred in effect but not in memory.
-pub(super) fn lsqr(data: &Data, alpha: f64, centred: bool) -> Result<Solution> {
-    data.look_through()?;
+/// Solves for each output. Features are centered implicitly.
+pub(super) fn lsqr(data: &Data, alpha: f64, centered: bool) -> Result<Solution> {
+    data.check_finite()?;
     let (n, d, m) = (data.len(), data.width(), data.outputs);
-    let operator = Operator::weighted(data, centred)?;
+    let operator = Operator::weighted(data, centered)?;
     let weights = data.weights_or_ones();
     let total = data.total_weight();
     let mut coefficients = vec![0.0; d * m];
@@ -22,13 +23,13 @@ pub(super) fn lsqr(data: &Data, alpha: f64, centred: bool) -> Result<Solution> {
     for output in 0..m {
         let column: Vec<f64> = (0..n).map(|row| data.y[row * m + output]).collect();
         let mean = column.iter().zip(weights.iter()).map(|(y, w)| y * w).sum::<f64>() / total;
-        let mean = if centred { mean } else { 0.0 };
+        let mean = if centered { mean } else { 0.0 };
         let right: Vec<f64> = column.iter().zip(weights.iter()).map(|(y, w)| (y - mean) * w.sqrt()).collect();
         let w = solve(&operator, right, alpha, d)?;
         intercepts[output] = mean - operator.mean().iter().zip(&w).map(|(mean, w)| mean * w).sum::<f64>();
         (0..d).for_each(|j| coefficients[j * m + output] = w[j]);
     }
-    // The iterations do not look at the smallest singular value, so that there is no condition number to tell.
+    // The iterations do not compute the smallest singular value, so the condition number is unknown.
     Ok(Solution { coefficients, intercepts, rank: d.min(n), condition: f64::NAN, covariance: None })
 }
 
@@ -77,19 +78,19 @@ fn solve(operator: &Operator, right: Vec<f64>, alpha: f64, d: usize) -> Result<V
         if length > 0.0 {
             scale(&mut v, length.recip());
         }
-        // The damping is rotated away first, then the lower diagonal.
+        // Rotate away the damping first, then the lower diagonal.
         let damped = rho.hypot(damp);
         let (cosine, sine) = (rho / damped, damp / damped);
         let kept = cosine * phi;
         let lost = sine * phi;
-        let turned = damped.hypot(beta);
-        let (c, s) = (damped / turned, beta / turned);
+        let rotated = damped.hypot(beta);
+        let (c, s) = (damped / rotated, beta / rotated);
         let theta = s * length;
         rho = -c * length;
         let step = c * kept;
         phi = s * kept;
-        w.iter_mut().zip(&direction).for_each(|(w, direction)| *w += step / turned * direction);
-        renew(&mut direction, &v, theta / turned);
+        w.iter_mut().zip(&direction).for_each(|(w, direction)| *w += step / rotated * direction);
+        renew(&mut direction, &v, theta / rotated);
         let residual = phi.hypot(lost);
         if (phi * length * c).abs() <= TOLERANCE * frobenius.sqrt() * residual || beta == 0.0 || length == 0.0 {
             return Ok(w);

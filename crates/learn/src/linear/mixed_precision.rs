@@ -1,13 +1,13 @@
 //! Ridge regression with many columns in mixed precision.
 //!
-//! Nearly all the work is the Gram matrix. In single precision it takes half the time; its Cholesky factor is then wrong in the
-//! seventh digit, but good enough to correct a solution: with g the gradient Xᵀ(y − Xw) − αw in double precision from the rows
-//! themselves, w ← w + (LLᵀ)⁻¹ g gains five or six digits a step for columns that are far from dependent. After a few steps the
-//! solution is as exact as double precision allows, more so than that of normal equations. (Refinement of this kind goes back to
-//! Wilkinson; LAPACK's `dsposv` does it for given matrices.) Where steps do not shrink fast enough there is no answer, and the
-//! normal equations in double precision are solved instead.
+//! The Gram matrix dominates the cost. It takes half the time in single precision. Its Cholesky factor is then accurate
+//! to about seven digits, which is enough for iterative refinement: with the gradient g = Xᵀ(y − Xw) − αw computed in
+//! double precision from the rows, w ← w + (LLᵀ)⁻¹ g gains five or six digits per step if the columns are far from
+//! dependent. After a few steps the solution is as accurate as double precision allows, and more accurate than the
+//! normal equations. (Iterative refinement goes back to Wilkinson; LAPACK's `dsposv` applies it to given matrices.) If
+//! the steps do not shrink fast enough the method gives up, and the normal equations are solved in double precision.
 
-// Loops over columns index several arrays with one counter; iterators would hide which.
+// Loops over columns index several arrays with one counter; iterators would be harder to read.
 #![allow(clippy::needless_range_loop)]
 
 use std::sync::{Mutex, PoisonError};
@@ -16,33 +16,33 @@ use tove_tensor::kernels::simd::{Kernel, dispatch};
 use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Tensor, TryLinalg};
 
-use super::gram_panels::{WIDE, add_products, part_rows};
+use super::gram_panels::{MIN_PANEL_COLUMNS, add_products, chunk_rows};
 use super::moments::Data;
 use super::solve::Solution;
 use crate::features::{by_rows, spreads};
 use crate::{Real, Result, Rows, memory, with_real};
 
-/// Outputs up to which the passes of refinement cost less than what is saved.
-const OUTPUTS: usize = 4;
-/// Corrections at most.
-const STEPS: usize = 8;
-/// A correction that would be this small, relative to the solution, is not made.
-const DONE: f64 = 1e-13;
-/// Each correction must be smaller than the one before by this factor.
-const FALL: f64 = 0.1;
-/// Rows that are worked on together.
-const TOGETHER: usize = 8;
-/// Parts of the rows with sums of their own, at most.
-const PARTS: usize = 32;
+/// Largest number of outputs for which refinement is cheaper than double precision.
+const MAX_OUTPUTS: usize = 4;
+/// Maximum number of corrections.
+const MAX_STEPS: usize = 8;
+/// Relative size below which a correction is skipped.
+const NEGLIGIBLE: f64 = 1e-13;
+/// Each correction must be smaller than the previous one by this factor.
+const MAX_RATIO: f64 = 0.1;
+/// Rows processed at once.
+const ROWS_AT_ONCE: usize = 8;
+/// Maximum number of partial sums over the rows.
+const MAX_PARTS: usize = 32;
 
-/// The solution of (XᵀX + αI) w = Xᵀy, if the problem is one for this method and its steps converge.
-pub(super) fn solve(data: &Data, alpha: f64, centred: bool) -> Result<Option<Solution>> {
+/// Solves (XᵀX + αI) w = Xᵀy. Returns `None` if the method is not suitable or does not converge.
+pub(super) fn solve(data: &Data, alpha: f64, centered: bool) -> Result<Option<Solution>> {
     let (n, d) = (data.len(), data.width());
     let Rows::Dense(x) = data.x else { return Ok(None) };
-    if d < WIDE || n < 2 * d || alpha <= 0.0 || data.outputs > OUTPUTS {
+    if d < MIN_PANEL_COLUMNS || n < 2 * d || alpha <= 0.0 || data.outputs > MAX_OUTPUTS {
         return Ok(None);
     }
-    with_real!(x.dtype(), T => Mixed::<T>::of(data, x.as_slice::<T>()?, alpha, centred).map_or(Ok(None), |mixed| mixed.solve()))
+    with_real!(x.dtype(), T => Mixed::<T>::of(data, x.as_slice::<T>()?, alpha, centered).map_or(Ok(None), |mixed| mixed.solve()))
 }
 
 struct Mixed<'a, T> {
@@ -51,28 +51,28 @@ struct Mixed<'a, T> {
     alpha: f64,
     mean_x: Vec<f64>,
     mean_y: Vec<f64>,
-    /// Lengths of the columns with the penalty's share: the solution is found for columns divided by them.
+    /// Column norms including the penalty. The solution is computed for columns divided by them.
     scales: Vec<f64>,
     roots: Option<Vec<f64>>,
 }
 
 impl<'a, T: Real> Mixed<'a, T> {
-    /// None if a number, or a sum of squares, is not finite.
-    fn of(data: &'a Data<'a>, x: &'a [T], alpha: f64, centred: bool) -> Option<Mixed<'a, T>> {
+    /// Returns `None` if a value, or a sum of squares, is not finite.
+    fn of(data: &'a Data<'a>, x: &'a [T], alpha: f64, centered: bool) -> Option<Mixed<'a, T>> {
         let (d, m, total) = (data.width(), data.outputs, data.total_weight());
         let weights = data.weights.as_deref();
         let found = spreads(x, d, weights)?;
-        let square = |j: usize| total * (found.var[j] + if centred { 0.0 } else { found.mean[j].powi(2) });
+        let square = |j: usize| total * (found.var[j] + if centered { 0.0 } else { found.mean[j].powi(2) });
         let scales: Vec<f64> = (0..d).map(|j| (square(j) + alpha).sqrt()).collect();
         let mut mean_y = vec![0.0; m];
-        if centred {
+        if centered {
             for (i, y) in data.y.chunks_exact(m).enumerate() {
-                let share = weights.map_or(1.0, |weights| weights[i]) / total;
-                mean_y.iter_mut().zip(y).for_each(|(mean, y)| *mean += share * y);
+                let normalized_weight = weights.map_or(1.0, |weights| weights[i]) / total;
+                mean_y.iter_mut().zip(y).for_each(|(mean, y)| *mean += normalized_weight * y);
             }
         }
         let roots = weights.map(|weights| weights.iter().map(|w| w.sqrt()).collect());
-        let mean_x = if centred { found.mean } else { vec![0.0; d] };
+        let mean_x = if centered { found.mean } else { vec![0.0; d] };
         Some(Mixed { data, x, alpha, mean_x, mean_y, scales, roots })
     }
 
@@ -91,11 +91,11 @@ impl<'a, T: Real> Mixed<'a, T> {
         Ok(Some(Solution { coefficients, intercepts, rank: d, condition: f64::NAN, covariance: None }))
     }
 
-    /// Cholesky's factor of the scaled Gram matrix in single precision; none if it is not positive definite there.
+    /// The Cholesky factor of the scaled Gram matrix in single precision; `None` if it is not positive definite.
     fn factor(&self) -> Result<Option<Tensor>> {
         let (n, d) = (self.data.len(), self.data.width());
-        let rows = part_rows(d, n);
-        // The matrix, its factor, and a part of the rows.
+        let rows = chunk_rows(d, n);
+        // The matrix, its factor, and a chunk of the rows.
         let bytes = memory::matrix(d, d.saturating_mul(2).saturating_add(rows), 4);
         memory::require("linear model", format!("a Gram matrix of {d} columns"), bytes, "choose features first")?;
         let mut gram = vec![0.0f32; d * d];
@@ -111,28 +111,28 @@ impl<'a, T: Real> Mixed<'a, T> {
             add_products(&block, &mut gram)?;
         }
         mirror(&mut gram, d);
-        (0..d).for_each(|i| gram[i * d + i] = 1.0); // what the scales make of it, the penalty included
+        (0..d).for_each(|i| gram[i * d + i] = 1.0); // the scaled diagonal, including the penalty
         Ok(Tensor::try_from_vec(gram, [d, d])?.try_cholesky().ok())
     }
 
-    /// The coefficients of one output; none if corrections do not become small.
+    /// Computes the coefficients of one output; `None` if the corrections do not converge.
     fn refine(&self, output: usize, factor: &[f32]) -> Option<Vec<f64>> {
         let d = self.data.width();
         let mut v = vec![0.0; d]; // w times the scales
         let mut before = f64::INFINITY;
-        for step in 0..STEPS {
+        for step in 0..MAX_STEPS {
             let gradient = self.gradient(output, &v);
             let change = substitute(factor, &gradient);
             let length = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
             let now = length(&change);
             v.iter_mut().zip(&change).for_each(|(v, change)| *v += change);
-            let whole = length(&v);
-            // Corrections shrink by a constant factor, so what the next one would be is known.
+            let norm = length(&v);
+            // Corrections shrink by a constant factor, so the size of the next one is known.
             let next = if step > 0 { now * (now / before) } else { now };
-            if next <= DONE * whole {
+            if next <= NEGLIGIBLE * norm {
                 return Some(v.iter().zip(&self.scales).map(|(v, scale)| v / scale).collect());
             }
-            if step > 0 && (now.is_nan() || now > FALL * before) {
+            if step > 0 && (now.is_nan() || now > MAX_RATIO * before) {
                 return None;
             }
             before = now;
@@ -144,7 +144,7 @@ impl<'a, T: Real> Mixed<'a, T> {
     fn gradient(&self, output: usize, v: &[f64]) -> Vec<f64> {
         let (n, d) = (self.data.len(), self.data.width());
         let w: Vec<f64> = v.iter().zip(&self.scales).map(|(v, scale)| v / scale).collect();
-        let rows = n.div_ceil(PARTS).next_multiple_of(TOGETHER);
+        let rows = n.div_ceil(MAX_PARTS).next_multiple_of(ROWS_AT_ONCE);
         let parts: Vec<Mutex<Vec<f64>>> = (0..n.div_ceil(rows)).map(|_| Mutex::default()).collect();
         parallel_for(parts.len(), &|part| {
             let range = part * rows..((part + 1) * rows).min(n);
@@ -162,13 +162,13 @@ impl<'a, T: Real> Mixed<'a, T> {
     }
 }
 
-/// Mirrors the upper triangle into the lower one, in squares that stay in the cache.
+/// Mirrors the upper triangle to the lower one, in tiles that stay in the cache.
 fn mirror(gram: &mut [f32], d: usize) {
-    const SQUARE: usize = 32;
-    for top in (0..d).step_by(SQUARE) {
-        for left in (0..=top).step_by(SQUARE) {
-            for i in top..(top + SQUARE).min(d) {
-                for j in left..(left + SQUARE).min(i) {
+    const TILE: usize = 32;
+    for top in (0..d).step_by(TILE) {
+        for left in (0..=top).step_by(TILE) {
+            for i in top..(top + TILE).min(d) {
+                for j in left..(left + TILE).min(i) {
                     gram[i * d + j] = gram[j * d + i];
                 }
             }
@@ -201,7 +201,7 @@ impl<T: Real> Kernel for Scale<'_, T> {
     }
 }
 
-/// sums += Xᵀ W (y − Xw) over some rows, each read once.
+/// sums += Xᵀ W (y − Xw) over a range of rows, each read once.
 struct Residuals<'a, 'b, T> {
     mixed: &'a Mixed<'b, T>,
     output: usize,
@@ -217,9 +217,9 @@ impl<T: Real> Kernel for Residuals<'_, '_, T> {
     fn run(self) {
         let Residuals { mixed, output, w, range, sums } = self;
         let mut row = range.start;
-        while row + TOGETHER <= range.end {
-            add_rows::<T, TOGETHER>(mixed, output, w, row, sums);
-            row += TOGETHER;
+        while row + ROWS_AT_ONCE <= range.end {
+            add_rows::<T, ROWS_AT_ONCE>(mixed, output, w, row, sums);
+            row += ROWS_AT_ONCE;
         }
         while row < range.end {
             add_rows::<T, 1>(mixed, output, w, row, sums);
@@ -235,8 +235,8 @@ fn add_rows<T: Real, const R: usize>(mixed: &Mixed<T>, output: usize, w: &[f64],
     let rows: [&[T]; R] = std::array::from_fn(|r| &mixed.x[(row + r) * d..][..d]);
     let (mean, w) = (&mixed.mean_x[..d], &w[..d]);
     let mut lanes = [[0.0; LANES]; R];
-    let whole = d / LANES * LANES;
-    for c in (0..whole).step_by(LANES) {
+    let vectorized = d / LANES * LANES;
+    for c in (0..vectorized).step_by(LANES) {
         let (Some(mean), Some(w)) = (mean[c..].first_chunk::<LANES>(), w[c..].first_chunk::<LANES>()) else { break };
         for r in 0..R {
             let Some(x) = rows[r][c..].first_chunk::<LANES>() else { break };
@@ -248,7 +248,7 @@ fn add_rows<T: Real, const R: usize>(mixed: &Mixed<T>, output: usize, w: &[f64],
     let mut factors = [0.0; R];
     for r in 0..R {
         let mut sum: f64 = lanes[r].iter().sum();
-        for c in whole..d {
+        for c in vectorized..d {
             sum = (rows[r][c].f64() - mean[c]).mul_add(w[c], sum);
         }
         let weight = mixed.data.weights.as_ref().map_or(1.0, |weights| weights[row + r]);
@@ -265,14 +265,14 @@ fn add_rows<T: Real, const R: usize>(mixed: &Mixed<T>, output: usize, w: &[f64],
 
 /// (LLᵀ)⁻¹ b for the lower triangle of a row-major matrix.
 fn substitute(factor: &[f32], b: &[f64]) -> Vec<f64> {
-    // In units of the largest entry, so that nothing leaves the range of single precision.
-    let most = b.iter().fold(0.0f64, |most, b| most.max(b.abs()));
-    if !(most > 0.0 && most.is_finite()) {
-        return vec![most; b.len()];
+    // In units of the largest entry, to stay in the range of single precision.
+    let largest = b.iter().fold(0.0f64, |largest, b| largest.max(b.abs()));
+    if !(largest > 0.0 && largest.is_finite()) {
+        return vec![largest; b.len()];
     }
-    let mut out: Vec<f32> = b.iter().map(|b| (b / most) as f32).collect();
+    let mut out: Vec<f32> = b.iter().map(|b| (b / largest) as f32).collect();
     dispatch(Substitute { factor, out: &mut out });
-    out.into_iter().map(|value| f64::from(value) * most).collect()
+    out.into_iter().map(|value| f64::from(value) * largest).collect()
 }
 
 struct Substitute<'a> {

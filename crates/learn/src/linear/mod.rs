@@ -1,18 +1,18 @@
 //! Linear models: ŷ = Xw + b, or a function of it.
 //!
-//! | estimator | minimises |
+//! | estimator | minimizes |
 //! |---|---|
 //! | [`LinearRegression`] | ‖y − Xw‖² |
 //! | [`Ridge`], [`RidgeCv`] | ‖y − Xw‖² + α‖w‖² |
 //! | [`Lasso`], [`ElasticNet`], [`LassoCv`], [`ElasticNetCv`] | (1/2n)‖y − Xw‖² + αρ‖w‖₁ + (α/2)(1 − ρ)‖w‖² |
 //! | [`HuberRegressor`] | Σ σ + H((y − Xw)/σ)σ + α‖w‖² |
 //! | [`QuantileRegressor`] | (1/n) Σ ρ(y − Xw) + α‖w‖₁ |
-//! | [`BayesianRidge`] | the posterior of w, precisions by evidence |
+//! | [`BayesianRidge`] | the posterior of w, precisions by evidence maximization |
 //! | [`PoissonRegressor`], [`GammaRegressor`], [`TweedieRegressor`] | half the mean deviance + (α/2)‖w‖² |
 //! | [`RidgeClassifier`] | ridge regression on targets ±1 |
 //!
-//! All take sample weights, f32 or f64, dense or sparse rows unless they say otherwise, and are exact or say how near they came.
-//! Least squares under its scalings, with gradients, is [`LeastSquares`].
+//! All support sample weights, f32 and f64, and dense and sparse rows unless noted otherwise. Iterative solvers report
+//! the reached accuracy. [`LeastSquares`] is the least-squares objective with its gradient under different scalings.
 
 mod alphas;
 mod bayes;

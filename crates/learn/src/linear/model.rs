@@ -1,21 +1,21 @@
-//! ŷ = X w + b, the fitted type that all linear regressions share.
+//! ŷ = X w + b, the fitted type of all linear regressions.
 
 use tove_tensor::{DType, Tensor, TryOps};
 
 use super::solve::Solution;
 use crate::{About, Algorithm, Model, Record, Restore, Result, Rows, Samples, Summary};
 
-/// What a linear estimator knows beyond coefficients.
+/// Fitted attributes of a linear estimator beyond its coefficients.
 pub trait Extras: Clone + std::fmt::Debug + Send + Sync + 'static {
-    /// Writes it into a record.
+    /// Writes the attributes to a record.
     fn write(&self, record: &mut Record);
-    /// Reads what was written; `width` features.
+    /// Reads the attributes from a record; `width` is the number of features.
     fn read(record: &Record, width: usize) -> Result<Self>;
-    /// What was learned beyond coefficients, by scikit-learn's names.
+    /// Fitted attributes beyond the coefficients, by scikit-learn's names.
     fn attributes(&self) -> Vec<(&'static str, Tensor)> {
         Vec::new()
     }
-    /// The prediction of X w + b: itself, or what an inverse link makes of it.
+    /// Maps X w + b to the prediction: the identity, or an inverse link.
     fn respond(&self, linear: Tensor) -> Result<Tensor> {
         Ok(linear)
     }
@@ -29,7 +29,7 @@ impl Extras for () {
     }
 }
 
-/// A fitted linear regression: ŷ = X w + b, or X Wᵀ + b for several outputs.
+/// A fitted linear regression: ŷ = X w + b, or X Wᵀ + b for multiple outputs.
 ///
 /// ```
 /// use tove_learn::{Fit, Predict, linear::LinearRegression};
@@ -49,7 +49,8 @@ pub struct FittedLinear<E, X = ()> {
 }
 
 impl<E: Algorithm, X: Extras> FittedLinear<E, X> {
-    /// A model from coefficients (d, m) in double precision; there are several outputs if the targets are a matrix.
+    /// Creates a model from coefficients (d, m) in double precision; it has multiple outputs if the targets are a
+    /// matrix.
     pub(super) fn new(
         settings: &E,
         samples: &Samples,
@@ -61,7 +62,7 @@ impl<E: Algorithm, X: Extras> FittedLinear<E, X> {
         FittedLinear::of_shape(settings, solution, shape, summary, extras)
     }
 
-    /// A model of this precision, with several outputs or one.
+    /// Creates a model of this precision, with one or multiple outputs.
     pub(super) fn of_shape(
         settings: &E,
         solution: &Solution,
@@ -83,7 +84,7 @@ impl<E: Algorithm, X: Extras> FittedLinear<E, X> {
         Ok(FittedLinear { about, settings: settings.clone(), coef, intercept, extras })
     }
 
-    /// A model with one output.
+    /// Creates a model with one output.
     pub(super) fn single(
         settings: &E,
         samples: &Samples,
@@ -96,12 +97,12 @@ impl<E: Algorithm, X: Extras> FittedLinear<E, X> {
         FittedLinear::new(settings, samples, &solution, summary, extras)
     }
 
-    /// Coefficients (d), or (m, d) for several outputs.
+    /// Coefficients (d), or (m, d) for multiple outputs.
     pub fn coef(&self) -> &Tensor {
         &self.coef
     }
 
-    /// Intercept, or intercepts (m) for several outputs; zeros if none was fitted.
+    /// Intercept, or intercepts (m) for multiple outputs; zero if none was fitted.
     pub fn intercept(&self) -> &Tensor {
         &self.intercept
     }
@@ -115,7 +116,7 @@ impl<E: Algorithm, X: Extras> FittedLinear<E, X> {
         &self.extras
     }
 
-    /// X w + b of rows that were checked.
+    /// Computes X w + b for checked rows.
     pub(super) fn linear(&self, x: &Rows) -> Result<Tensor> {
         let coef = if self.coef.rank() == 2 { self.coef.try_t()? } else { self.coef.clone() };
         let product = match x {

@@ -1,9 +1,10 @@
-//! One pass over the samples: weighted means, centred Gram matrix XᵀWX, XᵀWY and the squares of Y.
+//! One pass over the samples: weighted means, centered Gram matrix XᵀWX, XᵀWY and the squares of Y.
 //!
-//! Rows are copied block by block into an augmented matrix √w (x − c, y − c', 1), whose Gram matrix holds all of these at
-//! once. The provisional centre c comes from a few rows spread over the data; what it misses of the mean is small, so that
-//! subtracting n (x̄ − c)(x̄ − c)ᵀ at the end loses nothing. (Without a shift a column with mean 10⁸ and spread 1 would lose
-//! all its digits.) Everything is summed in double precision, whatever the type of the features; X itself is never copied.
+//! Rows are copied block by block to an augmented matrix √w (x − c, y − c', 1), whose Gram matrix contains all of
+//! these. The provisional center c is the mean of a few rows spread over the data. It is close to the mean, so
+//! subtracting n (x̄ − c)(x̄ − c)ᵀ at the end loses no accuracy. (Without a shift, a column with mean 10⁸ and standard
+//! deviation 1 would lose all its digits.) All sums are in double precision, whatever the type of the features; X
+//! itself is never copied.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
@@ -13,42 +14,42 @@ use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Tensor};
 
 use super::blocks::{add_gram, mirror, padded, pairwise, project};
-use super::gram_panels::{WIDE, add_products, part_rows};
+use super::gram_panels::{MIN_PANEL_COLUMNS, add_products, chunk_rows};
 use super::sparse_gram;
 use crate::features::by_rows;
 use crate::{LearnError, Real, Result, Rows, Samples, memory, with_real};
 
-/// Numbers in a block; it stays in the second-level cache.
+/// Values in a block, which stays in the second-level cache.
 const BLOCK: usize = 8192;
-/// Parts that the rows are cut into, at most; each has its own sums.
-const PARTS: usize = 64;
-const PART_ROWS: usize = 1024; // in a part, at least
-const SPREAD_ROWS: usize = 256; // from which the provisional centre is taken
+/// Maximum number of parts of the rows; each has its own sums.
+const MAX_PARTS: usize = 64;
+const PART_ROWS: usize = 1024; // minimum rows per part
+const SPREAD_ROWS: usize = 256; // rows used for the provisional center
 
-/// Samples ready for linear algebra in double precision.
+/// Samples prepared for linear algebra in double precision.
 pub(super) struct Data<'a> {
     pub(super) x: &'a Rows,
     /// Targets (n, m), row-major.
     pub(super) y: Vec<f64>,
     pub(super) outputs: usize,
     pub(super) weights: Option<Vec<f64>>,
-    /// Whether nobody has looked yet whether the features are finite.
-    pub(super) unseen: bool,
+    /// Whether the features have not been checked for finite values yet.
+    pub(super) unchecked: bool,
 }
 
 impl<'a> Data<'a> {
-    /// The samples of an estimator that learns several outputs.
+    /// Prepares the samples of an estimator with multiple outputs.
     pub(super) fn several(samples: &'a Samples) -> Result<Data<'a>> {
         let y = samples.y()?;
         let outputs = y.dims().get(1).copied().unwrap_or(1);
         let weights = samples.weights().map(Tensor::to_f64_vec);
-        Ok(Data { x: samples.x(), y: y.to_f64_vec(), outputs, weights, unseen: samples.may_miss() })
+        Ok(Data { x: samples.x(), y: y.to_f64_vec(), outputs, weights, unchecked: samples.may_miss() })
     }
 
-    /// The samples of an estimator that learns one output.
+    /// Prepares the samples of an estimator with one output.
     pub(super) fn single(who: &'static str, samples: &'a Samples) -> Result<Data<'a>> {
         let weights = samples.weights().map(Tensor::to_f64_vec);
-        Ok(Data { x: samples.x(), y: samples.single_target(who)?, outputs: 1, weights, unseen: samples.may_miss() })
+        Ok(Data { x: samples.x(), y: samples.single_target(who)?, outputs: 1, weights, unchecked: samples.may_miss() })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -59,9 +60,9 @@ impl<'a> Data<'a> {
         self.x.width()
     }
 
-    /// That the features are finite, for methods that would not notice.
-    pub(super) fn look_through(&self) -> Result<()> {
-        if self.unseen { self.x.checked().map(drop) } else { Ok(()) }
+    /// Checks that the features are finite, for methods that would not detect it.
+    pub(super) fn check_finite(&self) -> Result<()> {
+        if self.unchecked { self.x.checked().map(drop) } else { Ok(()) }
     }
 
     /// Σ w.
@@ -69,31 +70,31 @@ impl<'a> Data<'a> {
         self.weights.as_ref().map_or(self.len() as f64, |weights| weights.iter().sum())
     }
 
-    /// The weights, ones if there are none.
+    /// The weights, or ones if there are none.
     pub(super) fn weights_or_ones(&self) -> Cow<'_, [f64]> {
         self.weights.as_ref().map_or_else(|| Cow::Owned(vec![1.0; self.len()]), |weights| Cow::Borrowed(&weights[..]))
     }
 }
 
-/// Means and centred second moments.
+/// Means and centered second moments.
 #[derive(Clone, Debug)]
 pub(super) struct Moments {
     pub(super) width: usize,
     pub(super) outputs: usize,
     /// Σ w.
     pub(super) weight: f64,
-    /// Weighted means, or zeros where nothing was centred.
+    /// Weighted means, or zeros if not centered.
     pub(super) mean_x: Vec<f64>,
     pub(super) mean_y: Vec<f64>,
-    /// XᵀWX (d, d) of the centred columns.
+    /// XᵀWX (d, d) of the centered columns.
     pub(super) gram: Vec<f64>,
     /// XᵀWY (d, m).
     pub(super) cross: Vec<f64>,
-    /// Σ w y² (m) of each centred output.
+    /// Σ w y² (m) of each centered output.
     pub(super) squares: Vec<f64>,
 }
 
-/// Another basis for the columns: rows become (x − c) B.
+/// A change of basis of the columns: rows become (x − c) B.
 pub(super) struct Basis<'a> {
     /// (d, d), row-major.
     pub(super) matrix: &'a [f64],
@@ -102,10 +103,10 @@ pub(super) struct Basis<'a> {
 }
 
 impl Moments {
-    /// The moments, centred if `centred`.
-    pub(super) fn of(data: &Data, centred: bool) -> Result<Moments> {
+    /// Computes the moments, centered if `centered`.
+    pub(super) fn of(data: &Data, centered: bool) -> Result<Moments> {
         let (d, m) = (data.width(), data.outputs);
-        if !centred {
+        if !centered {
             let moments = Pass { data, shift_x: &vec![0.0; d], shift_y: &vec![0.0; m], basis: None }.run(false)?;
             return moments.finite(data).map(|()| moments);
         }
@@ -113,36 +114,37 @@ impl Moments {
         let pass = Pass { data, shift_x: &shift_x, shift_y: &shift_y, basis: None };
         let first = pass.run(true)?;
         first.finite(data)?;
-        // A center that is far off would cost digits: then the exact mean serves as the center of a second pass.
+        // A provisional center far from the mean would cost accuracy. Then a second pass uses the exact mean.
         let far = |j: &usize| {
-            let gap = first.mean_x[*j] - shift_x[*j];
-            gap * gap * first.weight > 1e4 * first.gram[j * d + j]
+            let distance = first.mean_x[*j] - shift_x[*j];
+            distance * distance * first.weight > 1e4 * first.gram[j * d + j]
         };
         let far: Vec<usize> = (0..d).filter(far).collect();
         if far.is_empty() {
             return Ok(first);
         }
-        // Columns that are near enough keep their centers: those at zero keep sparse rows sparse.
+        // Columns with a good center keep it; a center of zero keeps sparse rows sparse.
         far.into_iter().for_each(|j| shift_x[j] = first.mean_x[j]);
         Pass { data, shift_x: &shift_x, shift_y: &first.mean_y, basis: None }.run(true)
     }
 
-    /// That the features are finite, and so are their squares: a number that is not makes the square of its column so.
+    /// Checks that the features and their squares are finite: a non-finite value makes the sum of squares of its column
+    /// non-finite.
     fn finite(&self, data: &Data) -> Result<()> {
         let d = self.width;
         let Some(column) = (0..d).find(|j| !self.gram[j * d + j].is_finite()) else { return Ok(()) };
-        data.look_through()?;
+        data.check_finite()?;
         let problem = format!("the squares of column {column} overflow");
-        Err(LearnError::data("linear model", problem, "scale the features, for instance with `StandardScaler`"))
+        Err(LearnError::data("linear model", problem, "scale the features, for example with `StandardScaler`"))
     }
 
-    /// The moments in another basis.
-    pub(super) fn in_basis(data: &Data, centred: bool, basis: &Basis) -> Result<Moments> {
+    /// Computes the moments in another basis.
+    pub(super) fn in_basis(data: &Data, centered: bool, basis: &Basis) -> Result<Moments> {
         let pass = Pass { data, shift_x: basis.mean_x, shift_y: basis.mean_y, basis: Some(basis.matrix) };
-        pass.run(centred)
+        pass.run(centered)
     }
 
-    /// Sums of products around given centres of the features; targets as they are.
+    /// Sums of products around given centers of the features; targets are not shifted.
     pub(super) fn shifted(data: &Data, shift_x: &[f64]) -> Result<Moments> {
         Pass { data, shift_x, shift_y: &vec![0.0; data.outputs], basis: None }.run(false)
     }
@@ -165,7 +167,7 @@ impl Moments {
     }
 }
 
-/// Means over rows spread over the data; of a column that is constant there, exactly its value.
+/// Means over rows spread over the data; for a column that is constant there, exactly its value.
 fn provisional(data: &Data) -> Result<(Vec<f64>, Vec<f64>)> {
     let (n, d, m) = (data.len(), data.width(), data.outputs);
     let count = n.min(SPREAD_ROWS);
@@ -182,7 +184,7 @@ fn provisional(data: &Data) -> Result<(Vec<f64>, Vec<f64>)> {
     let mut centers: Vec<f64> = columns.iter().map(Spread::center).collect();
     if let Rows::Sparse(x) = data.x {
         let filled = sparse_gram::filled(x);
-        if sparse_gram::pays(x, filled.iter().filter(|filled| **filled).count(), m) {
+        if sparse_gram::is_cheaper(x, filled.iter().filter(|filled| **filled).count(), m) {
             centers.iter_mut().zip(filled).filter(|(_, filled)| !filled).for_each(|(center, _)| *center = 0.0);
         }
     }
@@ -215,7 +217,7 @@ impl Spread {
     }
 }
 
-/// A row in double precision.
+/// Reads a row in double precision.
 pub(super) fn read_row(x: &Rows, row: usize, out: &mut [f64]) -> Result<()> {
     let d = out.len();
     match x {
@@ -226,15 +228,15 @@ pub(super) fn read_row(x: &Rows, row: usize, out: &mut [f64]) -> Result<()> {
         Rows::Sparse(x) => with_real!(x.dtype(), T => {
             let values = x.values().as_slice::<T>()?;
             out.fill(0.0);
-            for place in x.indptr()[row]..x.indptr()[row + 1] {
-                out[x.indices()[place] as usize] = values[place].f64();
+            for index in x.indptr()[row]..x.indptr()[row + 1] {
+                out[x.indices()[index] as usize] = values[index].f64();
             }
         }),
     }
     Ok(())
 }
 
-/// A pass over the rows with given shifts.
+/// One pass over the rows with given shifts.
 struct Pass<'a> {
     data: &'a Data<'a>,
     shift_x: &'a [f64],
@@ -242,14 +244,14 @@ struct Pass<'a> {
     basis: Option<&'a [f64]>,
 }
 
-/// Features of one type, dense or sparse, as the inner loop sees them.
+/// Features of one type, dense or sparse, for the inner loop.
 enum Source<'a, T> {
     Dense(&'a [T]),
     Sparse { indptr: &'a [usize], indices: &'a [u32], values: &'a [T] },
 }
 
 impl Pass<'_> {
-    fn run(&self, centred: bool) -> Result<Moments> {
+    fn run(&self, centered: bool) -> Result<Moments> {
         let (d, m) = (self.data.width(), self.data.outputs);
         let sums = match self.data.x.dtype() {
             DType::F32 | DType::F64 => with_real!(self.data.x.dtype(), T => self.sums(&source::<T>(self.data.x)?)?),
@@ -259,40 +261,41 @@ impl Pass<'_> {
         let one = d + m;
         let weight = sums[one * stride + one];
         let entry = |i: usize, j: usize| {
-            let offset = if centred { sums[i * stride + one] * sums[j * stride + one] / weight } else { 0.0 };
+            let offset = if centered { sums[i * stride + one] * sums[j * stride + one] / weight } else { 0.0 };
             sums[i * stride + j] - offset
         };
-        let mean = |column: usize, shift: f64| if centred { shift + sums[column * stride + one] / weight } else { 0.0 };
+        let mean =
+            |column: usize, shift: f64| if centered { shift + sums[column * stride + one] / weight } else { 0.0 };
         Ok(Moments {
             width: d,
             outputs: m,
             weight,
             mean_x: (0..d).map(|j| mean(j, self.shift_x[j])).collect(),
             mean_y: (0..m).map(|k| mean(d + k, self.shift_y[k])).collect(),
-            gram: (0..d * d).map(|place| entry(place / d, place % d)).collect(),
-            cross: (0..d * m).map(|place| entry(place / m, d + place % m)).collect(),
+            gram: (0..d * d).map(|index| entry(index / d, index % d)).collect(),
+            cross: (0..d * m).map(|index| entry(index / m, d + index % m)).collect(),
             squares: (0..m).map(|k| entry(d + k, d + k).max(0.0)).collect(),
         })
     }
 
-    /// The Gram matrix of the augmented rows, whole.
+    /// The full Gram matrix of the augmented rows.
     fn sums<T: Real>(&self, source: &Source<T>) -> Result<Vec<f64>> {
         let n = self.data.len();
         let stride = padded(self.data.width() + self.data.outputs + 1);
         if let (Rows::Sparse(x), None) = (self.data.x, self.basis) {
             let shifted = self.shift_x.iter().filter(|&&shift| shift != 0.0).count();
-            if sparse_gram::pays(x, shifted, self.data.outputs) {
+            if sparse_gram::is_cheaper(x, shifted, self.data.outputs) {
                 return sparse_gram::sums::<T>(self.data, x, self.shift_x, self.shift_y);
             }
         }
-        if stride >= WIDE && self.basis.is_none() {
+        if stride >= MIN_PANEL_COLUMNS && self.basis.is_none() {
             return self.wide_sums(source, stride);
         }
-        // Sums of all parts together stay smaller than the features themselves.
-        let most = (n / (4 * stride)).clamp(1, PARTS);
-        let bytes = memory::matrix(stride, stride.saturating_mul(most + 2), 8);
+        // The sums of all parts together are smaller than the features.
+        let parts = (n / (4 * stride)).clamp(1, MAX_PARTS);
+        let bytes = memory::matrix(stride, stride.saturating_mul(parts + 2), 8);
         memory::require("linear model", format!("a Gram matrix of {stride} columns"), bytes, "choose features first")?;
-        let rows = n.div_ceil(most).max(PART_ROWS.min(n));
+        let rows = n.div_ceil(parts).max(PART_ROWS.min(n));
         let parts: Vec<Mutex<Vec<f64>>> = (0..n.div_ceil(rows)).map(|_| Mutex::new(Vec::new())).collect();
         let basis = self.basis.map(|basis| self.augmented_basis(basis, stride));
         parallel_for(parts.len(), &|part| {
@@ -306,11 +309,11 @@ impl Pass<'_> {
         Ok(sums)
     }
 
-    /// The same for many columns, by products of panels.
+    /// Like `sums`, for many columns, by products of panels.
     fn wide_sums<T: Real>(&self, source: &Source<T>, stride: usize) -> Result<Vec<f64>> {
         let n = self.data.len();
-        let rows = part_rows(stride, n);
-        // The sums, the moments that are taken from them, and a part of the rows.
+        let rows = chunk_rows(stride, n);
+        // The sums, the moments computed from them, and a chunk of the rows.
         let bytes = memory::matrix(stride, stride.saturating_mul(2).saturating_add(rows), 8);
         memory::require("linear model", format!("a Gram matrix of {stride} columns"), bytes, "choose features first")?;
         let mut sums = vec![0.0; stride * stride];
@@ -335,7 +338,7 @@ impl Pass<'_> {
         let rows = (BLOCK / stride).max(16);
         let mut sums = vec![0.0; stride * stride];
         let mut block = vec![0.0; rows.min(range.len()) * stride];
-        let mut turned = vec![0.0; if basis.is_some() { block.len() } else { 0 }];
+        let mut projected = vec![0.0; if basis.is_some() { block.len() } else { 0 }];
         let mut start = range.start;
         while start < range.end {
             let end = (start + rows).min(range.end);
@@ -344,8 +347,8 @@ impl Pass<'_> {
             match basis {
                 None => add_gram(&block[..filled], stride, &mut sums),
                 Some(basis) => {
-                    project(&block[..filled], stride, basis, &mut turned[..filled]);
-                    add_gram(&turned[..filled], stride, &mut sums);
+                    project(&block[..filled], stride, basis, &mut projected[..filled]);
+                    add_gram(&projected[..filled], stride, &mut sums);
                 }
             }
             start = end;
@@ -368,8 +371,8 @@ impl Pass<'_> {
                 }
                 Source::Sparse { indptr, indices, values } => {
                     features.iter_mut().zip(self.shift_x).for_each(|(out, shift)| *out = -shift);
-                    for place in indptr[row]..indptr[row + 1] {
-                        features[indices[place] as usize] += values[place].f64();
+                    for index in indptr[row]..indptr[row + 1] {
+                        features[indices[index] as usize] += values[index].f64();
                     }
                 }
             }
@@ -383,7 +386,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The basis for the features, the identity for targets and the one.
+    /// The basis for the features, the identity for the targets and the constant.
     fn augmented_basis(&self, basis: &[f64], stride: usize) -> Vec<f64> {
         let d = self.data.width();
         let mut augmented = vec![0.0; stride * stride];

@@ -1,9 +1,9 @@
 //! Lasso and elastic net with the penalty chosen by cross-validation.
 //!
-//! For each `l1_ratio` ρ a grid of penalties is laid from α_max = max |x_jᵀy| / (n ρ), the smallest that makes all coefficients zero,
-//! down to `eps` α_max on a logarithmic scale. A path over the grid is fitted to the training part of each fold; the pair (ρ, α) with
-//! the smallest mean squared error over the folds is fitted to all samples (Friedman, Hastie and Tibshirani 2010). Folds are those of
-//! [`KFold`] without shuffling, as in scikit-learn.
+//! For each `l1_ratio` ρ a logarithmic grid of penalties is used, from α_max = max |x_jᵀy| / (n ρ), the smallest that
+//! makes all coefficients zero, down to `eps` α_max. A path over the grid is fitted to the training part of each fold.
+//! The pair (ρ, α) with the smallest mean squared error over the folds is then fitted to all samples (Friedman, Hastie
+//! and Tibshirani 2010). Folds are those of [`KFold`] without shuffling, as in scikit-learn.
 //!
 //! ```
 //! use tove_learn::{Fit, linear::LassoCv};
@@ -29,7 +29,7 @@ use crate::kernel::over_tasks;
 use crate::selection::{Fold, KFold, Splitter};
 use crate::{Algorithm, Capabilities, LearnError, Record, Result, Rows, Samples};
 
-/// Which penalties are tried, and how.
+/// The search over penalties.
 ///
 /// ```
 /// use tove_learn::linear::{ElasticNetCv, LassoCv};
@@ -38,31 +38,31 @@ use crate::{Algorithm, Capabilities, LearnError, Record, Result, Rows, Samples};
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(shared)]
 pub struct NetSearch {
-    /// Length of the path: the smallest penalty divided by the largest.
+    /// Length of the path: ratio of the smallest to the largest penalty.
     #[hyper(default = 1e-3, range = "(0, 1)")]
     pub eps: f64,
-    /// Number of penalties along the path; not used when `alphas` are given.
+    /// Number of penalties along the path; ignored if `alphas` are given.
     #[hyper(default = 100, range = "[1, inf)")]
     pub n_alphas: usize,
-    /// The penalties to try; set automatically if none are given.
+    /// The penalties to try; chosen automatically if `None`.
     #[hyper(default = None, range = "[0, inf)")]
     pub alphas: Option<Alphas>,
-    /// Whether an intercept is fitted; it is not penalised.
+    /// Whether an intercept is fitted; it is not penalized.
     #[hyper(default = true)]
     pub fit_intercept: bool,
-    /// Rounds over the coordinates at most.
+    /// Maximum number of passes over the coordinates.
     #[hyper(default = 1000, range = "[1, inf)")]
     pub max_iter: usize,
-    /// Stop at a duality gap of this share of ‖y‖².
+    /// Stop at a duality gap of this fraction of ‖y‖².
     #[hyper(default = 1e-4, range = "[0, inf)")]
     pub tol: f64,
     /// Number of folds.
     #[hyper(default = 5, range = "[2, inf)")]
     pub cv: usize,
-    /// Whether coefficients must not be negative.
+    /// Whether to constrain coefficients to be non-negative.
     #[hyper(default = false)]
     pub positive: bool,
-    /// Whether to work on the Gram matrix.
+    /// Whether to use the Gram matrix.
     #[hyper(default = Precompute::Auto)]
     pub precompute: Precompute,
 }
@@ -71,24 +71,24 @@ pub struct NetSearch {
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "LassoCV")]
 pub struct LassoCv {
-    /// Which penalties are tried.
+    /// The search over penalties.
     #[hyper(flatten)]
     pub search: NetSearch,
 }
 
-/// Elastic net with penalty and mixture chosen by cross-validation along paths.
+/// Elastic net with penalty and `l1_ratio` chosen by cross-validation along paths.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "ElasticNetCV")]
 pub struct ElasticNetCv {
-    /// Shares of ‖w‖₁ in the penalty to try; the rest is ½‖w‖².
+    /// Fractions of ‖w‖₁ in the penalty to try; the remainder is ½‖w‖².
     #[hyper(default = vec![0.5], range = "[0, 1]")]
     pub l1_ratio: Vec<f64>,
-    /// Which penalties are tried.
+    /// The search over penalties.
     #[hyper(flatten)]
     pub search: NetSearch,
 }
 
-/// What the cross-validation found.
+/// Results of the cross-validation.
 #[derive(Clone, Debug)]
 pub struct NetChoice {
     alpha: f64,
@@ -133,17 +133,17 @@ pub type FittedLassoCv = FittedLinear<LassoCv, NetChoice>;
 pub type FittedElasticNetCv = FittedLinear<ElasticNetCv, NetChoice>;
 
 impl<E: Algorithm> FittedLinear<E, NetChoice> {
-    /// The penalty that was chosen.
+    /// The selected penalty.
     pub fn alpha(&self) -> f64 {
         self.extras().alpha
     }
 
-    /// The share of ‖w‖₁ that was chosen; 1 for the lasso.
+    /// The selected fraction of ‖w‖₁; 1 for the lasso.
     pub fn l1_ratio(&self) -> f64 {
         self.extras().l1_ratio
     }
 
-    /// The penalties that were tried, descending: (a), or (r, a) for r > 1 values of `l1_ratio`.
+    /// The penalties tried, descending: (a), or (r, a) for r > 1 values of `l1_ratio`.
     pub fn alphas(&self) -> &Tensor {
         &self.extras().alphas
     }
@@ -153,13 +153,13 @@ impl<E: Algorithm> FittedLinear<E, NetChoice> {
         &self.extras().mse_path
     }
 
-    /// The duality gap at the end of the last fit.
+    /// The duality gap of the final fit.
     pub fn dual_gap(&self) -> f64 {
         self.extras().dual_gap
     }
 }
 
-// Folds go by the order of the samples, and a sample of weight 2 lies in one fold, while two copies may lie in two.
+// Folds depend on the order of the samples, and a sample of weight 2 is in one fold, while two copies may be in two.
 const CAPABILITIES: Capabilities =
     Capabilities { weights: true, sparse: true, order_free: false, accuracy: 5e-2, ..Capabilities::REGRESSOR };
 
@@ -189,14 +189,14 @@ impl Algorithm for ElasticNetCv {
     }
 }
 
-/// One mixture with its penalties.
+/// One `l1_ratio` with its penalties.
 struct Path {
     net: ElasticNet,
     alphas: Vec<f64>,
 }
 
 /// Mean squared errors of the penalties on the test part of a fold, and its weight.
-type Judged = (Vec<f64>, f64);
+type FoldErrors = (Vec<f64>, f64);
 
 impl NetSearch {
     fn net(&self, l1_ratio: f64, alpha: f64) -> ElasticNet {
@@ -213,22 +213,22 @@ impl NetSearch {
         samples.single_target(E::NAME)?;
         let paths = ratios.iter().map(|&ratio| self.path(E::NAME, ratio, samples)).collect::<Result<Vec<_>>>()?;
         let folds = KFold::new(self.cv).split(samples.y()?)?;
-        let judged = judge(E::NAME, &paths, &folds, samples)?;
+        let errors_by_fold = evaluate(E::NAME, &paths, &folds, samples)?;
         let count = paths[0].alphas.len();
-        let error = |path: usize, place: usize| {
-            let of = |fold: usize| &judged[path * folds.len() + fold];
+        let error = |path: usize, index: usize| {
+            let of = |fold: usize| &errors_by_fold[path * folds.len() + fold];
             let total: f64 = (0..folds.len()).map(|fold| of(fold).1).sum();
-            (0..folds.len()).map(|fold| of(fold).1 / total * of(fold).0[place]).sum::<f64>()
+            (0..folds.len()).map(|fold| of(fold).1 / total * of(fold).0[index]).sum::<f64>()
         };
-        let all = (0..paths.len()).flat_map(|path| (0..count).map(move |place| (path, place)));
+        let all = (0..paths.len()).flat_map(|path| (0..count).map(move |index| (path, index)));
         let best =
             all.fold((0, 0), |best, next| if error(next.0, next.1) < error(best.0, best.1) { next } else { best });
         let (l1_ratio, alpha) = (paths[best.0].net.l1_ratio, paths[best.0].alphas[best.1]);
         let (w, intercept, summary) = self.net(l1_ratio, alpha).solve(E::NAME, samples)?;
         let mut shape = vec![paths.len(), count, folds.len()];
-        let at = |place: usize| {
-            let (path, alpha, fold) = (place / folds.len() / count, place / folds.len() % count, place % folds.len());
-            judged[path * folds.len() + fold].0[alpha]
+        let at = |index: usize| {
+            let (path, alpha, fold) = (index / folds.len() / count, index / folds.len() % count, index % folds.len());
+            errors_by_fold[path * folds.len() + fold].0[alpha]
         };
         let mse: Vec<f64> = (0..shape.iter().product()).map(at).collect();
         if paths.len() == 1 {
@@ -256,14 +256,14 @@ impl NetSearch {
     }
 }
 
-/// Errors of all paths on all folds, path by path.
-fn judge(who: &'static str, paths: &[Path], folds: &[Fold], samples: &Samples) -> Result<Vec<Judged>> {
+/// Evaluates all paths on all folds, path by path.
+fn evaluate(who: &'static str, paths: &[Path], folds: &[Fold], samples: &Samples) -> Result<Vec<FoldErrors>> {
     let tasks = paths.len() * folds.len();
-    let slots: Vec<Mutex<Judged>> = (0..tasks).map(|_| Mutex::new((Vec::new(), 0.0))).collect();
+    let slots: Vec<Mutex<FoldErrors>> = (0..tasks).map(|_| Mutex::new((Vec::new(), 0.0))).collect();
     over_tasks(tasks, |task| {
         let (path, fold) = (&paths[task / folds.len()], &folds[task % folds.len()]);
-        let judged = errors(who, path, &samples.take(&fold.train)?, &samples.take(&fold.test)?)?;
-        *slots[task].lock().unwrap_or_else(PoisonError::into_inner) = judged;
+        let errors_by_fold = errors(who, path, &samples.take(&fold.train)?, &samples.take(&fold.test)?)?;
+        *slots[task].lock().unwrap_or_else(PoisonError::into_inner) = errors_by_fold;
         Ok(())
     })?;
     if tove_optim::interrupted() {
@@ -272,7 +272,7 @@ fn judge(who: &'static str, paths: &[Path], folds: &[Fold], samples: &Samples) -
     Ok(slots.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
 }
 
-fn errors(who: &'static str, path: &Path, train: &Samples, test: &Samples) -> Result<Judged> {
+fn errors(who: &'static str, path: &Path, train: &Samples, test: &Samples) -> Result<FoldErrors> {
     train.require_some(who)?;
     let fitted = crate::quietly(|| path.net.path_of(who, train, &path.alphas))?;
     let coefs = fitted.coefs.try_t()?.try_contiguous()?; // (d, a)
@@ -288,9 +288,9 @@ fn errors(who: &'static str, path: &Path, train: &Samples, test: &Samples) -> Re
     let mut errors = vec![0.0; count];
     if total > 0.0 {
         for (row, y) in y.iter().enumerate() {
-            let share = weight(row) / total;
+            let normalized_weight = weight(row) / total;
             for ((error, predicted), b) in errors.iter_mut().zip(&predicted[row * count..]).zip(&intercepts) {
-                *error += share * (y - predicted - b).powi(2);
+                *error += normalized_weight * (y - predicted - b).powi(2);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! X v and Xᵀ u in double precision for features of either type, dense or sparse, with X seen as centred and weighted
-//! without being so in memory: √W (X − 1 x̄ᵀ).
+//! X v and Xᵀ u in double precision for dense and sparse features of either type. X is centered and weighted
+//! implicitly: √W (X − 1 x̄ᵀ).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,11 +9,11 @@ use tove_tensor::pool::parallel_for;
 use super::moments::Data;
 use crate::{Real, Result, Rows, with_real};
 
-/// Rows that one task handles.
+/// Rows per task.
 const ROWS: usize = 2048;
 const LANES: usize = 8;
 
-/// √W (X − 1 x̄ᵀ) as a map.
+/// √W (X − 1 x̄ᵀ) as a linear operator.
 pub(super) struct Operator<'a> {
     x: &'a Rows,
     mean: Vec<f64>,
@@ -21,15 +21,15 @@ pub(super) struct Operator<'a> {
 }
 
 impl<'a> Operator<'a> {
-    /// X itself, neither centred nor weighted.
+    /// X itself, neither centered nor weighted.
     pub(super) fn plain(x: &'a Rows) -> Operator<'a> {
         Operator { x, mean: Vec::new(), roots: None }
     }
 
-    /// X with its weighted means taken off if `centred`, rows times √w.
-    pub(super) fn weighted(data: &'a Data, centred: bool) -> Result<Operator<'a>> {
+    /// X minus its weighted means if `centered`, with rows multiplied by √w.
+    pub(super) fn weighted(data: &'a Data, centered: bool) -> Result<Operator<'a>> {
         let mut operator = Operator::plain(data.x);
-        if centred {
+        if centered {
             let weights = data.weights_or_ones();
             let total = data.total_weight();
             operator.mean = operator.transposed(&weights)?.iter().map(|sum| sum / total).collect();
@@ -52,8 +52,8 @@ impl<'a> Operator<'a> {
             parallel_for(parts.len(), &|task| {
                 let mut out = parts[task].lock().unwrap_or_else(PoisonError::into_inner);
                 source.times(task * ROWS, v, &mut out);
-                for (place, out) in out.iter_mut().enumerate() {
-                    let root = self.roots.as_ref().map_or(1.0, |roots| roots[task * ROWS + place]);
+                for (index, out) in out.iter_mut().enumerate() {
+                    let root = self.roots.as_ref().map_or(1.0, |roots| roots[task * ROWS + index]);
                     *out = (*out - offset) * root;
                 }
             });
@@ -66,7 +66,7 @@ impl<'a> Operator<'a> {
     pub(super) fn transposed(&self, u: &[f64]) -> Result<Vec<f64>> {
         let d = self.x.width();
         let tasks = u.len().div_ceil(ROWS);
-        // Few large groups of tasks, so that their sums take little memory for many columns.
+        // A few large groups of tasks, so that the partial sums take little memory for many columns.
         let group = tasks.div_ceil(16).max(1);
         let weighted: Vec<f64>;
         let u = match &self.roots {
@@ -120,7 +120,7 @@ impl<'a, T: Real> Source<'a, T> {
             Source::Sparse { indptr, indices, values } => {
                 for (offset, out) in out.iter_mut().enumerate() {
                     let range = indptr[start + offset]..indptr[start + offset + 1];
-                    *out = range.map(|place| values[place].f64() * v[indices[place] as usize]).sum();
+                    *out = range.map(|index| values[index].f64() * v[indices[index] as usize]).sum();
                 }
             }
         }
@@ -131,8 +131,8 @@ impl<'a, T: Real> Source<'a, T> {
             Source::Dense(x, d) => dispatch(Transposed { x: &x[start * d..(start + u.len()) * d], u, out }),
             Source::Sparse { indptr, indices, values } => {
                 for (offset, u) in u.iter().enumerate() {
-                    for place in indptr[start + offset]..indptr[start + offset + 1] {
-                        out[indices[place] as usize] += values[place].f64() * u;
+                    for index in indptr[start + offset]..indptr[start + offset + 1] {
+                        out[indices[index] as usize] += values[index].f64() * u;
                     }
                 }
             }

@@ -1,13 +1,14 @@
-//! Least squares and ridge regression over data that come in pieces: exact, in one pass.
+//! Exact least squares and ridge regression on batches, in one pass.
 //!
-//! All that the normal equations need of the samples are Σw, the means and the centred sums of products, d² + d m numbers
-//! whatever the number of rows. Those of two pieces a and b join by
+//! The normal equations only need Σw, the means and the centered sums of products: d² + d m numbers for any number of
+//! rows. Those of two batches a and b are merged by
 //!
 //! G = G_a + G_b + (n_a n_b / n) δ δᵀ, with δ = x̄_b − x̄_a and n = n_a + n_b (Chan, Golub and LeVeque 1983),
 //!
-//! so that a file of any length is one pass in the memory of a piece. Solved by Cholesky's factor where its condition allows,
-//! otherwise by the eigenvectors of the scaled Gram matrix: the second pass that fits in memory make for ill-conditioned
-//! columns is not to be had, so directions below 10⁻⁶ of the largest count as absent (without a penalty).
+//! so a file of any length takes one pass and the memory of one batch. Solved by Cholesky factorization if the
+//! condition number allows, otherwise by the eigenvectors of the scaled Gram matrix. The second pass that in-memory
+//! fits make for ill-conditioned columns is not possible here, so directions below 10⁻⁶ of the largest are treated as
+//! zero (without a penalty).
 //!
 //! ```
 //! use tove_learn::{Fit, Learner, PartialFit, Samples, linear::Ridge};
@@ -16,8 +17,8 @@
 //! let mut learner = Ridge::default().learner(&[])?;
 //! learner.learn(&Samples::new(&Tensor::from([[1.0], [2.0]]), &Tensor::from([1.0, 3.0]))?)?;
 //! learner.learn(&Samples::new(&Tensor::from([[4.0], [7.0]]), &Tensor::from([2.0, 6.0]))?)?;
-//! let (pieces, whole) = (learner.model()?, Ridge::default().fit(&x, &y)?);
-//! assert!((pieces.coef().at::<f64>(&[0]) - whole.coef().at::<f64>(&[0])).abs() < 1e-14);
+//! let (incremental, full) = (learner.model()?, Ridge::default().fit(&x, &y)?);
+//! assert!((incremental.coef().at::<f64>(&[0]) - full.coef().at::<f64>(&[0])).abs() < 1e-14);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
@@ -31,18 +32,18 @@ use super::ridge::{FittedRidge, Ridge, RidgeSolver};
 use super::solve::{Problem, Solution};
 use crate::{Algorithm, LearnError, Learner, PartialFit, Result, Samples, Summary};
 
-/// Features beyond which the sums of products would take more than two gigabytes.
-const MOST_FEATURES: usize = 16_384;
+/// Above this number of features the sums of products would take more than two gigabytes.
+const MAX_FEATURES: usize = 16_384;
 
-/// A linear regression under way: the sums of what it has seen.
+/// The state of an incremental linear regression: sums over the samples seen so far.
 #[derive(Clone, Debug)]
 pub struct PartialLinear<E> {
     settings: E,
-    centred: bool,
+    centered: bool,
     seen: Option<(Moments, Shape)>,
 }
 
-/// What the model must look like.
+/// Shape and type of the resulting model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Shape {
     several: bool,
@@ -51,35 +52,35 @@ struct Shape {
 }
 
 impl<E: Algorithm> PartialLinear<E> {
-    fn new(settings: &E, centred: bool) -> Result<PartialLinear<E>> {
+    fn new(settings: &E, centered: bool) -> Result<PartialLinear<E>> {
         settings.validate()?;
-        Ok(PartialLinear { settings: settings.clone(), centred, seen: None })
+        Ok(PartialLinear { settings: settings.clone(), centered, seen: None })
     }
 
     fn add(&mut self, samples: &Samples) -> Result<()> {
         let width = samples.width();
-        if width > MOST_FEATURES {
+        if width > MAX_FEATURES {
             let problem = format!("{width} features; sums of their products do not fit in memory");
             return Err(LearnError::parameter(E::NAME, format!("{problem}; use the SGD estimators")));
         }
         samples.require_rows(E::NAME)?;
-        if samples.weighs_nothing() {
-            return Ok(()); // the piece adds nothing to the sums
+        if samples.has_zero_weight() {
+            return Ok(()); // the batch adds nothing to the sums
         }
-        let piece = Moments::of(&Data::several(samples)?, self.centred)?;
+        let batch = Moments::of(&Data::several(samples)?, self.centered)?;
         match &mut self.seen {
             Some((moments, shape)) => {
                 samples.x().check_width(E::NAME, moments.width)?;
-                if piece.outputs != moments.outputs {
-                    let problem = format!("{} outputs after pieces with {}", piece.outputs, moments.outputs);
+                if batch.outputs != moments.outputs {
+                    let problem = format!("{} outputs after batches with {}", batch.outputs, moments.outputs);
                     return Err(LearnError::parameter(E::NAME, problem));
                 }
                 shape.rows += samples.len();
-                moments.merge(&piece, self.centred);
+                moments.merge(&batch, self.centered);
             }
             None => {
                 let (several, dtype) = (samples.y()?.rank() == 2, samples.x().dtype());
-                self.seen = Some((piece, Shape { several, dtype, rows: samples.len() }));
+                self.seen = Some((batch, Shape { several, dtype, rows: samples.len() }));
             }
         }
         Ok(())
@@ -87,36 +88,36 @@ impl<E: Algorithm> PartialLinear<E> {
 
     fn solve(&self, alpha: f64, tol: Option<f64>) -> Result<(Solution, Shape)> {
         let Some((moments, shape)) = &self.seen else {
-            let fix = "give at least one piece of data first".to_owned();
+            let fix = "give at least one batch of data first".to_owned();
             return Err(LearnError::TooFew { who: E::NAME, found: 0, needed: 1, fix });
         };
-        let problem = Problem { alpha, centred: self.centred, tol, covariance: false };
+        let problem = Problem { alpha, centered: self.centered, tol, covariance: false };
         Ok((problem.solve_moments(moments)?, *shape))
     }
 }
 
 impl Moments {
-    /// Takes the moments of further samples into account.
-    fn merge(&mut self, other: &Moments, centred: bool) {
+    /// Merges the moments of further samples.
+    fn merge(&mut self, other: &Moments, centered: bool) {
         let (d, m) = (self.width, self.outputs);
         let total = self.weight + other.weight;
-        // Sums that are not centred simply add up: their means are kept at zero.
-        let factor = if centred { self.weight * other.weight / total } else { 0.0 };
-        let gap = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| b - a).collect::<Vec<f64>>();
-        let (gap_x, gap_y) = (gap(&self.mean_x, &other.mean_x), gap(&self.mean_y, &other.mean_y));
+        // Sums that are not centered simply add up; their means stay zero.
+        let factor = if centered { self.weight * other.weight / total } else { 0.0 };
+        let difference = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| b - a).collect::<Vec<f64>>();
+        let (delta_x, delta_y) = (difference(&self.mean_x, &other.mean_x), difference(&self.mean_y, &other.mean_y));
         for i in 0..d {
-            let scaled = factor * gap_x[i];
+            let scaled = factor * delta_x[i];
             let row = self.gram[i * d..(i + 1) * d].iter_mut().zip(&other.gram[i * d..(i + 1) * d]);
-            row.zip(&gap_x).for_each(|((sum, more), gap)| *sum += more + scaled * gap);
+            row.zip(&delta_x).for_each(|((sum, more), delta)| *sum += more + scaled * delta);
             let row = self.cross[i * m..(i + 1) * m].iter_mut().zip(&other.cross[i * m..(i + 1) * m]);
-            row.zip(&gap_y).for_each(|((sum, more), gap)| *sum += more + scaled * gap);
+            row.zip(&delta_y).for_each(|((sum, more), delta)| *sum += more + scaled * delta);
         }
-        for ((sum, more), gap) in self.squares.iter_mut().zip(&other.squares).zip(&gap_y) {
-            *sum += more + factor * gap * gap;
+        for ((sum, more), delta) in self.squares.iter_mut().zip(&other.squares).zip(&delta_y) {
+            *sum += more + factor * delta * delta;
         }
-        let share = other.weight / total;
-        self.mean_x.iter_mut().zip(&gap_x).for_each(|(mean, gap)| *mean += share * gap);
-        self.mean_y.iter_mut().zip(&gap_y).for_each(|(mean, gap)| *mean += share * gap);
+        let fraction = other.weight / total;
+        self.mean_x.iter_mut().zip(&delta_x).for_each(|(mean, delta)| *mean += fraction * delta);
+        self.mean_y.iter_mut().zip(&delta_y).for_each(|(mean, delta)| *mean += fraction * delta);
         self.weight = total;
     }
 }
@@ -127,7 +128,7 @@ impl PartialFit for Ridge {
     fn learner(&self, _classes: &[i64]) -> Result<PartialLinear<Ridge>> {
         if matches!(self.solver, RidgeSolver::Svd | RidgeSolver::Lsqr) {
             let fix = "leave `solver` at auto, or fit to all samples at once";
-            return Err(LearnError::unsupported(Self::NAME, "cannot use this solver on data in pieces", fix));
+            return Err(LearnError::unsupported(Self::NAME, "does not support this solver with `partial_fit`", fix));
         }
         PartialLinear::new(self, self.fit_intercept)
     }
@@ -152,7 +153,7 @@ impl PartialFit for LinearRegression {
     fn learner(&self, _classes: &[i64]) -> Result<PartialLinear<LinearRegression>> {
         if self.positive {
             let fix = "turn `positive` off, or fit to all samples at once";
-            return Err(LearnError::unsupported(Self::NAME, "cannot keep signs on data in pieces", fix));
+            return Err(LearnError::unsupported(Self::NAME, "does not support `positive` with `partial_fit`", fix));
         }
         PartialLinear::new(self, self.fit_intercept)
     }

@@ -1,8 +1,9 @@
-//! Least squares with coefficients that are not negative (Lawson and Hanson 1974).
+//! Non-negative least squares (Lawson and Hanson 1974).
 //!
-//! min ‖y − Xw‖² subject to w ≥ 0. Coefficients are free or held at 0. The one held at 0 whose gradient Xᵀ(y − Xw) is largest is
-//! set free, the free ones are solved for, and whatever would become negative on the way is held again. At the end the gradient
-//! of everything held is at most 0: the conditions of Karush, Kuhn and Tucker. Only XᵀX and Xᵀy are needed.
+//! min ‖y − Xw‖² subject to w ≥ 0. Coefficients are free or fixed at 0. The fixed coefficient with the largest gradient
+//! Xᵀ(y − Xw) is freed, the free ones are solved for, and those that would become negative are fixed again. At the end
+//! the gradient of every fixed coefficient is at most 0: the Karush-Kuhn-Tucker conditions. Only XᵀX and Xᵀy are
+//! needed.
 
 use tove_tensor::linalg::lstsq;
 use tove_tensor::{Tensor, TryLinalg};
@@ -10,16 +11,16 @@ use tove_tensor::{Tensor, TryLinalg};
 use super::moments::Moments;
 use crate::Result;
 
-/// Coefficients of one output, the iterations made, and whether the conditions of optimality hold.
+/// Coefficients of one output, the number of iterations, and whether the optimality conditions hold.
 pub(super) struct Positive {
     pub(super) coefficients: Vec<f64>,
     pub(super) iterations: usize,
     pub(super) converged: bool,
-    /// The largest gradient of a coefficient held at 0, relative to ‖x‖ ‖y‖; at most rounding at the end.
+    /// The largest gradient of a coefficient fixed at 0, relative to ‖x‖ ‖y‖; at convergence only rounding.
     pub(super) residual: f64,
 }
 
-/// Solves for one output of the moments.
+/// Solves for one output.
 pub(super) fn positive(moments: &Moments, output: usize) -> Result<Positive> {
     let (d, m) = (moments.width, moments.outputs);
     let cross: Vec<f64> = (0..d).map(|j| moments.cross[j * m + output]).collect();
@@ -44,8 +45,9 @@ pub(super) fn positive(moments: &Moments, output: usize) -> Result<Positive> {
         iterations += 1;
         free[entering] = true;
         let before = w.clone();
-        settle(moments, &cross, &mut free, &mut w)?;
-        // A column that depends on the free ones to rounding comes in and goes out again: not twice without a change.
+        solve_free(moments, &cross, &mut free, &mut w)?;
+        // A column that is dependent on the free ones within rounding may enter and leave again; stop if nothing
+        // changes.
         if w == before {
             free[entering] = false;
             refused[entering] = true;
@@ -62,34 +64,34 @@ fn slopes(moments: &Moments, cross: &[f64], w: &[f64]) -> Vec<f64> {
     (0..d).map(|j| cross[j] - row(j)).collect()
 }
 
-/// Moves to the optimum of the free coefficients, holding those that reach 0 on the way.
-fn settle(moments: &Moments, cross: &[f64], free: &mut [bool], w: &mut [f64]) -> Result<()> {
+/// Moves to the optimum of the free coefficients, fixing those that reach 0 on the way.
+fn solve_free(moments: &Moments, cross: &[f64], free: &mut [bool], w: &mut [f64]) -> Result<()> {
     let d = moments.width;
     loop {
-        let places: Vec<usize> = (0..d).filter(|&j| free[j]).collect();
-        if places.is_empty() {
+        let indices: Vec<usize> = (0..d).filter(|&j| free[j]).collect();
+        if indices.is_empty() {
             return Ok(());
         }
-        let k = places.len();
-        let gram: Vec<f64> = places
+        let k = indices.len();
+        let gram: Vec<f64> = indices
             .iter()
-            .flat_map(|&i| places.iter().map(move |&j| (i, j)))
+            .flat_map(|&i| indices.iter().map(move |&j| (i, j)))
             .map(|(i, j)| moments.gram[i * d + j])
             .collect();
         let gram = Tensor::try_from_vec(gram, [k, k])?;
-        let right = Tensor::try_from_vec(places.iter().map(|&j| cross[j]).collect(), [k, 1])?;
+        let right = Tensor::try_from_vec(indices.iter().map(|&j| cross[j]).collect(), [k, 1])?;
         let wanted = match gram.try_cholesky() {
             Ok(_) => gram.try_solve(&right)?.to_f64_vec(),
             Err(_) => lstsq(&gram, &right, None)?.solution.to_f64_vec(),
         };
         if wanted.iter().all(|&value| value > 0.0) {
-            places.iter().zip(&wanted).for_each(|(&j, &value)| w[j] = value);
+            indices.iter().zip(&wanted).for_each(|(&j, &value)| w[j] = value);
             return Ok(());
         }
-        let share = |(&j, &value): (&usize, &f64)| if value <= 0.0 { w[j] / (w[j] - value) } else { f64::INFINITY };
-        let step = places.iter().zip(&wanted).map(share).fold(f64::INFINITY, f64::min);
+        let max_step = |(&j, &value): (&usize, &f64)| if value <= 0.0 { w[j] / (w[j] - value) } else { f64::INFINITY };
+        let step = indices.iter().zip(&wanted).map(max_step).fold(f64::INFINITY, f64::min);
         let step = if step.is_finite() { step } else { 0.0 };
-        for (&j, &value) in places.iter().zip(&wanted) {
+        for (&j, &value) in indices.iter().zip(&wanted) {
             let blocking = value <= 0.0 && w[j] / (w[j] - value) <= step;
             w[j] += step * (value - w[j]);
             if blocking || w[j] <= 0.0 || w[j].is_nan() {

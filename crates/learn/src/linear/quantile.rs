@@ -1,11 +1,11 @@
-//! Quantile regression: min (1/n) Σ ρ_q(yᵢ − xᵢᵀw − b) + α‖w‖₁ with ρ_q(r) = q r for r ≥ 0, (q − 1) r below. With q = ½ and
-//! α = 0 these are the least absolute deviations (the median in place of the mean).
+//! Quantile regression: min (1/n) Σ ρ_q(yᵢ − xᵢᵀw − b) + α‖w‖₁ with ρ_q(r) = q r for r ≥ 0 and (q − 1) r for r < 0. q =
+//! ½ and α = 0 give least absolute deviations (the median instead of the mean).
 //!
-//! A linear programme. Its dual, max yᵀa subject to Zᵀa = (1 − q)Zᵀ1, 0 ≤ a ≤ 1, with Z = (X, 1), is solved by a primal-dual
-//! interior-point method with Mehrotra's corrector (Portnoy and Koenker 1997): some twenty weighted least-squares problems,
-//! each one pass over X, down to a relative duality gap of 10⁻¹². From there a step leads to a vertex of the solutions, at which
-//! coefficients without influence are exactly 0. The penalty enters as d further rows with target 0 and
-//! quantile ½; weights multiply rows.
+//! This is a linear program. Its dual, max yᵀa subject to Zᵀa = (1 − q)Zᵀ1, 0 ≤ a ≤ 1, with Z = (X, 1), is solved by a
+//! primal-dual interior-point method with Mehrotra's corrector (Portnoy and Koenker 1997): about twenty weighted
+//! least-squares problems, each one pass over X, down to a relative duality gap of 10⁻¹². A final step moves to a
+//! vertex of the optimal face, where unused coefficients are exactly 0. The penalty is represented by d extra rows with
+//! target 0 and quantile ½; weights multiply rows.
 //!
 //! ```
 //! use tove_learn::{Fit, linear::QuantileRegressor};
@@ -26,16 +26,16 @@ use crate::{Algorithm, Capabilities, LearnError, Result, Samples, Summary};
 /// Linear regression of a quantile.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct QuantileRegressor {
-    /// The quantile that is predicted.
+    /// The quantile to predict.
     #[hyper(default = 0.5, range = "(0, 1)")]
     pub quantile: f64,
-    /// Strength of the penalty α‖w‖₁, for the mean error.
+    /// Regularization strength of the penalty α‖w‖₁, relative to the mean loss.
     #[hyper(default = 1.0, range = "[0, inf)")]
     pub alpha: f64,
-    /// Whether an intercept is fitted; it is not penalised.
+    /// Whether an intercept is fitted; it is not penalized.
     #[hyper(default = true)]
     pub fit_intercept: bool,
-    /// Steps of the interior-point method at most.
+    /// Maximum number of interior-point iterations.
     #[hyper(default = 200, range = "[1, inf)")]
     pub max_iter: usize,
     /// Relative duality gap at which to stop.
@@ -44,7 +44,7 @@ pub struct QuantileRegressor {
 }
 
 impl QuantileRegressor {
-    /// The median without a penalty: min Σ |yᵢ − xᵢᵀw − b|.
+    /// Median regression without a penalty: min Σ |yᵢ − xᵢᵀw − b|.
     pub fn least_absolute_deviations() -> QuantileRegressor {
         QuantileRegressor::default().alpha(0.0)
     }
@@ -55,7 +55,7 @@ pub type FittedQuantileRegressor = FittedLinear<QuantileRegressor>;
 
 impl Algorithm for QuantileRegressor {
     type Fitted = FittedQuantileRegressor;
-    // Where several solutions are equally good (a median between two values) the one found depends on how rows are counted.
+    // If the solution is not unique (a median between two values), the result depends on how rows are counted.
     const CAPABILITIES: Capabilities =
         Capabilities { weights: true, sparse: true, accuracy: 1e-2, ..Capabilities::REGRESSOR };
 
@@ -64,10 +64,14 @@ impl Algorithm for QuantileRegressor {
         let moments = Moments::of(&data, self.fit_intercept)?;
         let programme = LinearProgram::new(self, &data, &moments)?;
         let end = programme.solve(self.max_iter, self.tol).map_err(|error| match error {
-            // The data are finite: what is not arose from them.
+            // The data are finite, so the non-finite value was computed.
             LearnError::Tensor(error) if error.is_data() => {
                 let fix = "scale the features (StandardScaler), and the weights to a mean of 1";
-                LearnError::data(Self::NAME, "features or weights of very different sizes overflow in the solver", fix)
+                LearnError::data(
+                    Self::NAME,
+                    "features or weights of very different magnitudes overflow in the solver",
+                    fix,
+                )
             }
             other => other,
         })?;

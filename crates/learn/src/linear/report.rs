@@ -1,6 +1,6 @@
-//! What statistics says of a least-squares fit: σ² = ‖r‖² / (n − p), the standard errors √(σ² diag (ZᵀZ)⁻¹) for
-//! Z = (1, X), t = estimate / error, p = P(|T| ≥ |t|) for Student's T with n − p degrees of freedom, and the intervals
-//! estimate ± t* · error that hold the true value with a given probability if errors are normal.
+//! Statistical summary of a least-squares fit: σ² = ‖r‖² / (n − p), standard errors √(σ² diag (ZᵀZ)⁻¹) for Z = (1, X),
+//! t = estimate / error, p = P(|T| ≥ |t|) for Student's T with n − p degrees of freedom, and confidence intervals
+//! estimate ± t* · error, valid for normal errors.
 
 use std::fmt;
 
@@ -26,19 +26,19 @@ use crate::{LearnError, Result, Samples};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct OlsReport {
-    /// Estimates: the intercept first, if there is one, then the coefficients.
+    /// Estimates: the intercept first, if there is one, followed by the coefficients.
     pub estimates: Vec<f64>,
     /// Their standard errors.
     pub standard_errors: Vec<f64>,
     /// Estimate divided by standard error.
     pub t_values: Vec<f64>,
-    /// Chances of a t value as far from 0 if the true coefficient were 0.
+    /// Probability of a t value at least as far from 0 if the true coefficient is 0.
     pub p_values: Vec<f64>,
     /// ‖r‖² / (n − p).
     pub residual_variance: f64,
     /// n − p.
     pub degrees_of_freedom: f64,
-    /// Share of the variance that is explained.
+    /// Fraction of explained variance (R²).
     pub r_squared: f64,
     /// Condition number of the scaled columns.
     pub condition: f64,
@@ -52,8 +52,12 @@ impl OlsReport {
         let (n, d) = (samples.len(), samples.width());
         let parameters = d + usize::from(intercept);
         if model.estimator().positive {
-            let fix = "fit without `positive`, or estimate the spread by a bootstrap";
-            return Err(LearnError::unsupported(who, "knows no errors of coefficients that are held at 0", fix));
+            let fix = "fit without `positive`, or estimate the standard errors by bootstrapping";
+            return Err(LearnError::unsupported(
+                who,
+                "does not provide standard errors for coefficients fixed at 0",
+                fix,
+            ));
         }
         if n <= parameters {
             let fix = "give more samples than there are parameters".to_owned();
@@ -63,7 +67,7 @@ impl OlsReport {
         let data = Data::single(who, samples)?;
         let solution = model.estimator().solve(&data, true)?;
         let Some(covariance) = solution.covariance.as_ref() else {
-            let problem = "the columns are dependent, so that coefficients have no standard errors";
+            let problem = "the columns are dependent, so the standard errors are undefined";
             return Err(LearnError::data(who, problem, "drop columns until all are independent"));
         };
         let moments = Moments::of(&data, intercept)?;
@@ -77,7 +81,7 @@ impl OlsReport {
         if intercept {
             // Var b = σ² (1/n + x̄ᵀ C x̄).
             let spread: f64 =
-                (0..d * d).map(|place| moments.mean_x[place / d] * covariance[place] * moments.mean_x[place % d]).sum();
+                (0..d * d).map(|index| moments.mean_x[index / d] * covariance[index] * moments.mean_x[index % d]).sum();
             estimates.insert(0, solution.intercepts[0]);
             errors.insert(0, (variance * (1.0 / n as f64 + spread)).sqrt());
         }
@@ -97,7 +101,7 @@ impl OlsReport {
 }
 
 impl OlsReport {
-    /// Intervals around the estimates that hold the true coefficients with this probability each, such as 0.95.
+    /// Confidence intervals of the estimates at this level, such as 0.95.
     pub fn intervals(&self, level: f64) -> Vec<(f64, f64)> {
         let far = student_critical(1.0 - level, self.degrees_of_freedom);
         let pairs = self.estimates.iter().zip(&self.standard_errors);
@@ -111,13 +115,13 @@ impl fmt::Display for OlsReport {
         let [estimate, error, t, p, low, high] = heads;
         writeln!(f, "{:>12} {estimate:>14} {error:>14} {t:>10} {p:>10} {low:>14} {high:>14}", "")?;
         let intervals = self.intervals(0.95);
-        for (place, estimate) in self.estimates.iter().enumerate() {
-            let name = match (self.intercept, place) {
+        for (index, estimate) in self.estimates.iter().enumerate() {
+            let name = match (self.intercept, index) {
                 (true, 0) => "intercept".to_owned(),
-                (intercept, place) => format!("x{}", place - usize::from(intercept)),
+                (intercept, index) => format!("x{}", index - usize::from(intercept)),
             };
-            let (error, t, p) = (self.standard_errors[place], self.t_values[place], self.p_values[place]);
-            let (low, high) = intervals[place];
+            let (error, t, p) = (self.standard_errors[index], self.t_values[index], self.p_values[index]);
+            let (low, high) = intervals[index];
             writeln!(f, "{name:>12} {estimate:>14.6} {error:>14.6} {t:>10.3} {p:>10.3e} {low:>14.6} {high:>14.6}")?;
         }
         let (variance, freedom, r) = (self.residual_variance, self.degrees_of_freedom, self.r_squared);

@@ -1,10 +1,10 @@
-//! Ridge regression: w* = (XᵀX + αI)⁻¹ Xᵀy minimises ½‖y − Xw‖² + (α/2)‖w‖². It exists whatever the rank of X.
+//! Ridge regression: w* = (XᵀX + αI)⁻¹ Xᵀy minimizes ½‖y − Xw‖² + (α/2)‖w‖². It exists for any rank of X.
 //!
-//! `alpha` belongs to the plain sum of squares; [`Scaling::alpha`](super::Scaling::alpha) converts from means. The intercept is
-//! not penalised. Solved by Cholesky's factor of the Gram matrix (with a second pass where that would lose digits; for some
-//! hundred columns and more, with the factor in single precision and corrections in double precision, `mixed_precision.rs`), by singular
-//! values for more features than samples, by LSQR for wide sparse rows. [`Ridge::path`] solves for many penalties from one
-//! eigendecomposition.
+//! `alpha` is relative to the sum of squares, not the mean; [`Scaling::alpha`](super::Scaling::alpha) converts. The
+//! intercept is not penalized. Solved by Cholesky factorization of the Gram matrix (with a second pass if that would
+//! lose accuracy; for a few hundred columns and more, with a single-precision factor and refinement in double
+//! precision, `mixed_precision.rs`), by singular values for more features than samples, or by LSQR for wide sparse
+//! rows. [`Ridge::path`] solves for many penalties with one eigendecomposition.
 //!
 //! ```
 //! use tove_learn::{Fit, linear::Ridge};
@@ -27,7 +27,7 @@ use super::positive::positive;
 use super::solve::{Problem, Solution, prefers_iterations};
 use crate::{Algorithm, Capabilities, LearnError, Result, Samples, Summary};
 
-/// How a [`Ridge`] is solved.
+/// The solver of a [`Ridge`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum RidgeSolver {
     /// The normal equations, or LSQR for sparse rows with many columns.
@@ -35,28 +35,28 @@ pub enum RidgeSolver {
     Auto,
     /// The normal equations (XᵀX + αI) w = Xᵀy.
     Cholesky,
-    /// Singular values of a centred copy of X.
+    /// Singular value decomposition of a centered copy of X.
     Svd,
-    /// Iterations with products only.
+    /// Iterative solver that only needs products with X.
     Lsqr,
 }
 
-/// Linear regression with a penalty α‖w‖², for one output or several.
+/// Linear regression with an l2 penalty α‖w‖², for one or multiple outputs.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct Ridge {
-    /// Strength of the penalty, for the plain sum of squared errors.
+    /// Regularization strength, relative to the sum of squared errors.
     #[hyper(default = 1.0, range = "[0, inf)")]
     pub alpha: f64,
-    /// Whether an intercept is fitted; it is not penalised.
+    /// Whether an intercept is fitted; it is not penalized.
     #[hyper(default = true)]
     pub fit_intercept: bool,
-    /// How the equations are solved.
+    /// The solver.
     #[hyper(default = RidgeSolver::Auto)]
     pub solver: RidgeSolver,
-    /// Whether coefficients must not be negative.
+    /// Whether to constrain coefficients to be non-negative.
     #[hyper(default = false)]
     pub positive: bool,
-    /// A penalty for each target, in place of `alpha`.
+    /// One regularization strength per target, instead of `alpha`.
     #[hyper(default = None, range = "[0, inf)")]
     pub alpha_per_target: Option<Alphas>,
 }
@@ -76,7 +76,7 @@ impl Algorithm for Ridge {
     };
 
     fn capabilities_of(settings: &Ridge) -> Capabilities {
-        // Moments that are merged lead to the normal equations.
+        // Merged moments require the normal equations.
         let merges = matches!(settings.solver, RidgeSolver::Auto | RidgeSolver::Cholesky);
         let plain = !settings.positive && settings.alpha_per_target.is_none();
         Capabilities { partial_fit: merges && plain, ..Self::CAPABILITIES }
@@ -101,7 +101,7 @@ impl Ridge {
         if self.positive {
             return self.solve_positive(data, alpha);
         }
-        let problem = Problem { alpha, centred: self.fit_intercept, tol: None, covariance: false };
+        let problem = Problem { alpha, centered: self.fit_intercept, tol: None, covariance: false };
         let solution = match self.solver {
             RidgeSolver::Svd => problem.by_singular_values(data)?,
             RidgeSolver::Lsqr => lsqr(data, alpha, self.fit_intercept)?,
@@ -115,7 +115,7 @@ impl Ridge {
         Ok((solution, Summary::exact()))
     }
 
-    /// A penalty for each target: a fit for each.
+    /// Fits each target with its own penalty.
     fn solve_each(&self, data: &Data, alphas: &[f64]) -> Result<(Solution, Summary)> {
         let (d, m) = (data.width(), data.outputs);
         if alphas.len() != m {
@@ -125,7 +125,7 @@ impl Ridge {
         let (mut coefficients, mut intercepts, mut summary) = (vec![0.0; d * m], Vec::new(), Summary::exact());
         for (output, &alpha) in alphas.iter().enumerate() {
             let y = data.y.iter().skip(output).step_by(m).copied().collect();
-            let own = Data { x: data.x, y, outputs: 1, weights: data.weights.clone(), unseen: data.unseen };
+            let own = Data { x: data.x, y, outputs: 1, weights: data.weights.clone(), unchecked: data.unchecked };
             let (solution, own) = self.solve(&own, alpha)?;
             solution.coefficients.iter().enumerate().for_each(|(j, w)| coefficients[j * m + output] = *w);
             intercepts.extend(solution.intercepts);
@@ -135,7 +135,7 @@ impl Ridge {
         Ok((Solution { coefficients, intercepts, rank: d, condition: 1.0, covariance: None }, summary))
     }
 
-    /// Coefficients that are not negative, by Lawson and Hanson's method on XᵀX + αI.
+    /// Non-negative coefficients, by Lawson and Hanson's method on XᵀX + αI.
     fn solve_positive(&self, data: &Data, alpha: f64) -> Result<(Solution, Summary)> {
         let mut moments = Moments::of(data, self.fit_intercept)?;
         let (d, m) = (data.width(), data.outputs);

@@ -1,7 +1,8 @@
-//! Classification by ridge regression: targets −1 and +1 for two classes, a column of them for each of more classes.
+//! Classification by ridge regression on targets −1 and +1, with one column per class for more than two classes.
 //!
-//! min Σ sᵢ ‖tᵢ − W xᵢ − b‖² + α‖W‖²; the class of the largest W x + b wins, or the sign decides for two classes (Rifkin, Yeo and
-//! Poggio 2003). One linear system serves all classes, which makes it much faster than logistic regression for many of them.
+//! min Σ sᵢ ‖tᵢ − W xᵢ − b‖² + α‖W‖². The class with the largest W x + b wins; for two classes the sign decides
+//! (Rifkin, Yeo and Poggio 2003). One linear system serves all classes, so it is much faster than logistic regression
+//! for many classes.
 //!
 //! ```
 //! use tove_learn::{Fit, Predict, linear::RidgeClassifier};
@@ -24,19 +25,19 @@ use crate::{Algorithm, Capabilities, ClassWeight, Labels, Model, Result, Samples
 /// Classifier using ridge regression on targets −1 and +1.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct RidgeClassifier {
-    /// Regularization strength, for the plain sum of squared errors.
+    /// Regularization strength, relative to the sum of squared errors.
     #[hyper(default = 1.0, range = "[0, inf)")]
     pub alpha: f64,
-    /// Whether an intercept is fitted; it is not penalised.
+    /// Whether an intercept is fitted; it is not penalized.
     #[hyper(default = true)]
     pub fit_intercept: bool,
-    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
+    /// Class weights: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
-    /// How the equations are solved.
+    /// The solver.
     #[hyper(default = RidgeSolver::Auto)]
     pub solver: RidgeSolver,
-    /// Whether coefficients must not be negative.
+    /// Whether to constrain coefficients to be non-negative.
     #[hyper(default = false)]
     pub positive: bool,
 }

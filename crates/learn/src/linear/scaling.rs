@@ -1,7 +1,8 @@
-//! Least squares under its several scalings, each with a name.
+//! Least squares with different scalings of the objective.
 //!
-//! Books write the same minimum with different factors, and a step size or a penalty only means something together with them.
-//! [`LeastSquares`] is the objective with its gradient; [`Scaling::alpha`] converts a penalty between conventions.
+//! Textbooks write the same minimum with different factors, and a step size or penalty is only meaningful together with
+//! them. [`LeastSquares`] is the objective with its gradient; [`Scaling::alpha`] converts a penalty between
+//! conventions.
 
 use tove_optim::Objective;
 use tove_optim::settings::Choice;
@@ -39,8 +40,8 @@ impl Scaling {
         }
     }
 
-    /// The `alpha` of [`Ridge`](super::Ridge), that is the λ' of (XᵀX + λ'I)⁻¹ Xᵀy, for a λ under this scaling: the ratio of
-    /// the two factors. nλ for the mean, 2nλ for half the mean, λ for half the sum.
+    /// The `alpha` of [`Ridge`](super::Ridge), that is the λ' of (XᵀX + λ'I)⁻¹ Xᵀy, for a λ under this scaling: the
+    /// ratio of the two factors. It is nλ for the mean, 2nλ for half the mean, λ for half the sum.
     ///
     /// ```
     /// use tove_learn::linear::Scaling;
@@ -50,7 +51,7 @@ impl Scaling {
         lambda * self.of_penalty() / self.of_error(n)
     }
 
-    /// The λ under this scaling for an `alpha` of [`Ridge`](super::Ridge); undoes [`Scaling::alpha`].
+    /// The λ under this scaling for an `alpha` of [`Ridge`](super::Ridge); the inverse of [`Scaling::alpha`].
     pub fn lambda(self, alpha: f64, n: usize) -> f64 {
         alpha * self.of_error(n) / self.of_penalty()
     }
@@ -77,7 +78,8 @@ pub struct LeastSquares {
 }
 
 impl LeastSquares {
-    /// The objective for features (n, d) and targets (n), with or without an intercept as the last entry of the point.
+    /// Creates the objective for features (n, d) and targets (n), optionally with an intercept as the last entry of the
+    /// point.
     pub fn new(x: &Tensor, y: &Tensor, scaling: Scaling, intercept: bool) -> Result<LeastSquares> {
         if x.rank() != 2 || y.dims() != &x.dims()[..1] || y.numel() == 0 {
             let problem =
@@ -87,12 +89,12 @@ impl LeastSquares {
         Ok(LeastSquares { x: x.detach(), y: y.detach(), scaling, intercept, penalty: 0.0 })
     }
 
-    /// The same with a penalty λ on w; the intercept is not penalised.
+    /// Adds a penalty λ on w; the intercept is not penalized.
     pub fn penalised(self, lambda: f64) -> LeastSquares {
         LeastSquares { penalty: lambda, ..self }
     }
 
-    /// The factors in use.
+    /// The scaling in use.
     pub fn scaling(&self) -> Scaling {
         self.scaling
     }

@@ -1,15 +1,15 @@
-//! min ‖√W (Y − X B)‖² + α ‖B‖² from moments; once when that is accurate, twice when it is not, by singular values when there
-//! are more features than samples.
+//! Solves min ‖√W (Y − X B)‖² + α ‖B‖² from moments: in one pass if that is accurate, otherwise in two, and by singular
+//! values if there are more features than samples.
 //!
-//! The normal equations (XᵀX + αI) B = XᵀY square the condition number κ of X. With columns scaled to length one, an upper
-//! bound for κ² comes with the Cholesky factor. Below [`SQUARED_CONDITION`] its solution is within 10⁻⁹ of the best there is.
-//! Above, the eigenvectors V and eigenvalues λ of the first Gram matrix give a basis P = V diag(λ + floor)^(−1/2) in which the
-//! columns of X P are nearly orthonormal; a second pass over X finds *their* Gram matrix, whose rounding errors are relative to
-//! 1 and not to λ_max. The solution then is as good as that of a QR or singular-value decomposition of X, which costs several
-//! times more. (The idea is that of Cholesky QR done twice: Yamamoto et al. 2015.)
+//! The normal equations (XᵀX + αI) B = XᵀY square the condition number κ of X. With columns scaled to unit length, the
+//! Cholesky factor gives an upper bound for κ². Below [`SQUARED_CONDITION`] its solution is within 10⁻⁹ of the exact
+//! one. Above, the eigenvectors V and eigenvalues λ of the first Gram matrix give a basis P = V diag(λ + floor)^(−1/2)
+//! in which the columns of X P are nearly orthonormal. A second pass over X computes *their* Gram matrix, whose
+//! rounding errors are relative to 1 and not to λ_max. The solution is then as accurate as that of a QR or singular
+//! value decomposition of X, which costs several times more. (The idea is that of CholeskyQR2: Yamamoto et al. 2015.)
 //!
-//! Directions whose singular value lies below `tol` times the largest count as absent, and of all solutions the one of least
-//! norm is taken.
+//! Directions with a singular value below `tol` times the largest are treated as zero, which gives the minimum-norm
+//! solution.
 
 use tove_tensor::linalg::{Triangle, eigh, lstsq, svd};
 use tove_tensor::{Tensor, TryLinalg, TryOps, TryUnary};
@@ -21,40 +21,40 @@ use crate::{Result, Rows, memory};
 /// The squared condition number of the scaled columns above which a second pass is made.
 pub(super) const SQUARED_CONDITION: f64 = 1e6;
 
-/// The share of the largest singular value below which moments alone cannot tell a direction from rounding.
+/// The fraction of the largest singular value below which moments alone cannot distinguish a direction from rounding.
 const ABSENT: f64 = 1e-6;
 
-/// Square matrices that are held at once beside the moments: the scaled one, its factor, the identity, the inverse, squares.
-const CHOLESKY: usize = 5;
-/// The same by eigenvectors, twice: vectors, their copies, the basis, the second matrix and its decomposition.
-const EIGENVECTORS: usize = 8;
+/// Square matrices in memory besides the moments: the scaled one, its factor, the identity, the inverse, squares.
+const CHOLESKY_MATRICES: usize = 5;
+/// The same for eigenvectors and two passes: vectors, their copies, the basis, the second matrix and its decomposition.
+const EIGENVECTOR_MATRICES: usize = 8;
 
-/// An error unless there is memory for so many matrices (d, d).
-fn room(d: usize, matrices: usize) -> Result<()> {
+/// Returns an error unless there is memory for this many matrices (d, d).
+fn require_memory(d: usize, matrices: usize) -> Result<()> {
     let what = format!("solving for {d} columns");
     memory::require("linear model", what, memory::matrix(d, d.saturating_mul(matrices), 8), "choose features first")
 }
 
-/// Coefficients and what they rest on.
+/// Coefficients with rank, condition number and covariance.
 #[derive(Clone, Debug)]
 pub(super) struct Solution {
     /// (d, m).
     pub(super) coefficients: Vec<f64>,
     pub(super) intercepts: Vec<f64>,
-    /// Directions that count.
+    /// Numerical rank.
     pub(super) rank: usize,
-    /// Ratio of the largest to the smallest singular value of the columns scaled to length one (that count).
+    /// Ratio of the largest to the smallest non-zero singular value of the columns scaled to unit length.
     pub(super) condition: f64,
-    /// (XᵀX + αI)⁻¹ (d, d), if it was asked for and exists.
+    /// (XᵀX + αI)⁻¹ (d, d), if requested and defined.
     pub(super) covariance: Option<Vec<f64>>,
 }
 
-/// What is to be solved.
+/// The least-squares problem.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Problem {
     pub(super) alpha: f64,
-    pub(super) centred: bool,
-    /// Relative size below which a singular value counts as zero; by default as numpy has it.
+    pub(super) centered: bool,
+    /// Relative size below which a singular value is treated as zero; by default as in NumPy.
     pub(super) tol: Option<f64>,
     pub(super) covariance: bool,
 }
@@ -65,37 +65,37 @@ impl Problem {
         if data.len() < data.width() {
             return self.by_singular_values(data);
         }
-        let moments = Moments::of(data, self.centred)?;
+        let moments = Moments::of(data, self.centered)?;
         self.tall(data, &moments)
     }
 
-    /// Solves from moments, with a second pass over the samples if it is needed.
+    /// Solves from moments, with a second pass over the samples if needed.
     pub(super) fn tall(&self, data: &Data, moments: &Moments) -> Result<Solution> {
-        room(moments.width, CHOLESKY)?;
+        require_memory(moments.width, CHOLESKY_MATRICES)?;
         let scales = self.scales(moments);
         let scaled = scaled_gram(moments, self.alpha, &scales)?;
         if let Some(solution) = self.once(moments, &scales, &scaled)? {
             return Ok(solution);
         }
-        room(moments.width, EIGENVECTORS)?;
+        require_memory(moments.width, EIGENVECTOR_MATRICES)?;
         if let Some(solution) = self.refined(data, moments, &scales, &scaled)? {
             return Ok(solution);
         }
         self.twice(data, moments, &scales, &scaled)
     }
 
-    /// Solves from moments alone, for samples that are not there any more. Where Cholesky's factor would lose digits, the
-    /// eigenvectors of the scaled Gram matrix serve; directions whose singular value is below 10⁻⁶ of the largest cannot be
-    /// told from rounding then and count as absent, unless a penalty holds them.
+    /// Solves from moments alone, for samples that are no longer available. If Cholesky factorization would lose
+    /// accuracy, the eigenvectors of the scaled Gram matrix are used. Then directions with a singular value below 10⁻⁶
+    /// of the largest cannot be distinguished from rounding and are treated as zero, unless a penalty regularizes them.
     pub(super) fn solve_moments(&self, moments: &Moments) -> Result<Solution> {
         let (d, m) = (moments.width, moments.outputs);
-        room(d, CHOLESKY)?;
+        require_memory(d, CHOLESKY_MATRICES)?;
         let scales = self.scales(moments);
         let scaled = scaled_gram(moments, self.alpha, &scales)?;
         if let Some(solution) = self.once(moments, &scales, &scaled)? {
             return Ok(solution);
         }
-        room(d, EIGENVECTORS)?;
+        require_memory(d, EIGENVECTOR_MATRICES)?;
         let eigen = eigh(&scaled)?;
         let values = eigen.values.to_f64_vec();
         let largest = values.last().copied().unwrap_or(0.0).max(0.0);
@@ -122,7 +122,7 @@ impl Problem {
         Ok(Solution { coefficients, intercepts, rank, condition, covariance: None })
     }
 
-    /// Lengths of the columns, with the penalty's share; 0 for a constant column.
+    /// Column norms including the penalty; 0 for a constant column.
     fn scales(&self, moments: &Moments) -> Vec<f64> {
         let d = moments.width;
         let scale = |j: usize| {
@@ -134,7 +134,7 @@ impl Problem {
         (0..d).map(scale).collect()
     }
 
-    /// By Cholesky's factor, if the condition allows.
+    /// Solves by Cholesky factorization, if the condition number allows.
     fn once(&self, moments: &Moments, scales: &[f64], scaled: &Tensor) -> Result<Option<Solution>> {
         let (d, m) = (moments.width, moments.outputs);
         if scales.contains(&0.0) {
@@ -156,7 +156,7 @@ impl Problem {
         Ok(Some(Solution { coefficients, intercepts, rank: d, condition: squared.sqrt(), covariance }))
     }
 
-    /// By a second pass in a basis in which the columns are nearly orthonormal.
+    /// Solves by a second pass in a basis in which the columns are nearly orthonormal.
     fn twice(&self, data: &Data, moments: &Moments, scales: &[f64], scaled: &Tensor) -> Result<Solution> {
         let (d, m) = (moments.width, moments.outputs);
         let first = eigh(scaled)?;
@@ -172,17 +172,17 @@ impl Problem {
         let roots: Vec<f64> = values.iter().map(|&value| value.max(floor).sqrt()).collect();
         let vector = vectors.to_f64_vec();
         let basis: Vec<f64> = (0..d * d)
-            .map(|place| {
-                let (i, j) = (place / d, place % d);
-                if scales[i] > 0.0 { vector[place] / (roots[j] * scales[i]) } else { 0.0 }
+            .map(|index| {
+                let (i, j) = (index / d, index % d);
+                if scales[i] > 0.0 { vector[index] / (roots[j] * scales[i]) } else { 0.0 }
             })
             .collect();
-        let turned = Basis { matrix: &basis, mean_x: &moments.mean_x, mean_y: &moments.mean_y };
-        let turned = Moments::in_basis(data, self.centred, &turned)?;
+        let new_basis = Basis { matrix: &basis, mean_x: &moments.mean_x, mean_y: &moments.mean_y };
+        let projected = Moments::in_basis(data, self.centered, &new_basis)?;
         let basis = Tensor::try_from_vec(basis, [d, d])?;
         let penalty = basis.try_t()?.try_matmul(&basis)?.try_mul(&Tensor::scalar(self.alpha))?;
-        let gram = turned.gram_tensor()?.try_add(&penalty)?;
-        let second = Second { gram: eigh(&gram)?, roots, vectors, basis, scales, cross: turned.cross, outputs: m };
+        let gram = projected.gram_tensor()?.try_add(&penalty)?;
+        let second = Second { gram: eigh(&gram)?, roots, vectors, basis, scales, cross: projected.cross, outputs: m };
         second.solution(self, data, moments)
     }
 
@@ -192,26 +192,26 @@ impl Problem {
         self.tol.unwrap_or(if single { 4.0 * f64::from(f32::EPSILON) } else { size * f64::EPSILON })
     }
 
-    /// By singular values of a centred copy: for fewer samples than features, or on request.
+    /// Solves by singular values of a centered copy: for fewer samples than features, or on request.
     pub(super) fn by_singular_values(&self, data: &Data) -> Result<Solution> {
-        data.look_through()?;
-        let centred = Centred::of(data, self.centred)?;
-        let parts = svd(&centred.x)?;
+        data.check_finite()?;
+        let centered = Centered::of(data, self.centered)?;
+        let parts = svd(&centered.x)?;
         let values = parts.s.to_f64_vec();
         let cutoff = values.first().copied().unwrap_or(0.0) * self.tolerance(data);
         let kept = values.iter().filter(|&&value| value > cutoff).count();
         let filter: Vec<f64> =
             values.iter().map(|&s| if s > cutoff { s / (s * s + self.alpha) } else { 0.0 }).collect();
         let k = filter.len();
-        let inner = parts.u.try_t()?.try_matmul(&centred.y)?.try_mul(&Tensor::try_from_vec(filter, [k, 1])?)?;
+        let inner = parts.u.try_t()?.try_matmul(&centered.y)?.try_mul(&Tensor::try_from_vec(filter, [k, 1])?)?;
         let coefficients = parts.vt.try_t()?.try_matmul(&inner)?.to_f64_vec();
-        let intercepts = centred.intercepts(&coefficients, data.outputs);
+        let intercepts = centered.intercepts(&coefficients, data.outputs);
         let condition = if kept > 0 { values[0] / values[kept - 1] } else { 1.0 };
         Ok(Solution { coefficients, intercepts, rank: kept, condition, covariance: None })
     }
 }
 
-/// The second pass's Gram matrix, decomposed, with the way back.
+/// The decomposed Gram matrix of the second pass, with the transformation back.
 struct Second<'a> {
     gram: tove_tensor::linalg::Eigh,
     roots: Vec<f64>,
@@ -226,28 +226,29 @@ impl Second<'_> {
     fn solution(&self, problem: &Problem, data: &Data, moments: &Moments) -> Result<Solution> {
         let (d, m) = (moments.width, self.outputs);
         let values: Vec<f64> = self.gram.values.to_f64_vec().iter().map(|value| value.max(0.0)).collect();
-        // Below this an eigenvalue of the second Gram matrix is rounding: its direction was lost already in the first pass.
+        // Below this an eigenvalue of the second Gram matrix is rounding: its direction was already lost in the first
+        // pass.
         let noise = 1e-13 * values.last().copied().unwrap_or(0.0);
         let inverse_root: Vec<f64> =
             values.iter().map(|&value| if value > noise { value.sqrt().recip() } else { 0.0 }).collect();
         // X (scaled) = Q R with R = √Λ₂ V₂ᵀ diag(roots) V₁ᵀ, and Qᵀ Y = Λ₂^(−1/2) V₂ᵀ (XP)ᵀ Y.
         let column = |values: Vec<f64>| Tensor::try_from_vec(values, [d, 1]);
         let root = column(values.iter().map(|value| value.sqrt()).collect())?;
-        let turned = self.gram.vectors.try_t()?;
-        let middle = turned.try_mul(&root)?.try_mul(&Tensor::from_slice(&self.roots))?;
+        let transposed = self.gram.vectors.try_t()?;
+        let middle = transposed.try_mul(&root)?.try_mul(&Tensor::from_slice(&self.roots))?;
         let r = middle.try_matmul(&self.vectors.try_t()?)?;
         let right = Tensor::try_from_vec(self.cross.clone(), [d, m])?;
         let inverse_root = column(inverse_root)?;
-        let q_y = turned.try_matmul(&right)?.try_mul(&inverse_root)?;
+        let q_y = transposed.try_matmul(&right)?.try_mul(&inverse_root)?;
         let parts = svd(&r)?;
         let singular = parts.s.to_f64_vec();
         let cutoff = singular[0] * problem.tolerance(data);
         let rank = singular.iter().filter(|&&value| value > cutoff).count();
         let condition = if rank == d { singular[0] / singular[d - 1] } else { f64::INFINITY };
-        let whole = rank == d && values[0] > noise;
+        let full_rank = rank == d && values[0] > noise;
         let mut covariance = None;
-        let coefficients = if whole {
-            let back = self.basis.try_matmul(&turned.try_mul(&inverse_root)?.try_t()?)?;
+        let coefficients = if full_rank {
+            let back = self.basis.try_matmul(&transposed.try_mul(&inverse_root)?.try_t()?)?;
             if problem.covariance {
                 covariance = Some(back.try_matmul(&back.try_t()?)?.to_f64_vec());
             }
@@ -259,7 +260,7 @@ impl Second<'_> {
         Ok(Solution { coefficients, intercepts, rank, condition, covariance })
     }
 
-    /// Of all B with Bᵣᵀ diag(scales) B = Σᵣ⁻¹ Aᵣᵀ Qᵀ Y the one of least norm.
+    /// The minimum-norm B with Bᵣᵀ diag(scales) B = Σᵣ⁻¹ Aᵣᵀ Qᵀ Y.
     fn least_norm(
         &self,
         parts: &tove_tensor::linalg::Svd,
@@ -282,28 +283,28 @@ impl Second<'_> {
 /// Entries (i, j) of XᵀX + αI divided by both scales; constant columns have zeros.
 fn scaled_gram(moments: &Moments, alpha: f64, scales: &[f64]) -> Result<Tensor> {
     let d = moments.width;
-    let entry = |place: usize| {
-        let (i, j) = (place / d, place % d);
+    let entry = |index: usize| {
+        let (i, j) = (index / d, index % d);
         if scales[i] == 0.0 || scales[j] == 0.0 {
             return 0.0;
         }
-        (moments.gram[place] + if i == j { alpha } else { 0.0 }) / (scales[i] * scales[j])
+        (moments.gram[index] + if i == j { alpha } else { 0.0 }) / (scales[i] * scales[j])
     };
     Ok(Tensor::try_from_vec((0..d * d).map(entry).collect(), [d, d])?)
 }
 
 /// Rows (d, m) divided by their scale.
 fn divided(values: &[f64], scales: &[f64], m: usize) -> Vec<f64> {
-    values.iter().enumerate().map(|(place, value)| value / scales[place / m]).collect()
+    values.iter().enumerate().map(|(index, value)| value / scales[index / m]).collect()
 }
 
 fn divided_twice(values: &[f64], scales: &[f64]) -> Vec<f64> {
     let d = scales.len();
-    values.iter().enumerate().map(|(place, value)| value / (scales[place / d] * scales[place % d])).collect()
+    values.iter().enumerate().map(|(index, value)| value / (scales[index / d] * scales[index % d])).collect()
 }
 
-/// A centred dense copy √w (x − x̄), for matrices with few rows.
-pub(super) struct Centred {
+/// A centered dense copy √w (x − x̄), for matrices with few rows.
+pub(super) struct Centered {
     /// (n, d).
     pub(super) x: Tensor,
     /// (n, m).
@@ -312,10 +313,10 @@ pub(super) struct Centred {
     pub(super) mean_y: Vec<f64>,
 }
 
-impl Centred {
-    pub(super) fn of(data: &Data, centred: bool) -> Result<Centred> {
+impl Centered {
+    pub(super) fn of(data: &Data, centered: bool) -> Result<Centered> {
         let (n, d, m) = (data.len(), data.width(), data.outputs);
-        // The copy, and as much again for each part of its decomposition.
+        // The copy, and the same size again for each part of its decomposition.
         let what = format!("singular values of {n} x {d} numbers");
         memory::require("linear model", what, memory::matrix(n, d.saturating_mul(4), 8), "choose features first")?;
         let weights = data.weights_or_ones();
@@ -325,9 +326,9 @@ impl Centred {
             read_row(data.x, row, out)?;
         }
         let mut y = data.y.clone();
-        let centre = |table: &mut [f64], width: usize| {
+        let center = |table: &mut [f64], width: usize| {
             let mut mean = vec![0.0; width];
-            if centred {
+            if centered {
                 for (row, &weight) in table.chunks_exact(width).zip(weights.iter()) {
                     mean.iter_mut().zip(row).for_each(|(mean, x)| *mean += weight * x / total);
                 }
@@ -338,8 +339,8 @@ impl Centred {
             }
             mean
         };
-        let (mean_x, mean_y) = (centre(&mut x, d), centre(&mut y, m));
-        Ok(Centred { x: Tensor::try_from_vec(x, [n, d])?, y: Tensor::try_from_vec(y, [n, m])?, mean_x, mean_y })
+        let (mean_x, mean_y) = (center(&mut x, d), center(&mut y, m));
+        Ok(Centered { x: Tensor::try_from_vec(x, [n, d])?, y: Tensor::try_from_vec(y, [n, m])?, mean_x, mean_y })
     }
 
     /// ȳ − x̄ᵀ w of each output.
@@ -358,7 +359,8 @@ pub(super) fn prefers_iterations(x: &Rows) -> bool {
         Rows::Dense(_) => false,
         Rows::Sparse(x) => {
             let (d, n, entries) = (x.columns() as f64, x.rows() as f64, x.indices().len() as f64);
-            let products = if sparse_gram::pays(x, 0, 1) { entries * entries / n } else { d * d.min(n) * n.max(d) };
+            let products =
+                if sparse_gram::is_cheaper(x, 0, 1) { entries * entries / n } else { d * d.min(n) * n.max(d) };
             let passes = 1000.0;
             d > 512.0 && products + 10.0 * d.min(n).powi(3) > passes * 4.0 * entries
         }

@@ -1,18 +1,18 @@
-//! The centred matrix √W X = U S Vᵀ through one symmetric eigendecomposition, from which every ridge penalty follows:
-//! w(α) = V diag(1/(λ + α)) VᵀXᵀy with λ = s².
+//! The centered matrix √W X = U S Vᵀ by one symmetric eigendecomposition, which gives the solution for every ridge
+//! penalty: w(α) = V diag(1/(λ + α)) VᵀXᵀy with λ = s².
 //!
-//! Taken from XᵀX for more samples than features, from XXᵀ otherwise.
+//! Computed from XᵀX for more samples than features, otherwise from XXᵀ.
 
 use tove_tensor::linalg::eigh;
 use tove_tensor::{Tensor, TryOps};
 
 use super::moments::{Data, Moments};
-use super::solve::Centred;
+use super::solve::Centered;
 use crate::{LearnError, Result};
 
-/// Eigenvalues and what turns them into coefficients.
+/// Eigenvalues and eigenvectors.
 pub(super) struct Spectrum {
-    /// Eigenvalues λ ≥ 0 that are above rounding (k).
+    /// Eigenvalues λ > 0 above the rounding level (k).
     pub(super) values: Vec<f64>,
     /// Right singular vectors V (d, k).
     pub(super) vectors: Tensor,
@@ -21,17 +21,17 @@ pub(super) struct Spectrum {
     pub(super) mean_x: Vec<f64>,
     pub(super) mean_y: Vec<f64>,
     pub(super) weight: f64,
-    /// Σ w y² of the centred targets (m).
+    /// Σ w y² of the centered targets (m).
     pub(super) squares: Vec<f64>,
 }
 
 impl Spectrum {
-    pub(super) fn of(data: &Data, centred: bool) -> Result<Spectrum> {
-        if data.len() > data.width() { Spectrum::tall(data, centred) } else { Spectrum::wide(data, centred) }
+    pub(super) fn of(data: &Data, centered: bool) -> Result<Spectrum> {
+        if data.len() > data.width() { Spectrum::tall(data, centered) } else { Spectrum::wide(data, centered) }
     }
 
-    fn tall(data: &Data, centred: bool) -> Result<Spectrum> {
-        let moments = Moments::of(data, centred)?;
+    fn tall(data: &Data, centered: bool) -> Result<Spectrum> {
+        let moments = Moments::of(data, centered)?;
         let (d, m) = (moments.width, moments.outputs);
         let parts = eigh(&moments.gram_tensor()?)?;
         let values = parts.values.to_f64_vec();
@@ -49,9 +49,9 @@ impl Spectrum {
         })
     }
 
-    fn wide(data: &Data, centred: bool) -> Result<Spectrum> {
+    fn wide(data: &Data, centered: bool) -> Result<Spectrum> {
         let (n, m) = (data.len(), data.outputs);
-        let Centred { x, y, mean_x, mean_y } = Centred::of(data, centred)?;
+        let Centered { x, y, mean_x, mean_y } = Centered::of(data, centered)?;
         let parts = eigh(&x.try_matmul(&x.try_t()?)?)?;
         let values = parts.values.to_f64_vec();
         let skip = negligible(&values, n);
@@ -62,21 +62,23 @@ impl Spectrum {
         let vectors = x.try_t()?.try_matmul(&left)?.try_mul(&Tensor::from_slice(&inverse))?;
         let cross = left.try_t()?.try_matmul(&y)?.try_mul(&Tensor::try_from_vec(roots, [values.len(), 1])?)?;
         let mut squares = vec![0.0; m];
-        y.to_f64_vec().iter().enumerate().for_each(|(place, y)| squares[place % m] += y * y);
+        y.to_f64_vec().iter().enumerate().for_each(|(index, y)| squares[index % m] += y * y);
         Ok(Spectrum { values, vectors, cross, mean_x, mean_y, weight: data.total_weight(), squares })
     }
 
-    /// Whether the smallest eigenvalue is known to ten digits.
+    /// Whether the smallest eigenvalue is accurate to ten digits.
     pub(super) fn is_sharp(&self, data: &Data) -> bool {
-        let (least, most) = (self.values.first().copied(), self.values.last().copied());
-        data.len() <= data.width() || (self.values.len() == data.width() && least > most.map(|most| 1e-6 * most))
+        let (smallest, largest) = (self.values.first().copied(), self.values.last().copied());
+        data.len() <= data.width()
+            || (self.values.len() == data.width() && smallest > largest.map(|largest| 1e-6 * largest))
     }
 
     pub(super) fn outputs(&self) -> usize {
         self.squares.len()
     }
 
-    /// Coefficients (d, m) for the penalty α. Directions that count are divided by λ + α, all others are zero.
+    /// Coefficients (d, m) for the penalty α. Directions above the rounding level are divided by λ + α, all others are
+    /// zero.
     pub(super) fn coefficients(&self, alpha: f64) -> Result<Vec<f64>> {
         let filter: Vec<f64> = self.values.iter().map(|value| 1.0 / (value + alpha)).collect();
         let k = filter.len();
@@ -95,16 +97,16 @@ impl Spectrum {
     }
 }
 
-/// How many of the ascending eigenvalues are rounding errors of a matrix of this size.
+/// Number of ascending eigenvalues that are rounding errors of a matrix of this size.
 fn negligible(values: &[f64], size: usize) -> usize {
     let limit = values.last().copied().unwrap_or(0.0).max(0.0) * f64::EPSILON * size as f64;
     values.iter().take_while(|&&value| value <= limit).count()
 }
 
-/// That penalties are numbers from 0 on.
+/// Checks that penalties are non-negative and finite.
 pub(super) fn check_alphas(who: &'static str, alphas: &[f64]) -> Result<()> {
     match alphas.iter().find(|&&alpha| !alpha.is_finite() || alpha < 0.0) {
-        Some(alpha) => Err(LearnError::parameter(who, format!("alpha {alpha}; give finite numbers from 0 on"))),
+        Some(alpha) => Err(LearnError::parameter(who, format!("alpha {alpha}; give finite non-negative numbers"))),
         None if alphas.is_empty() => Err(LearnError::parameter(who, "no alphas; give at least one")),
         None => Ok(()),
     }

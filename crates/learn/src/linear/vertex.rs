@@ -1,8 +1,9 @@
-//! From the inside of the optimal face to a vertex of it.
+//! Moves from the interior of the optimal face to a vertex.
 //!
-//! The interior-point method stops near the middle of all solutions, where coefficients that should be 0 are 10⁻¹⁵. At a vertex as many
-//! rows as there are parameters are fitted exactly: samples on the hyperplane, or coefficients that are 0. Those rows are the ones
-//! with the smallest residuals for their dual variables; solving them gives the vertex. It is taken if its objective is not larger.
+//! The interior-point method stops near the center of all solutions, where coefficients that should be 0 are 10⁻¹⁵. At
+//! a vertex as many rows as there are parameters are fitted exactly: samples on the hyperplane, or coefficients that
+//! are 0. Those are the rows with the smallest residuals relative to their dual variables; solving for them gives the
+//! vertex. It is accepted if its objective is not larger.
 
 use tove_tensor::Tensor;
 use tove_tensor::linalg::lstsq;
@@ -11,16 +12,17 @@ use super::interior_point::{LinearProgram, State};
 use super::moments::read_row;
 use crate::Result;
 
-/// More parameters than this are left where the interior-point method ended: the system takes p² numbers and p³ steps.
-const MOST: usize = 1000;
-/// A row whose part outside the span of the others is smaller, relative to it, counts as dependent.
+/// Maximum number of parameters: the system takes p² numbers and p³ operations. Larger problems keep the interior
+/// point.
+const MAX_PARAMETERS: usize = 1000;
+/// A row is dependent if its component outside the span of the others is smaller than this, relative to the row.
 const DEPENDENT: f64 = 1e-9;
 
 impl LinearProgram<'_> {
-    /// λ at a vertex, if one is found that is no worse.
+    /// Returns λ at a vertex, if one is found whose objective is not larger.
     pub(super) fn vertex(&self, state: &State) -> Result<Option<Vec<f64>>> {
         let (n, d, p) = (self.weights.len(), self.scales.len(), self.parameters());
-        if p > MOST || state.lambda.iter().any(|lambda| !lambda.is_finite()) {
+        if p > MAX_PARAMETERS || state.lambda.iter().any(|lambda| !lambda.is_finite()) {
             return Ok(None);
         }
         let fitted = self.rows(&state.lambda)?;
@@ -41,7 +43,7 @@ impl LinearProgram<'_> {
         if chosen.len() < p {
             return Ok(None);
         }
-        // Coefficients at 0 leave the system, so that they are exactly that.
+        // Coefficients at 0 are removed from the system, so they are exactly 0.
         let mut zero = vec![false; d];
         chosen.iter().filter(|&&i| i >= n).for_each(|&i| zero[i - n] = true);
         let kept: Vec<usize> = (0..p).filter(|&j| j >= d || !zero[j]).collect();
@@ -66,7 +68,7 @@ impl LinearProgram<'_> {
         Ok((after <= before + slack).then_some(corner.lambda))
     }
 
-    /// A row without its weight: centred and scaled features and a one, or a unit vector.
+    /// A row without its weight: centered and scaled features and a one, or a unit vector.
     fn direction(&self, row: usize) -> Result<Vec<f64>> {
         let (n, d) = (self.weights.len(), self.scales.len());
         let mut direction = vec![0.0; self.parameters()];
@@ -85,10 +87,10 @@ impl LinearProgram<'_> {
     }
 }
 
-/// The part of a vector outside the span of orthonormal ones, scaled to length 1; none if there is hardly any.
+/// The component of a vector orthogonal to an orthonormal basis, normalized; `None` if it is negligible.
 fn outside(basis: &[Vec<f64>], mut vector: Vec<f64>) -> Option<Vec<f64>> {
     let length = |vector: &[f64]| vector.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let whole = length(&vector);
+    let norm = length(&vector);
     for _ in 0..2 {
         for direction in basis {
             let along: f64 = direction.iter().zip(&vector).map(|(a, b)| a * b).sum();
@@ -96,5 +98,5 @@ fn outside(basis: &[Vec<f64>], mut vector: Vec<f64>) -> Option<Vec<f64>> {
         }
     }
     let rest = length(&vector);
-    (rest > DEPENDENT * whole).then(|| vector.iter().map(|x| x / rest).collect())
+    (rest > DEPENDENT * norm).then(|| vector.iter().map(|x| x / rest).collect())
 }

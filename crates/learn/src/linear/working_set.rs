@@ -1,12 +1,12 @@
 //! Coordinate descent on a working set, for dense rows with many columns.
 //!
-//! Most coefficients of a lasso are 0. Rounds over the coordinates see a small set of columns only, copied (centred) so that each
-//! lies in one piece; the rows themselves are read where they lie, once for each time the set grows, to find the duality gap of
-//! the whole problem and the columns that join: those nearest to breaking |x_jᵀθ| ≤ a for the dual point θ, as in Celer (Massias,
-//! Gramfort and Salmon 2018). Columns that the gap proves to be zero are never copied. The set only grows and the tolerance of the
-//! rounds follows the gap, so the end is that of rounds over all coordinates.
+//! Most coefficients of a lasso are 0. Coordinate descent runs on a small working set of columns, which are copied (and
+//! centered) to contiguous memory. The full matrix is read once per growth of the set, to compute the duality gap of
+//! the whole problem and the columns to add: those closest to violating |x_jᵀθ| ≤ a for the dual point θ, as in Celer
+//! (Massias, Gramfort and Salmon 2018). Columns that are provably zero are never copied. The set only grows and the
+//! inner tolerance follows the gap, so the result is that of coordinate descent on all columns.
 
-// Loops over columns index several arrays with one counter; iterators would hide which.
+// Loops over columns index several arrays with one counter; iterators would be harder to read.
 #![allow(clippy::needless_range_loop)]
 
 use std::sync::{Mutex, PoisonError};
@@ -20,20 +20,20 @@ use super::moments::Data;
 use crate::features::spreads;
 use crate::{LearnError, Real, Result, with_real};
 
-/// Columns that join at first; later as many as there are.
-const FIRST: usize = 100;
-/// Columns and rows of one task of the products with all columns.
+/// Initial size of the working set; it then doubles.
+const INITIAL_COLUMNS: usize = 100;
+/// Columns and rows per task of the products with all columns.
 const COLUMNS: usize = 1024;
 const ROWS: usize = 8192;
-/// Rows that are added together.
-const TOGETHER: usize = 8;
+/// Rows added at once.
+const ROWS_AT_ONCE: usize = 8;
 const LANES: usize = 32;
 
-/// Columns √w (x − x̄) of a dense matrix, of which some are copied, and a residual.
+/// Columns √w (x − x̄) of a dense matrix, some of them copied, and a residual.
 pub(super) struct Working<'a> {
     x: &'a Tensor,
     width: usize,
-    /// √w, if samples have weights.
+    /// √w, if there are sample weights.
     roots: Option<Vec<f64>>,
     squares: Vec<f64>,
     /// √w (y − ȳ).
@@ -41,13 +41,13 @@ pub(super) struct Working<'a> {
     residual: Vec<f64>,
     pub(super) mean_x: Vec<f64>,
     pub(super) mean_y: f64,
-    /// Where the copy of a column begins, once there is one.
-    places: Vec<Option<usize>>,
+    /// Start of the copy of a column, if it was copied.
+    indices: Vec<Option<usize>>,
     copies: Vec<f64>,
 }
 
 impl<'a> Working<'a> {
-    pub(super) fn of(who: &'static str, data: &Data, x: &'a Tensor, centred: bool) -> Result<Working<'a>> {
+    pub(super) fn of(who: &'static str, data: &Data, x: &'a Tensor, centered: bool) -> Result<Working<'a>> {
         let d = data.width();
         let weights = data.weights.as_deref();
         let total = data.total_weight();
@@ -56,30 +56,30 @@ impl<'a> Working<'a> {
             let fix = "divide the features by a constant first, so that their magnitude is near 1";
             return Err(LearnError::data(who, "the features are so large that sums of their squares overflow", fix));
         };
-        let square = |j: usize| total * (found.var[j] + if centred { 0.0 } else { found.mean[j].powi(2) });
+        let square = |j: usize| total * (found.var[j] + if centered { 0.0 } else { found.mean[j].powi(2) });
         let squares = (0..d).map(square).collect();
-        let mean_x = if centred { found.mean } else { vec![0.0; d] };
+        let mean_x = if centered { found.mean } else { vec![0.0; d] };
         let weighted = |(i, y): (usize, &f64)| y * weights.map_or(1.0, |weights| weights[i]);
-        let mean_y = if centred { data.y.iter().enumerate().map(weighted).sum::<f64>() / total } else { 0.0 };
+        let mean_y = if centered { data.y.iter().enumerate().map(weighted).sum::<f64>() / total } else { 0.0 };
         let roots: Option<Vec<f64>> = weights.map(|weights| weights.iter().map(|w| w.sqrt()).collect());
         let mut target: Vec<f64> = data.y.iter().map(|y| y - mean_y).collect();
         if let Some(roots) = &roots {
             target.iter_mut().zip(roots).for_each(|(y, root)| *y *= root);
         }
-        let (residual, places) = (target.clone(), vec![None; d]);
-        Ok(Working { x, width: d, roots, squares, residual, target, mean_x, mean_y, places, copies: Vec::new() })
+        let (residual, indices) = (target.clone(), vec![None; d]);
+        Ok(Working { x, width: d, roots, squares, residual, target, mean_x, mean_y, indices, copies: Vec::new() })
     }
 
-    /// max |x_jᵀ y| (or max x_jᵀ y), where the path begins.
+    /// max |x_jᵀ y| (or max x_jᵀ y), the start of the path.
     pub(super) fn steepest(&self, positive: bool) -> Result<f64> {
         let sizes = self.products()?.into_iter().map(|p| if positive { p } else { p.abs() });
         Ok(sizes.fold(0.0, f64::max))
     }
 
-    /// Runs from the present `w`, with the residual in step with it.
+    /// Runs from the current `w`; the residual must match it.
     pub(super) fn descend(&mut self, net: &Net, w: &mut [f64]) -> Result<Outcome> {
-        let whole = dot(&self.target, &self.target);
-        let limit = net.tol * whole;
+        let target_square = dot(&self.target, &self.target);
+        let limit = net.tol * target_square;
         let (mut set, mut rounds): (Vec<usize>, usize) = (Vec::new(), 0);
         loop {
             let products = self.products()?;
@@ -95,20 +95,20 @@ impl<'a> Working<'a> {
             let grown = self.grow(net, w, &products, &found, &mut set);
             self.copy(&set)?;
             let aim = if grown { (0.5 * limit).max(0.1 * found.gap) } else { 0.5 * limit };
-            let inner = Net { tol: aim / whole, max_iter: net.max_iter - rounds, ..*net };
+            let inner = Net { tol: aim / target_square, max_iter: net.max_iter - rounds, ..*net };
             let mut part: Vec<f64> = set.iter().map(|&j| w[j]).collect();
             let outcome = inner.descend(&mut Part { working: &mut *self, set: &set }, &mut part);
             set.iter().zip(part).for_each(|(&j, value)| w[j] = value);
             rounds += outcome.iterations;
             if !grown && outcome.converged {
-                // All columns outside the set are proved to be zero, so its minimum is that of the whole.
+                // All columns outside the set are provably zero, so its minimum is the global one.
                 return Ok(Outcome { iterations: rounds, ..outcome });
             }
         }
     }
 
-    /// Adds columns to the set (ascending): those with a coefficient, and those nearest to breaking their constraint. Whether
-    /// there were any.
+    /// Adds columns to the set (ascending): those with a coefficient, and those closest to violating their constraint.
+    /// Returns whether any were added.
     fn grow(&self, net: &Net, w: &[f64], products: &[f64], found: &Gap, set: &mut Vec<usize>) -> bool {
         let before = set.len();
         let mut inside = vec![false; self.width];
@@ -118,14 +118,14 @@ impl<'a> Working<'a> {
         for j in (0..self.width).filter(|&j| !inside[j] && self.squares[j] > 0.0) {
             let slope = found.shrink * (products[j] - net.l2 * w[j]);
             let reach = if net.positive { slope } else { slope.abs() };
-            let room = (net.l1 - reach) / (self.squares[j] + net.l2).sqrt();
+            let distance = (net.l1 - reach) / (self.squares[j] + net.l2).sqrt();
             if w[j] != 0.0 || net.l1 == 0.0 {
                 set.push(j);
-            } else if room <= radius {
-                near.push((room, j));
+            } else if distance <= radius {
+                near.push((distance, j));
             }
         }
-        let count = set.len().max(FIRST).min(near.len());
+        let count = set.len().max(INITIAL_COLUMNS).min(near.len());
         if count > 0 && count < near.len() {
             near.select_nth_unstable_by(count - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         }
@@ -134,14 +134,14 @@ impl<'a> Working<'a> {
         set.len() > before
     }
 
-    /// Copies the columns that are not yet there, row after row.
+    /// Copies the columns that were not copied yet, row by row.
     fn copy(&mut self, set: &[usize]) -> Result<()> {
         let n = self.target.len();
-        let missing: Vec<usize> = set.iter().copied().filter(|&j| self.places[j].is_none()).collect();
+        let missing: Vec<usize> = set.iter().copied().filter(|&j| self.indices[j].is_none()).collect();
         let start = self.copies.len();
         self.copies.resize(start + missing.len() * n, 0.0);
         for (slot, &j) in missing.iter().enumerate() {
-            self.places[j] = Some(start + slot * n);
+            self.indices[j] = Some(start + slot * n);
         }
         let (d, copies) = (self.width, &mut self.copies[start..]);
         with_real!(self.x.dtype(), T => {
@@ -165,9 +165,9 @@ impl<'a> Working<'a> {
     }
 }
 
-/// Σᵢ (x_ij − c_j) fᵢ for all j. Tasks are cut by the shape, and parts of the rows are added in order.
-fn products<T: Real>(x: &[T], centre: &[f64], factors: &[f64]) -> Vec<f64> {
-    let (d, n) = (centre.len(), factors.len());
+/// Σᵢ (x_ij − c_j) fᵢ for all j. Tasks depend only on the shape, and partial sums are added in order.
+fn products<T: Real>(x: &[T], center: &[f64], factors: &[f64]) -> Vec<f64> {
+    let (d, n) = (center.len(), factors.len());
     let across = d.div_ceil(COLUMNS);
     let parts: Vec<Mutex<Vec<f64>>> = (0..across * n.div_ceil(ROWS)).map(|_| Mutex::default()).collect();
     parallel_for(parts.len(), &|task| {
@@ -176,7 +176,7 @@ fn products<T: Real>(x: &[T], centre: &[f64], factors: &[f64]) -> Vec<f64> {
         let mut sums = vec![0.0; columns.len()];
         let factors = &factors[rows.clone()];
         let x = &x[rows.start * d..rows.end * d];
-        dispatch(Sums { x, d, first: columns.start, centre: &centre[columns], factors, sums: &mut sums });
+        dispatch(Sums { x, d, first: columns.start, center: &center[columns], factors, sums: &mut sums });
         *parts[task].lock().unwrap_or_else(PoisonError::into_inner) = sums;
     });
     let mut out = vec![0.0; d];
@@ -192,7 +192,7 @@ struct Sums<'a, T> {
     x: &'a [T],
     d: usize,
     first: usize,
-    centre: &'a [f64],
+    center: &'a [f64],
     factors: &'a [f64],
     sums: &'a mut [f64],
 }
@@ -202,13 +202,13 @@ impl<T: Real> Kernel for Sums<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let (whole, rest) = self.factors.as_chunks::<TOGETHER>();
-        for (block, factors) in whole.iter().enumerate() {
-            add_rows(&self.x[block * TOGETHER * self.d..], self.d, self.first, self.centre, factors, self.sums);
+        let (chunks, rest) = self.factors.as_chunks::<ROWS_AT_ONCE>();
+        for (block, factors) in chunks.iter().enumerate() {
+            add_rows(&self.x[block * ROWS_AT_ONCE * self.d..], self.d, self.first, self.center, factors, self.sums);
         }
         for (i, &factor) in rest.iter().enumerate() {
-            let x = &self.x[(whole.len() * TOGETHER + i) * self.d..];
-            add_rows(x, self.d, self.first, self.centre, &[factor], self.sums);
+            let x = &self.x[(chunks.len() * ROWS_AT_ONCE + i) * self.d..];
+            add_rows(x, self.d, self.first, self.center, &[factor], self.sums);
         }
     }
 }
@@ -218,31 +218,31 @@ fn add_rows<T: Real, const R: usize>(
     x: &[T],
     d: usize,
     first: usize,
-    centre: &[f64],
+    center: &[f64],
     factors: &[f64; R],
     sums: &mut [f64],
 ) {
     let width = sums.len();
-    let centre = &centre[..width];
+    let center = &center[..width];
     let rows: [&[T]; R] = std::array::from_fn(|r| &x[r * d + first..][..width]);
     for c in 0..width {
         let mut sum = sums[c];
         for r in 0..R {
-            sum = (rows[r][c].f64() - centre[c]).mul_add(factors[r], sum);
+            sum = (rows[r][c].f64() - center[c]).mul_add(factors[r], sum);
         }
         sums[c] = sum;
     }
 }
 
-/// The columns of a set, as coordinate descent sees them.
+/// The working set as seen by coordinate descent.
 struct Part<'a, 'b> {
     working: &'a mut Working<'b>,
     set: &'a [usize],
 }
 
 impl Part<'_, '_> {
-    fn column(&self, place: usize) -> &[f64] {
-        let start = self.working.places[self.set[place]].unwrap_or(0); // all columns of the set were copied
+    fn column(&self, index: usize) -> &[f64] {
+        let start = self.working.indices[self.set[index]].unwrap_or(0); // all columns of the set were copied
         &self.working.copies[start..start + self.working.target.len()]
     }
 }
@@ -262,7 +262,7 @@ impl Products for Part<'_, '_> {
 
     fn moved(&mut self, j: usize, change: f64) {
         let n = self.working.target.len();
-        let start = self.working.places[self.set[j]].unwrap_or(0);
+        let start = self.working.indices[self.set[j]].unwrap_or(0);
         let (a, out) = (&self.working.copies[start..start + n], &mut self.working.residual);
         dispatch(Subtract { a, change, out });
     }

@@ -1,8 +1,8 @@
-//! Logistic regression with the strength of its penalty chosen by cross-validation.
+//! Logistic regression with the regularization strength chosen by cross-validation.
 //!
-//! For each `l1_ratio` and each of `Cs` a [`LogisticRegression`] is fitted to the training part of each stratified fold and scored on
-//! the rest. With `refit` the pair with the best mean score is fitted to all samples; without it, coefficients and C are the means of
-//! each fold's best.
+//! For each `l1_ratio` and each of `Cs` a [`LogisticRegression`] is fitted to the training part of each stratified fold
+//! and scored on the test part. With `refit` the pair with the best mean score is fitted to all samples; otherwise
+//! coefficients and C are averaged over the best of each fold.
 //!
 //! ```
 //! use tove_learn::{Fit, LogisticRegressionCv, Predict};
@@ -29,7 +29,7 @@ use crate::{
     Samples, Summary,
 };
 
-/// The inverse strengths to choose from.
+/// Candidate values of the inverse regularization strength.
 ///
 /// ```
 /// use tove_learn::logistic::Cs;
@@ -40,7 +40,7 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cs {
-    /// This number of values on a logarithmic scale between 1e-4 and 1e4.
+    /// This number of values on a logarithmic scale from 1e-4 to 1e4.
     Count(usize),
     /// These values.
     Values(Vec<f64>),
@@ -86,45 +86,46 @@ impl Setting for Cs {
     }
 
     fn expected() -> Option<&'static str> {
-        Some("a whole number, or a list of numbers such as 0.1,1,10")
+        Some("an integer, or a list of numbers such as 0.1,1,10")
     }
 }
 
-/// Logistic regression with C, and perhaps l1_ratio, chosen by cross-validation.
+/// Logistic regression with C, and optionally l1_ratio, chosen by cross-validation.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "LogisticRegressionCV")]
 pub struct LogisticRegressionCv {
-    /// Values of C to choose from: a list, or how many between 1e-4 and 1e4 on a logarithmic scale.
+    /// Candidate values of C: a list, or the number of values on a logarithmic scale from 1e-4 to 1e4.
     #[hyper(default = Cs::Count(10), range = "(0, inf)", alias = "Cs")]
     pub cs: Cs,
-    /// Shares of l1 to choose from, for an elasticnet penalty.
+    /// Candidate values of l1_ratio, for an elasticnet penalty.
     #[hyper(default = Vec::new(), range = "[0, 1]")]
     pub l1_ratios: Vec<f64>,
-    /// Whether there is an intercept.
+    /// Whether an intercept is fitted.
     #[hyper(default = true)]
     pub fit_intercept: bool,
     /// Number of stratified folds.
     #[hyper(default = 5, range = "[2, inf)")]
     pub cv: usize,
-    /// What is added to the loss: none, l2, l1 or elasticnet.
+    /// The penalty: none, l2, l1 or elasticnet.
     #[hyper(default = Penalty::L2)]
     pub penalty: Penalty,
-    /// The score to choose by, such as accuracy, neg_log_loss or roc_auc; accuracy if none is given.
+    /// The score to maximize, such as accuracy, neg_log_loss or roc_auc; accuracy by default.
     #[hyper(default = None)]
     pub scoring: Option<String>,
-    /// How the optimum is found.
+    /// The solver.
     #[hyper(default = Solver::Auto)]
     pub solver: Solver,
-    /// Largest entry of the gradient of the mean loss with penalty at which a fit is done.
+    /// Stop when the largest absolute entry of the gradient of the regularized mean loss is at most this.
     #[hyper(default = 1e-4, range = "[0, inf)")]
     pub tol: f64,
-    /// Iterations at most.
+    /// Maximum number of iterations.
     #[hyper(default = 100, range = "[0, inf)")]
     pub max_iter: usize,
-    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
+    /// Class weights: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
-    /// Whether the best C is fitted to all samples; else coefficients and C are means of each fold's best.
+    /// Whether to refit the best C on all samples; otherwise coefficients and C are averaged over the best of each
+    /// fold.
     #[hyper(default = true)]
     pub refit: bool,
     /// Seed of the order in which saga draws samples.
@@ -143,14 +144,14 @@ pub struct FittedLogisticRegressionCv {
     /// The intercepts: one, or one per class.
     #[fitted(shape = "scores")]
     intercept: Tensor,
-    /// The value of C that was chosen.
+    /// The selected value of C.
     c: f64,
-    /// The share of l1 that was chosen; 0 for an l2 penalty.
+    /// The selected l1_ratio; 0 for an l2 penalty.
     l1_ratio: f64,
     /// The values of C that were tried.
     #[fitted(shape = "cs")]
     cs: Tensor,
-    /// The score of each fold, share of l1 and C.
+    /// The score of each fold, l1_ratio and C.
     #[fitted(shape = "folds, ratios, cs")]
     scores: Tensor,
 }
@@ -199,7 +200,7 @@ impl Model for FittedLogisticRegressionCv {
     }
 }
 
-/// A fit to a part of the samples: weights, intercepts, and how it went.
+/// A fit to the training part of a fold: weights, intercepts, and convergence information.
 struct Part {
     coef: Vec<f64>,
     intercept: Vec<f64>,
@@ -221,7 +222,7 @@ impl LogisticRegressionCv {
         }
     }
 
-    /// The pairs (l1_ratio, C) to try, and how many l1_ratios there are.
+    /// The pairs (l1_ratio, C) to try, and the number of l1_ratios.
     fn candidates(&self) -> Result<(Vec<(f64, f64)>, usize)> {
         let cs = self.cs.values();
         if cs.is_empty() {
@@ -240,7 +241,7 @@ impl LogisticRegressionCv {
         Ok((pairs, ratios.len()))
     }
 
-    /// All fits to parts, fold by fold.
+    /// Fits all candidates to all folds, fold by fold.
     fn parts(&self, pairs: &[(f64, f64)], folds: &[Fold], classes: &[i64], samples: &Samples) -> Result<Vec<Part>> {
         let scoring = Scoring::from(self.scoring.as_deref().unwrap_or("accuracy"));
         scoring.check(Self::NAME, self.capabilities())?;
@@ -267,18 +268,17 @@ impl LogisticRegressionCv {
 #[cold]
 fn lacking(fold: usize, classes: &[i64], found: &[i64]) -> LearnError {
     let class = classes.iter().find(|class| !found.contains(class)).copied().unwrap_or_default();
-    let problem =
-        format!("all samples of class {class} are in the test part of fold {fold}, so that it cannot be learned");
+    let problem = format!("all samples of class {class} are in the test part of fold {fold}, so it cannot be fitted");
     LearnError::data(LogisticRegressionCv::NAME, problem, "give more samples of the class, or leave it out")
 }
 
-/// The first place of the largest number.
+/// The first index of the largest value.
 fn best(values: impl Iterator<Item = f64>) -> usize {
     let first = (0, f64::NEG_INFINITY);
     values.enumerate().fold(first, |best, next| if next.1 > best.1 { next } else { best }).0
 }
 
-/// The mean of lists of equal length.
+/// The elementwise mean of lists of equal length.
 fn mean<'a>(lists: impl ExactSizeIterator<Item = &'a [f64]>) -> Vec<f64> {
     let share = 1.0 / lists.len() as f64;
     let mut sums = Vec::new();
@@ -291,7 +291,8 @@ fn mean<'a>(lists: impl ExactSizeIterator<Item = &'a [f64]>) -> Vec<f64> {
 
 impl Algorithm for LogisticRegressionCv {
     type Fitted = FittedLogisticRegressionCv;
-    // Folds go by the order of the samples, and a sample of weight 2 lies in one fold, while two copies may lie in two.
+    // Folds depend on the order of the samples, and a sample of weight 2 is in one fold, while two copies may be in
+    // two.
     const CAPABILITIES: Capabilities =
         Capabilities { order_free: false, accuracy: 5e-2, ..LogisticRegression::CAPABILITIES };
 
@@ -303,13 +304,13 @@ impl Algorithm for LogisticRegressionCv {
         let rows: Vec<&[Part]> = parts.chunks(pairs.len()).collect();
         let shape = [outputs(labels.classes().len()), samples.width()];
         let (coef, intercept, (l1_ratio, c), summary) = if self.refit {
-            let mean = |place: usize| rows.iter().map(|row| row[place].score).sum::<f64>();
+            let mean = |index: usize| rows.iter().map(|row| row[index].score).sum::<f64>();
             let (ratio, c) = pairs[best((0..pairs.len()).map(mean))];
             let model = self.candidate(c, ratio).train(samples)?;
             (model.coef().to_f64_vec(), model.intercept().to_f64_vec(), (ratio, c), model.summary().clone())
         } else {
             let chosen: Vec<usize> = rows.iter().map(|row| best(row.iter().map(|part| part.score))).collect();
-            let of = || rows.iter().zip(&chosen).map(|(row, &place)| &row[place]);
+            let of = || rows.iter().zip(&chosen).map(|(row, &index)| &row[index]);
             let share = 1.0 / chosen.len() as f64;
             let means = |value: fn(&(f64, f64)) -> f64| chosen.iter().map(|&at| share * value(&pairs[at])).sum();
             let pair = (means(|pair| pair.0), means(|pair| pair.1));

@@ -7,7 +7,7 @@ use super::kernels::Wide;
 use super::problem::{Data, Problem};
 use crate::Result;
 
-/// The whole matrix (k p, k p), row-major, in double precision.
+/// The full matrix (k p, k p), row-major, in double precision.
 pub(super) fn hessian<T: Float + Element>(problem: &Problem<'_, T>, w: &[f64]) -> Result<Vec<f64>> {
     let (k, p, size) = (problem.outputs, problem.width(), problem.size());
     let mut hessian = vec![0.0; size * size];
@@ -56,15 +56,15 @@ fn add_block<T: Float + Element>(
             }
             let product = Tensor::try_from_vec(left, [count, p])?.try_t()?.try_matmul(&right)?;
             for (i, row) in product.as_slice::<f64>()?.chunks(p).enumerate() {
-                let place = (a * p + i) * size + b * p;
-                hessian[place..place + p].iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+                let index = (a * p + i) * size + b * p;
+                hessian[index..index + p].iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
             }
         }
     }
     Ok(())
 }
 
-/// A block of rows as doubles, with the intercept's 1.
+/// A block of rows in double precision, with a column of ones for the intercept.
 fn augmented<T: Float + Element>(problem: &Problem<'_, T>, rows: std::ops::Range<usize>) -> Vec<f64> {
     let (d, p) = (problem.d, problem.width());
     let mut out = vec![0.0; rows.len() * p];
@@ -72,8 +72,8 @@ fn augmented<T: Float + Element>(problem: &Problem<'_, T>, rows: std::ops::Range
         match problem.data {
             Data::Dense(x) => out.iter_mut().zip(&x[row * d..(row + 1) * d]).for_each(|(out, x)| *out = x.wide()),
             Data::Sparse(starts, columns, values) => {
-                for place in starts[row]..starts[row + 1] {
-                    out[columns[place] as usize] = values[place].wide();
+                for index in starts[row]..starts[row + 1] {
+                    out[columns[index] as usize] = values[index].wide();
                 }
             }
         }

@@ -1,23 +1,23 @@
-//! Products of a block of rows with a few weight vectors, there (scores) and back (gradient), for dense rows.
+//! Products of a block of dense rows with a few weight vectors, forward (scores) and backward (gradient).
 //!
-//! The block is read once into the cache for both directions. A tile of two rows times five vectors keeps ten sums in
-//! registers, so that the processor multiplies in every cycle although there are few classes; a general matrix product would
-//! spend its time packing. Sums run over fixed lanes in a fixed order: a row's scores have the same bits alone or in a block.
+//! The block is read into the cache once for both directions. A tile of two rows times five vectors keeps ten sums in
+//! registers, so the processor multiplies in every cycle even with few classes; a general matrix product would spend
+//! its time packing. Sums use fixed lanes in a fixed order: a row's scores have the same bits alone or in a block.
 
-// Loops over lanes and registers index several arrays with one counter; iterators would hide which.
+// Loops over lanes and registers index several arrays with one counter; iterators would be harder to read.
 #![allow(clippy::needless_range_loop)]
 
 use tove_tensor::kernels::math::Float;
 
-/// Numbers that a block of rows may take, so that it stays in the second cache.
+/// Size of a block of rows, which fits in the second-level cache.
 const BLOCK_BYTES: usize = 384 * 1024;
 
-/// Rows in a block of `d` columns.
+/// Rows in a block with `d` columns.
 pub(super) fn block_rows<T>(d: usize) -> usize {
     (BLOCK_BYTES / (d.max(1) * size_of::<T>())).clamp(8, 256) / 8 * 8
 }
 
-/// Where the score of row i and output k lies: `i * row + k * output`.
+/// Memory layout of the scores: the score of row i and output k is at `i * row + k * output`.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout {
     pub(crate) row: usize,
@@ -51,7 +51,7 @@ impl<T: Float> Block<'_, T> {
         }
     }
 
-    /// The scores of K outputs, R rows at a time.
+    /// Computes the scores of K outputs, R rows at a time.
     #[inline(always)]
     fn some<const L: usize, const R: usize, const K: usize>(self, first: usize, z: &mut [T], at: Layout) {
         let d = self.d;
@@ -78,21 +78,21 @@ impl<T: Float> Block<'_, T> {
     }
 }
 
-/// All dot products of R vectors with K vectors of one length.
+/// All dot products of R vectors with K vectors of the same length.
 #[inline(always)]
 fn dots<T: Float, const L: usize, const R: usize, const K: usize>(x: [&[T]; R], w: [&[T]; K]) -> [[T; K]; R] {
     let d = x[0].len();
-    let whole = d / L;
+    let chunks = d / L;
     let mut sums = [[[T::ZERO; L]; K]; R];
     let mut xs: [&[[T; L]]; R] = [&[]; R];
     let mut ws: [&[[T; L]]; K] = [&[]; K];
     for r in 0..R {
-        xs[r] = &x[r].as_chunks::<L>().0[..whole];
+        xs[r] = &x[r].as_chunks::<L>().0[..chunks];
     }
     for k in 0..K {
-        ws[k] = &w[k].as_chunks::<L>().0[..whole];
+        ws[k] = &w[k].as_chunks::<L>().0[..chunks];
     }
-    for step in 0..whole {
+    for step in 0..chunks {
         for k in 0..K {
             let weights = ws[k][step];
             for r in 0..R {
@@ -115,8 +115,8 @@ fn dots<T: Float, const L: usize, const R: usize, const K: usize>(x: [&[T]; R], 
                 width /= 2;
             }
             let mut sum = lanes[0];
-            for place in whole * L..d {
-                sum = x[r][place].mul_add(w[k][place], sum);
+            for index in chunks * L..d {
+                sum = x[r][index].mul_add(w[k][index], sum);
             }
             out[r][k] = sum;
         }
@@ -124,7 +124,7 @@ fn dots<T: Float, const L: usize, const R: usize, const K: usize>(x: [&[T]; R], 
     out
 }
 
-/// G += Rᵀ X for residuals r (k, `stride`) stored output after output, into sums (k, `width`) in double precision.
+/// G += Rᵀ X for residuals r (k, `stride`) in output-major order, added to sums (k, `width`) in double precision.
 #[derive(Clone, Copy)]
 pub(super) struct Back<'a, T> {
     pub(super) x: &'a [T],
@@ -188,23 +188,23 @@ impl<T: Float> Back<'_, T> {
             }
         }
         for k in 0..K {
-            let place = (first + k) * width + column;
-            for (sum, part) in sums[place..place + W].iter_mut().zip(part[k]) {
+            let index = (first + k) * width + column;
+            for (sum, part) in sums[index..index + W].iter_mut().zip(part[k]) {
                 *sum += part.wide();
             }
         }
     }
 }
 
-/// Conversions under names that [`Float`] and [`tove_tensor::Element`] do not share.
+/// Conversions whose names do not clash with those of [`Float`] and [`tove_tensor::Element`].
 pub(crate) trait Wide: Float {
-    /// The same number in double precision.
+    /// Converts to double precision.
     #[inline(always)]
     fn wide(self) -> f64 {
         self.to_f64()
     }
 
-    /// The nearest number.
+    /// Rounds to the nearest value.
     #[inline(always)]
     fn narrow(x: f64) -> Self {
         Self::from_f64(x)

@@ -1,7 +1,7 @@
-//! Scores z = W x + b of a linear classifier, and how labels and probabilities follow from them.
+//! Scores z = W x + b of a linear classifier, and the labels and probabilities derived from them.
 //!
-//! Two classes have one score, and class 1 is predicted where it is above 0: a tie goes to class 0. More classes have one each,
-//! and the first of the largest wins.
+//! Two classes have one score; class 1 is predicted if it is positive, so a tie goes to class 0. More classes have one
+//! score each; the largest wins, and ties go to the first.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -13,7 +13,7 @@ use tove_tensor::{DType, Element, Tensor, TryOps};
 use super::kernels::{Block, Layout, Wide};
 use crate::{LearnError, Real, Record, Result, Rows, with_real};
 
-/// Rows handled by one task.
+/// Rows per task.
 const ROWS: usize = 512;
 
 /// Weights and intercepts of a linear classifier.
@@ -24,7 +24,7 @@ pub(crate) struct Linear {
 }
 
 impl Linear {
-    /// From parameters (k, p) in double precision, the intercept last where p = d + 1.
+    /// Creates weights and intercepts from parameters (k, p) in double precision; the intercept is last if p = d + 1.
     pub(crate) fn from_parameters(parameters: &[f64], d: usize, classes: usize, dtype: DType) -> Result<Linear> {
         let k = outputs(classes);
         let p = parameters.len() / k;
@@ -36,7 +36,8 @@ impl Linear {
         })
     }
 
-    /// From the weights of each output, of which the last belongs to a constant feature of this value.
+    /// Creates weights and intercepts from the weights of each output; the last weight belongs to a constant feature of
+    /// this value.
     pub(crate) fn with_constant(outputs: &[Vec<f64>], constant: f64, dtype: DType) -> Result<Linear> {
         let d = outputs.first().map_or(0, |w| w.len() - 1);
         let coef: Vec<f64> = outputs.iter().flat_map(|w| w[..d].iter().copied()).collect();
@@ -45,7 +46,7 @@ impl Linear {
         Ok(Linear { coef, intercept: Tensor::from_slice(&intercept).to_dtype(dtype) })
     }
 
-    /// W x + b of rows (n, d) by a matrix product: (n, k).
+    /// Computes W x + b (n, k) for rows (n, d) by a matrix product.
     pub(crate) fn at(&self, x: &Rows) -> Result<Tensor> {
         let transposed = self.coef.try_swap_axes(0, 1)?;
         let products = match x {
@@ -96,7 +97,7 @@ impl Linear {
         }
     }
 
-    /// The labels of the rows.
+    /// Predicts the labels of the rows.
     pub(crate) fn predict(&self, rows: &Rows, classes: &[i64]) -> Result<Tensor> {
         with_real!(self.dtype(), T => {
             let z = self.scores::<T>(rows)?;
@@ -117,7 +118,7 @@ impl Linear {
         })
     }
 
-    /// Probabilities (n, m) by a rule; those of several scores are divided by their sum.
+    /// Computes probabilities (n, m); those of several scores are divided by their sum.
     pub(crate) fn probabilities(&self, rows: &Rows, rule: Soft) -> Result<Tensor> {
         with_real!(self.dtype(), T => {
             let k = self.outputs();
@@ -149,12 +150,12 @@ impl Linear {
     }
 }
 
-/// Scores of so many classes.
+/// Number of scores for this many classes.
 pub(crate) fn outputs(classes: usize) -> usize {
     if classes == 2 { 1 } else { classes }
 }
 
-/// How scores become probabilities.
+/// The map from scores to probabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Soft {
     /// softmax, or σ for two classes.
@@ -172,7 +173,7 @@ impl Soft {
             _ => z.sigmoid(),
         };
         if let [z] = z {
-            // The larger of the two is computed, so that the other keeps its digits.
+            // σ is evaluated for both classes, so that the smaller probability keeps its accuracy.
             (p[1], p[0]) = match self {
                 Soft::Clipped => (single(*z), T::ONE - single(*z)),
                 _ => (single(*z), single(-*z)),
@@ -182,26 +183,26 @@ impl Soft {
         }
         match self {
             Soft::Softmax => {
-                let most = z.iter().fold(T::NEG_INFINITY, |most, &z| if z > most { z } else { most });
-                p.iter_mut().zip(z).for_each(|(p, &z)| *p = (z - most).exp());
+                let max = z.iter().fold(T::NEG_INFINITY, |max, &z| if z > max { z } else { max });
+                p.iter_mut().zip(z).for_each(|(p, &z)| *p = (z - max).exp());
             }
             _ => p.iter_mut().zip(z).for_each(|(p, &z)| *p = single(z)),
         }
         let sum: T = p.iter().copied().sum();
-        // Nobody claims the row: all classes alike.
+        // No class has a positive probability: use equal probabilities.
         let even = T::narrow(1.0 / p.len() as f64);
         p.iter_mut().for_each(|p| *p = if sum > T::ZERO { *p / sum } else { even });
         settle(p, first_largest(z));
     }
 }
 
-/// The place of the largest number; the first of equal ones.
+/// The index of the largest value; ties go to the first.
 pub(crate) fn first_largest<T: PartialOrd>(values: &[T]) -> usize {
-    (1..values.len()).fold(0, |best, place| if values[place] > values[best] { place } else { best })
+    (1..values.len()).fold(0, |best, index| if values[index] > values[best] { index } else { best })
 }
 
-/// The class that scores decide for: of two classes, which have one score, the second if it is positive; else the class of the
-/// largest score, the first of equal ones. None where a score is not finite.
+/// The class decided by the scores. For two classes, which have one score, the second if it is positive; otherwise the
+/// class of the largest score, with ties going to the first. `None` if a score is not finite.
 pub(crate) fn decide<T: Real>(scores: &[T]) -> Option<usize> {
     let finite = scores.iter().all(|score| score.is_finite());
     finite.then(|| match scores {
@@ -210,8 +211,9 @@ pub(crate) fn decide<T: Real>(scores: &[T]) -> Option<usize> {
     })
 }
 
-/// Makes the probability of the class that the scores decide for the (first) largest one. Scores that differ by less than
-/// rounding, or that are both saturated, have equal probabilities; the one of the decision is raised by one unit in the last place.
+/// Makes the probability of the decided class the (first) largest one. Scores that differ by less than rounding, or
+/// that are both saturated, have equal probabilities; that of the decided class is raised by one unit in the last
+/// place.
 pub(crate) fn settle<T: Float>(p: &mut [T], decided: usize) {
     let largest = first_largest(p);
     if largest != decided {
@@ -220,8 +222,8 @@ pub(crate) fn settle<T: Float>(p: &mut [T], decided: usize) {
     }
 }
 
-/// As [`settle`], for probabilities that differ from the decision by rounding only: where each class has a calibration of its own,
-/// the order of the probabilities may really be another one than that of the scores.
+/// Like [`settle`], but only for probabilities that contradict the decision within rounding. If each class has its own
+/// calibration, the order of the probabilities may really differ from that of the scores.
 pub(crate) fn settle_ties<T: Float>(p: &mut [T], decided: usize) {
     let largest = first_largest(p);
     if p[largest].wide() - p[decided].wide() <= 1e-6 * p[largest].wide() {
@@ -229,7 +231,7 @@ pub(crate) fn settle_ties<T: Float>(p: &mut [T], decided: usize) {
     }
 }
 
-/// A row whose scores are not finite.
+/// Creates an error for a row with non-finite scores.
 #[cold]
 pub(crate) fn undecided(who: &'static str, row: usize) -> LearnError {
     crate::model::overflow(who, &format!("a score of row {row} is not finite"))

@@ -1,6 +1,6 @@
-//! From scores to losses, residuals and curvature, for a block of samples stored output after output.
+//! Losses, residuals and second derivatives from scores, for a block of samples in output-major order.
 
-// Loops over samples and outputs index several arrays with one counter; iterators would hide which.
+// Loops over samples and outputs index several arrays with one counter; iterators would be harder to read.
 #![allow(clippy::needless_range_loop)]
 
 use tove_tensor::kernels::math::Float;
@@ -21,20 +21,20 @@ impl<T: Float> Truth<'_, T> {
     }
 }
 
-/// Room for one number per sample of a block.
-pub(super) const MOST: usize = 256;
+/// Maximum number of samples per block.
+pub(super) const MAX_BLOCK_ROWS: usize = 256;
 
-/// Scores become weighted residuals; returns the weighted sum of losses. One output is σ of two classes, several are a softmax.
+/// Replaces scores by weighted residuals and returns the weighted sum of losses. One output uses σ, several a softmax.
 #[inline(always)]
 pub(super) fn residuals<T: Float>(z: &mut [T], stride: usize, outputs: usize, truth: Truth<'_, T>) -> f64 {
     if outputs == 1 { binary(z, truth) } else { softmax(z, stride, outputs, truth) }
 }
 
-/// loss = ln(1 + e^t) with t = z for class 0 and −z for class 1; its slope by z is ±σ(t).
+/// loss = ln(1 + e^t) with t = z for class 0 and −z for class 1; its derivative with respect to z is ±σ(t).
 #[inline(always)]
 fn binary<T: Float>(z: &mut [T], truth: Truth<'_, T>) -> f64 {
     let rows = truth.codes.len();
-    let mut losses = [T::ZERO; MOST];
+    let mut losses = [T::ZERO; MAX_BLOCK_ROWS];
     for row in 0..rows {
         let sign = T::ONE - T::TWO * T::narrow(f64::from(truth.codes[row]));
         let t = sign * z[row];
@@ -55,11 +55,11 @@ fn binary<T: Float>(z: &mut [T], truth: Truth<'_, T>) -> f64 {
 #[inline(always)]
 fn softmax<T: Float>(z: &mut [T], stride: usize, outputs: usize, truth: Truth<'_, T>) -> f64 {
     let rows = truth.codes.len();
-    let mut own = [T::ZERO; MOST];
+    let mut own = [T::ZERO; MAX_BLOCK_ROWS];
     for row in 0..rows {
         own[row] = z[truth.codes[row] as usize * stride + row];
     }
-    let norms = normalise(z, stride, outputs, rows);
+    let norms = normalize(z, stride, outputs, rows);
     let mut sum = 0.0;
     for row in 0..rows {
         sum += ((norms[row] - own[row]) * truth.weight(row)).wide();
@@ -77,19 +77,19 @@ fn softmax<T: Float>(z: &mut [T], stride: usize, outputs: usize, truth: Truth<'_
     sum
 }
 
-/// Scores become probabilities; returns log-sum-exp of each sample.
+/// Replaces scores by probabilities and returns the log-sum-exp of each sample.
 #[inline(always)]
-pub(super) fn normalise<T: Float>(z: &mut [T], stride: usize, outputs: usize, rows: usize) -> [T; MOST] {
-    let mut most = [T::NEG_INFINITY; MOST];
-    let mut total = [T::ZERO; MOST];
+pub(super) fn normalize<T: Float>(z: &mut [T], stride: usize, outputs: usize, rows: usize) -> [T; MAX_BLOCK_ROWS] {
+    let mut max = [T::NEG_INFINITY; MAX_BLOCK_ROWS];
+    let mut total = [T::ZERO; MAX_BLOCK_ROWS];
     for output in z.chunks(stride).take(outputs) {
-        for (most, &z) in most[..rows].iter_mut().zip(output) {
-            *most = if z > *most { z } else { *most };
+        for (max, &z) in max[..rows].iter_mut().zip(output) {
+            *max = if z > *max { z } else { *max };
         }
     }
     for output in z.chunks_mut(stride).take(outputs) {
-        for ((z, &most), total) in output.iter_mut().zip(&most[..rows]).zip(&mut total[..rows]) {
-            *z = (*z - most).exp();
+        for ((z, &max), total) in output.iter_mut().zip(&max[..rows]).zip(&mut total[..rows]) {
+            *z = (*z - max).exp();
             *total += *z;
         }
     }
@@ -98,13 +98,13 @@ pub(super) fn normalise<T: Float>(z: &mut [T], stride: usize, outputs: usize, ro
             *z /= total;
         }
     }
-    for (most, &total) in most[..rows].iter_mut().zip(&total[..rows]) {
-        *most += total.ln();
+    for (max, &total) in max[..rows].iter_mut().zip(&total[..rows]) {
+        *max += total.ln();
     }
-    most
+    max
 }
 
-/// Probabilities of a block in place of its scores: σ(z) for one output, a softmax for several.
+/// Replaces the scores of a block by probabilities: σ(z) for one output, a softmax for several.
 #[inline(always)]
 pub(super) fn probabilities<T: Float>(z: &mut [T], stride: usize, outputs: usize, rows: usize) {
     if outputs == 1 {
@@ -114,6 +114,6 @@ pub(super) fn probabilities<T: Float>(z: &mut [T], stride: usize, outputs: usize
             *z = if *z > T::ZERO { large } else { e * large };
         }
     } else {
-        normalise(z, stride, outputs, rows);
+        normalize(z, stride, outputs, rows);
     }
 }

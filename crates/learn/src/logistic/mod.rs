@@ -1,25 +1,26 @@
-//! Logistic and softmax regression: linear classifiers by maximum likelihood.
+//! Logistic and softmax regression: linear classifiers fitted by maximum likelihood.
 //!
-//! For two classes p(1 | x) = σ(w·x + b); for m classes p = softmax(W x + b), all m rows of W kept (the symmetric form). The
-//! objective, with the weights s of the samples, is
+//! For two classes p(1 | x) = σ(w·x + b); for m classes p = softmax(W x + b) with all m rows of W (the overparametrized
+//! symmetric form). The objective with sample weights s is
 //!
 //! (1/Σs) Σᵢ sᵢ (−ln p(yᵢ | xᵢ)) + 1/(C Σs) · ( (1 − ρ)/2 ‖W‖² + ρ ‖W‖₁ ),
 //!
-//! scikit-learn's divided by C Σs; intercepts are not penalised; ρ is `l1_ratio` (0 for l2, 1 for l1). [`LogisticRegression`]
-//! stops when no entry of the (sub)gradient exceeds `tol`. Solvers:
+//! which is scikit-learn's objective divided by C Σs. Intercepts are not penalized; ρ is `l1_ratio` (0 for l2, 1 for
+//! l1). [`LogisticRegression`] stops when no entry of the (sub)gradient exceeds `tol`. Solvers:
 //!
-//! - `newton`: the exact Hessian and Cholesky (iteratively reweighted least squares); with an l1 part proximal Newton steps; with
-//!   too many parameters for a matrix, conjugate gradients on products with the Hessian;
-//! - `lbfgs`: L-BFGS preconditioned with the columns' second moments, orthant-wise with an l1 part; for two classes and many samples
-//!   from a start that an eighth of them gives;
-//! - `saga`: stochastic gradients of single samples whose noise dies out, for all penalties; features should be scaled.
+//! - `newton`: the exact Hessian and Cholesky factorization (iteratively reweighted least squares); proximal Newton
+//!   steps with an l1 penalty; conjugate gradients on Hessian-vector products if there are too many parameters for a
+//!   matrix;
+//! - `lbfgs`: L-BFGS preconditioned with the second moments of the columns, orthant-wise with an l1 penalty; for two
+//!   classes and many samples, started from the solution on an eighth of them;
+//! - `saga`: variance-reduced stochastic gradients, for all penalties; features should be scaled.
 //!
-//! `auto` takes the cheaper of `newton` and `lbfgs`, as estimated from the shape of the rows: `newton` for few samples or few
-//! parameters, else `lbfgs`. Rows are read where they lie, in blocks; the result has the
-//! same bits for any number of threads.
+//! `auto` chooses the cheaper of `newton` and `lbfgs` by an estimate from the shape of the rows: `newton` for few
+//! samples or few parameters, else `lbfgs`. Rows are read in place, in blocks; the result has the same bits for any
+//! number of threads.
 //!
 //! Without a penalty the weights of separable classes grow without bound: the fit stops at `tol` or `max_iter`, and the
-//! summary's warning says so.
+//! summary contains a warning.
 //!
 //! ```
 //! use tove_learn::{Fit, LogisticRegression, Predict};
@@ -63,59 +64,59 @@ use linear::{Linear, Soft};
 use objective::{Limits, Objective, Outcome, Strength};
 use problem::Problem;
 
-/// What is added to the loss.
+/// The penalty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Penalty {
-    /// Nothing.
+    /// No penalty.
     None,
-    /// Squares of the weights.
+    /// Squared weights.
     #[default]
     L2,
-    /// Magnitudes of the weights; many become exactly 0.
+    /// Absolute weights; many become exactly 0.
     L1,
-    /// Both, in the proportion of `l1_ratio`.
+    /// A combination of both, mixed by `l1_ratio`.
     Elasticnet,
 }
 
-/// How the optimum is found.
+/// The solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Solver {
-    /// By the estimated cost: Newton for few samples or few parameters, else L-BFGS.
+    /// The cheaper one by estimate: Newton for few samples or few parameters, else L-BFGS.
     #[default]
     Auto,
-    /// Preconditioned L-BFGS; orthant-wise with an l1 part.
+    /// Preconditioned L-BFGS; orthant-wise with an l1 penalty.
     Lbfgs,
-    /// Newton's method; proximal with an l1 part.
+    /// Newton's method; proximal with an l1 penalty.
     Newton,
-    /// Stochastic gradients with memory, one sample at a time; `max_iter` counts passes over the samples.
+    /// Stochastic average gradient (SAGA); `max_iter` is the number of passes over the samples.
     Saga,
 }
 
 /// Logistic regression for two classes, softmax regression for more.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct LogisticRegression {
-    /// What is added to the loss: none, l2, l1 or elasticnet.
+    /// The penalty: none, l2, l1 or elasticnet.
     #[hyper(default = Penalty::L2)]
     pub penalty: Penalty,
-    /// Inverse strength of the penalty; infinite for none.
+    /// Inverse regularization strength; infinite for no penalty.
     #[hyper(default = 1.0, range = "(0, inf]", alias = "C")]
     pub c: f64,
-    /// Share of l1 in an elasticnet penalty.
+    /// Fraction of l1 in an elasticnet penalty.
     #[hyper(default = 0.0, range = "[0, 1]")]
     pub l1_ratio: f64,
-    /// Whether there is an intercept.
+    /// Whether an intercept is fitted.
     #[hyper(default = true)]
     pub fit_intercept: bool,
-    /// Largest entry of the gradient of the mean loss with penalty at which the fit is done.
+    /// Stop when the largest absolute entry of the gradient of the regularized mean loss is at most this.
     #[hyper(default = 1e-4, range = "[0, inf)")]
     pub tol: f64,
-    /// Iterations at most.
+    /// Maximum number of iterations.
     #[hyper(default = 100, range = "[0, inf)")]
     pub max_iter: usize,
-    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
+    /// Class weights: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
-    /// How the optimum is found.
+    /// The solver.
     #[hyper(default = Solver::Auto)]
     pub solver: Solver,
     /// Seed of the order in which saga draws samples.
@@ -123,17 +124,17 @@ pub struct LogisticRegression {
     pub random_state: u64,
 }
 
-/// [`LogisticRegression`] under the name it has for more than two classes; the estimator is the same.
+/// [`LogisticRegression`] under its name for more than two classes; the estimator is the same.
 pub type SoftmaxRegression = LogisticRegression;
 
-/// Parameters up to which `auto` considers Newton's method.
-const SMALL: usize = 256;
-/// Estimated nanoseconds below which `auto` takes Newton's method without comparing: it ends nearer to the optimum.
-const BRIEF: f64 = 5e6;
-/// Parameters up to which the Hessian is a matrix.
-const MATRIX: usize = 1500;
-/// Scores beyond which a probability is 0 or 1 to rounding.
-const CERTAIN: f64 = 36.0;
+/// Largest number of parameters for which `auto` considers Newton's method.
+const MAX_NEWTON_PARAMETERS: usize = 256;
+/// Estimated nanoseconds below which `auto` uses Newton's method without comparing, because it is more accurate.
+const NEWTON_NANOSECONDS: f64 = 5e6;
+/// Largest number of parameters for which the Hessian is formed as a matrix.
+const MAX_HESSIAN_PARAMETERS: usize = 1500;
+/// Scores beyond which a probability is 0 or 1 within rounding.
+const SATURATED_SCORE: f64 = 36.0;
 
 impl Algorithm for LogisticRegression {
     type Fitted = FittedLogisticRegression;
@@ -163,28 +164,28 @@ impl LinearClassifier for LogisticRegression {
     }
 }
 
-/// Below this tolerance rounding stops L-BFGS before it gets there, while Newton's method doubles its digits with every step.
-const TIGHT: f64 = 1e-7;
+/// Below this tolerance L-BFGS is limited by rounding, while Newton's method converges quadratically.
+const MIN_LBFGS_TOL: f64 = 1e-7;
 
-/// Whether Newton's method is estimated to cost less than L-BFGS. Both estimates are in nanoseconds of one core, of which only the
-/// ratio matters: 8 Hessians, that is k(k + 1)/2 products of 2np² operations each with a factorization, against 12 passes over the
-/// numbers that are stored.
+/// Whether Newton's method is estimated to cost less than L-BFGS. Both estimates are in nanoseconds on one core; only
+/// their ratio matters: 8 Hessians, that is k(k + 1)/2 products of 2np² operations each plus a factorization, versus 12
+/// passes over the stored values.
 fn newton_is_cheaper<T: Float + Element>(problem: &Problem<'_, T>) -> bool {
     let (n, p, k) = (problem.n as f64, problem.width() as f64, problem.outputs as f64);
     let stored = problem.stored() as f64;
     let newton = 8.0 * (n * k * (k + 1.0) * p * p / 30.0 + (k * p).powi(3) / 15.0);
     let quasi = 12.0 * stored * (0.6 + 0.4 * k);
-    newton <= quasi.max(BRIEF)
+    newton <= quasi.max(NEWTON_NANOSECONDS)
 }
 
-/// The softmax does not change when all classes' scores are shifted alike: of the equal optima, the one whose intercepts (and
-/// weights, where nothing penalises them) sum to 0.
-fn centre(parameters: &mut [f64], width: usize, d: usize, penalised: bool) {
+/// The softmax does not change when the scores of all classes are shifted equally. Of the equivalent optima, chooses
+/// the one whose intercepts (and weights, if not penalized) sum to 0.
+fn center(parameters: &mut [f64], width: usize, d: usize, penalized: bool) {
     let outputs = parameters.len() / width;
     if outputs == 1 {
         return;
     }
-    let first = if penalised { d } else { 0 };
+    let first = if penalized { d } else { 0 };
     for column in first..width {
         let mean = parameters.iter().skip(column).step_by(width).sum::<f64>() / outputs as f64;
         parameters.iter_mut().skip(column).step_by(width).for_each(|value| *value -= mean);
@@ -201,64 +202,64 @@ impl LogisticRegression {
         let classes = labels.classes();
         let problem = Problem::<T>::new(samples.x(), labels.codes(), classes.len(), weights, self.fit_intercept)?;
         let objective = Objective { problem: &problem, strength: self.strength(problem.total()) };
-        let whole = subsample_start::Whole {
+        let problem_data = subsample_start::FullProblem {
             x: samples.x(),
             codes: labels.codes(),
             weights,
             intercept: self.fit_intercept,
             strength: objective.strength,
         };
-        let mut outcome = self.minimise(&objective, &whole)?;
-        centre(&mut outcome.parameters, problem.width(), samples.width(), self.is_penalised());
+        let mut outcome = self.minimize(&objective, &problem_data)?;
+        center(&mut outcome.parameters, problem.width(), samples.width(), self.is_penalized());
         let linear = Linear::from_parameters(&outcome.parameters, samples.width(), classes.len(), T::DTYPE)?;
         Ok(FittedLinearClassifier::new(self, classes, linear, self.summary(&problem, &outcome)))
     }
 
-    fn is_penalised(&self) -> bool {
+    fn is_penalized(&self) -> bool {
         self.penalty != Penalty::None && self.c.is_finite()
     }
 
     fn strength(&self, total: f64) -> Strength {
-        let share = match self.penalty {
+        let l1_ratio = match self.penalty {
             Penalty::None => return Strength { l1: 0.0, l2: 0.0 },
             Penalty::L2 => 0.0,
             Penalty::L1 => 1.0,
             Penalty::Elasticnet => self.l1_ratio,
         };
-        let whole = 1.0 / (self.c * total);
-        Strength { l1: share * whole, l2: (1.0 - share) * whole }
+        let strength = 1.0 / (self.c * total);
+        Strength { l1: l1_ratio * strength, l2: (1.0 - l1_ratio) * strength }
     }
 
-    fn minimise<T: Float + Element>(
+    fn minimize<T: Float + Element>(
         &self,
         objective: &Objective<'_, '_, T>,
-        whole: &subsample_start::Whole<'_>,
+        problem_data: &subsample_start::FullProblem<'_>,
     ) -> Result<Outcome> {
         let size = objective.problem.size();
         let limits = Limits { tol: self.tol, max_iter: self.max_iter };
         let start = vec![0.0; size];
         let newton = match self.solver {
             Solver::Auto => {
-                size <= SMALL
-                    && (objective.strength.l1 > 0.0 || self.tol < TIGHT || newton_is_cheaper(objective.problem))
+                size <= MAX_NEWTON_PARAMETERS
+                    && (objective.strength.l1 > 0.0 || self.tol < MIN_LBFGS_TOL || newton_is_cheaper(objective.problem))
             }
             Solver::Lbfgs => false,
             Solver::Newton => true,
-            Solver::Saga => return saga::minimise(objective, limits, start, self.random_state),
+            Solver::Saga => return saga::minimize(objective, limits, start, self.random_state),
         };
-        match (newton, size <= MATRIX, objective.strength.l1 > 0.0) {
-            (true, true, _) => newton::minimise(objective, limits, start),
-            (true, false, false) => newton::minimise_by_products(objective, limits, start),
-            _ if objective.problem.outputs == 1 => match whole.start::<T>(limits)? {
+        match (newton, size <= MAX_HESSIAN_PARAMETERS, objective.strength.l1 > 0.0) {
+            (true, true, _) => newton::minimize(objective, limits, start),
+            (true, false, false) => newton::minimize_by_products(objective, limits, start),
+            _ if objective.problem.outputs == 1 => match problem_data.start::<T>(limits)? {
                 Some((start, model)) => {
-                    // Steps are few and good here: one more costs little and ends well within the tolerance.
+                    // There are only a few, accurate steps here: a tighter tolerance costs little.
                     let closer = Limits { tol: 0.3 * limits.tol, ..limits };
-                    let outcome = quasi_newton::minimise(objective, closer, (start, Some(model)))?;
+                    let outcome = quasi_newton::minimize(objective, closer, (start, Some(model)))?;
                     Ok(Outcome { converged: outcome.converged || outcome.residual <= limits.tol, ..outcome })
                 }
-                None => quasi_newton::minimise(objective, limits, (start, None)),
+                None => quasi_newton::minimize(objective, limits, (start, None)),
             },
-            _ => quasi_newton::minimise(objective, limits, (start, None)),
+            _ => quasi_newton::minimize(objective, limits, (start, None)),
         }
     }
 
@@ -267,17 +268,17 @@ impl LogisticRegression {
         let mut summary =
             Summary::iterative(who, outcome.iterations, outcome.converged, outcome.residual, outcome.value);
         summary.curve.clone_from(&outcome.curve);
-        if !self.is_penalised() {
-            let (least, most) = problem.margins(&outcome.parameters);
-            if least > 0.0 {
+        if !self.is_penalized() {
+            let (smallest, largest) = problem.margins(&outcome.parameters);
+            if smallest > 0.0 {
                 summary.warn(format!(
                     "{who}: a hyperplane separates the classes perfectly, so without a penalty the weights grow without \
-                     bound and where they stop means nothing; set `penalty` to l2, or collect samples of the border"
+                     bound and depend on when the solver stops; set `penalty` to l2, or collect samples near the boundary"
                 ));
-            } else if most > CERTAIN {
+            } else if largest > SATURATED_SCORE {
                 summary.warn(format!(
-                    "{who}: some probabilities are 0 or 1 to rounding (a score of {most:.0}); part of the classes may be \
-                     separable, and the weights too large to mean something; set `penalty` to l2"
+                    "{who}: some probabilities are 0 or 1 within rounding (a score of {largest:.0}); part of the classes may be \
+                     separable and the weights unreliable; set `penalty` to l2"
                 ));
             }
         }

@@ -1,4 +1,4 @@
-//! The fitted type that all linear classifiers with scores z = W x + b share.
+//! The fitted type of all linear classifiers with scores z = W x + b.
 
 use tove_tensor::Tensor;
 
@@ -7,7 +7,7 @@ use crate::{About, Algorithm, LearnError, Model, Record, Restore, Result, Rows, 
 
 /// An estimator whose fitted model is a linear classifier.
 pub trait LinearClassifier: Algorithm {
-    /// How scores become probabilities, if they do.
+    /// The map from scores to probabilities, if there is one.
     fn soft(&self) -> Option<Soft>;
 }
 
@@ -63,7 +63,11 @@ impl<E: LinearClassifier> Model for FittedLinearClassifier<E> {
             Some(rule) => self.linear.probabilities(x, rule),
             None => {
                 let fix = "choose the loss log_loss or modified_huber, or use `decision_function`";
-                Err(LearnError::unsupported(E::NAME, "gives no probabilities: its loss is not a likelihood", fix))
+                Err(LearnError::unsupported(
+                    E::NAME,
+                    "does not provide probabilities: its loss is not a likelihood",
+                    fix,
+                ))
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Newton's method: w ← w − t H⁻¹ g with the exact Hessian (iteratively reweighted least squares), t from backtracking.
 //!
-//! With an l1 penalty the step minimises the quadratic model plus λ₁‖w‖₁ by coordinate descent (a proximal Newton step), which
-//! keeps exact zeros and still converges quadratically. Without l2 the Hessian can be singular: the symmetric softmax does not
-//! change when all outputs are shifted alike, and constant or doubled columns are not told apart. A ridge far below the
-//! curvature picks the smallest step.
+//! With an l1 penalty the step minimizes the quadratic model plus λ₁‖w‖₁ by coordinate descent (a proximal Newton
+//! step), which keeps exact zeros and still converges quadratically. Without an l2 penalty the Hessian can be singular:
+//! the symmetric softmax does not change when all outputs are shifted equally, and constant or duplicate columns are
+//! not identifiable. A ridge far below the curvature selects the smallest step.
 
 use tove_optim::interrupted;
 use tove_tensor::kernels::math::Float;
@@ -14,14 +14,14 @@ use super::objective::{Limits, Objective, Outcome, dot, largest, overflow};
 use super::preconditioner::Preconditioner;
 use crate::Result;
 
-/// Passes over the coordinates for one proximal step.
+/// Maximum number of passes over the coordinates for one proximal step.
 const SWEEPS: usize = 1000;
 const HALVINGS: usize = 40;
-/// A decrease that is this small, relative to the value, is none.
+/// A relative decrease below this counts as none.
 const LEVEL: f64 = 1e-8;
 
-/// Minimises from the parameters `start`.
-pub(super) fn minimise<T: Float + Element>(
+/// Minimizes from the parameters `start`.
+pub(super) fn minimize<T: Float + Element>(
     objective: &Objective<'_, '_, T>,
     limits: Limits,
     start: Vec<f64>,
@@ -50,15 +50,15 @@ pub(super) fn minimise<T: Float + Element>(
             w.iter().zip(step).map(|(w, step)| w - step).collect()
         };
         let step: Vec<f64> = target.iter().zip(&w).map(|(a, b)| a - b).collect();
-        let promised = dot(&step, &gradient) + objective.rough(&target) - objective.rough(&w);
+        let predicted = dot(&step, &gradient) + objective.rough(&target) - objective.rough(&w);
         let (mut t, mut accepted, mut moved) = (1.0, false, false);
         for _ in 0..HALVINGS {
             let trial: Vec<f64> =
                 if t == 1.0 { target.clone() } else { w.iter().zip(&step).map(|(w, d)| w + t * d).collect() };
             let mut slope = vec![0.0; gradient.len()];
             let reached = objective.smooth(&trial, &mut slope) + objective.rough(&trial);
-            // Next to the minimum values differ by rounding alone; there the full step is right.
-            if reached <= value + 1e-4 * t * promised + noise * value.abs() {
+            // Near the minimum values differ by rounding only; there the full step is correct.
+            if reached <= value + 1e-4 * t * predicted + noise * value.abs() {
                 accepted = largest(&step) > 0.0;
                 moved = reached < value || largest(&objective.subgradient(&trial, &slope)) < residual;
                 if moved {
@@ -71,18 +71,18 @@ pub(super) fn minimise<T: Float + Element>(
         iterations += 1;
         curve.push(value);
         if !moved {
-            // A step that was accepted, changed nothing and promised next to nothing: the minimum, to rounding.
-            let converged = accepted && -promised <= LEVEL.max(10.0 * noise) * (value.abs() + LEVEL);
+            // An accepted step with no change and a negligible predicted decrease: the minimum within rounding.
+            let converged = accepted && -predicted <= LEVEL.max(10.0 * noise) * (value.abs() + LEVEL);
             return Ok(Outcome { parameters: w, value, residual, iterations, converged, curve });
         }
     }
 }
 
-/// H⁻¹ g by Cholesky with the smallest ridge that works, after scaling to a diagonal of ones.
-#[allow(clippy::needless_range_loop)] // rows and columns by their places
+/// H⁻¹ g by Cholesky factorization with the smallest sufficient ridge, after scaling to a unit diagonal.
+#[allow(clippy::needless_range_loop)] // row and column indices
 fn solve(mut hessian: Vec<f64>, gradient: &[f64]) -> Result<Vec<f64>> {
     let size = gradient.len();
-    // A parameter without curvature has scale 0: the ridge alone stands on its diagonal, and its step is 0.
+    // A parameter without curvature has scale 0: its diagonal is the ridge alone, and its step is 0.
     let scale = |i: usize| if hessian[i * size + i].is_normal() { 1.0 / hessian[i * size + i].sqrt() } else { 0.0 };
     let scale: Vec<f64> = (0..size).map(scale).collect();
     for i in 0..size {
@@ -96,7 +96,7 @@ fn solve(mut hessian: Vec<f64>, gradient: &[f64]) -> Result<Vec<f64>> {
     }
     let right = Tensor::try_from_vec(g, [size, 1])?;
     let mut ridge = 1e-13 * size as f64;
-    // A matrix with ones on its diagonal is positive definite with a ridge above its size, so this ends.
+    // A matrix with unit diagonal is positive definite with a ridge above its size, so this terminates.
     while ridge < 1e6 * size as f64 {
         let mut matrix = hessian.clone();
         (0..size).for_each(|i| matrix[i * size + i] += ridge);
@@ -112,8 +112,8 @@ fn solve(mut hessian: Vec<f64>, gradient: &[f64]) -> Result<Vec<f64>> {
     Err(overflow())
 }
 
-/// The minimiser of g·(v − w) + (v − w)ᵀH(v − w)/2 + λ₁‖v‖₁, to `tolerance` in the subgradient.
-#[allow(clippy::needless_range_loop)] // coordinates by their places
+/// The minimizer of g·(v − w) + (v − w)ᵀH(v − w)/2 + λ₁‖v‖₁, to `tolerance` in the subgradient.
+#[allow(clippy::needless_range_loop)] // coordinate indices
 fn proximal<T: Float + Element>(
     objective: &Objective<'_, '_, T>,
     hessian: &[f64],
@@ -128,13 +128,13 @@ fn proximal<T: Float + Element>(
         for i in 0..size {
             let curvature = hessian[i * size + i];
             if !curvature.is_normal() {
-                continue; // nothing depends on it, or only by rounding
+                continue; // the objective does not depend on it beyond rounding
             }
-            let centre = v[i] - slope[i] / curvature;
+            let center = v[i] - slope[i] / curvature;
             let next = if objective.is_weight(i) {
-                centre.signum() * (centre.abs() - l1 / curvature).max(0.0)
+                center.signum() * (center.abs() - l1 / curvature).max(0.0)
             } else {
-                centre
+                center
             };
             let step = next - v[i];
             if step != 0.0 {
@@ -151,12 +151,12 @@ fn proximal<T: Float + Element>(
     v
 }
 
-/// Conjugate gradient steps for one direction, at most.
-const CONJUGATE: usize = 50;
+/// Maximum number of conjugate gradient steps per direction.
+const MAX_CG_STEPS: usize = 50;
 
-/// As [`minimise`] for the smooth objective, without the matrix: each direction comes from conjugate gradients on products with
-/// the Hessian, as exactly as the gradient's size asks for.
-pub(super) fn minimise_by_products<T: Float + Element>(
+/// Like [`minimize`] for the smooth objective, but without forming the Hessian: each direction comes from conjugate
+/// gradients on Hessian-vector products, with an accuracy that follows the gradient norm.
+pub(super) fn minimize_by_products<T: Float + Element>(
     objective: &Objective<'_, '_, T>,
     limits: Limits,
     start: Vec<f64>,
@@ -176,14 +176,14 @@ pub(super) fn minimise_by_products<T: Float + Element>(
             return Err(overflow());
         }
         let step = conjugate(objective, &model, &w, &gradient)?;
-        let promised = dot(&step, &gradient);
+        let predicted = dot(&step, &gradient);
         iterations += 1;
         let (mut t, mut accepted, mut moved) = (1.0, false, false);
         for _ in 0..HALVINGS {
             let trial: Vec<f64> = w.iter().zip(&step).map(|(w, d)| w + t * d).collect();
             let mut slope = vec![0.0; gradient.len()];
             let reached = objective.smooth(&trial, &mut slope);
-            if reached <= value + 1e-4 * t * promised + noise * value.abs() {
+            if reached <= value + 1e-4 * t * predicted + noise * value.abs() {
                 accepted = largest(&step) > 0.0;
                 moved = reached < value || largest(&slope) < residual;
                 if moved {
@@ -195,14 +195,14 @@ pub(super) fn minimise_by_products<T: Float + Element>(
         }
         curve.push(value);
         if !moved {
-            let converged = accepted && -promised <= LEVEL.max(10.0 * noise) * (value.abs() + LEVEL);
+            let converged = accepted && -predicted <= LEVEL.max(10.0 * noise) * (value.abs() + LEVEL);
             return Ok(Outcome { parameters: w, value, residual, iterations, converged, curve });
         }
     }
 }
 
 /// An approximate −H⁻¹ g.
-#[allow(clippy::needless_range_loop)] // parameters by their places
+#[allow(clippy::needless_range_loop)] // parameter indices
 fn conjugate<T: Float + Element>(
     objective: &Objective<'_, '_, T>,
     model: &Preconditioner,
@@ -216,16 +216,16 @@ fn conjugate<T: Float + Element>(
     let mut size = dot(&rest, &z);
     let first = size;
     let mut product = vec![0.0; w.len()];
-    for _ in 0..CONJUGATE {
+    for _ in 0..MAX_CG_STEPS {
         objective.problem.curvature(w, &direction, &mut product);
-        for place in 0..w.len() {
-            if objective.is_weight(place) {
-                product[place] += objective.strength.l2 * direction[place];
+        for index in 0..w.len() {
+            if objective.is_weight(index) {
+                product[index] += objective.strength.l2 * direction[index];
             }
         }
         let curvature = dot(&direction, &product);
         if curvature <= 0.0 {
-            break; // flat to rounding
+            break; // zero curvature within rounding
         }
         let t = size / curvature;
         step.iter_mut().zip(&direction).for_each(|(step, d)| *step += t * d);

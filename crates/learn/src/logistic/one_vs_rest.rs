@@ -1,7 +1,7 @@
-//! One against the rest: m two-class models make a classifier of m classes.
+//! One-vs-rest: m binary classifiers form a classifier of m classes.
 //!
-//! Model k tells class k from all others; the class whose model scores highest is predicted, the first of equal ones.
-//! Probabilities are those of the models divided by their sum, where the models have them. Two classes need one model.
+//! Model k separates class k from all others. The class with the highest score is predicted; ties go to the first.
+//! Probabilities are those of the models divided by their sum, if available. Two classes need one model.
 //!
 //! ```
 //! use tove_learn::{Fit, LogisticRegression, OneVsRest, Predict};
@@ -23,11 +23,11 @@ use crate::{
     Summary, restore, with_real,
 };
 
-/// Fits one two-class model per class, as scikit-learn's `OneVsRestClassifier`.
+/// Fits one binary classifier per class, like scikit-learn's `OneVsRestClassifier`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = check)]
 pub struct OneVsRest {
-    /// The classifier of each class against the rest.
+    /// The binary classifier.
     #[hyper(default = Box::new(LogisticRegression::default()))]
     pub estimator: Box<dyn Estimator>,
 }
@@ -42,13 +42,13 @@ fn check(settings: &OneVsRest) -> Result<(), SettingError> {
 }
 
 impl OneVsRest {
-    /// One model of this estimator per class.
+    /// Creates a one-vs-rest classifier of this estimator.
     pub fn new(estimator: impl Estimator + 'static) -> OneVsRest {
         OneVsRest { estimator: estimator.duplicate() }
     }
 }
 
-/// What a classifier of two classes takes and gives when there is one for each class.
+/// Capabilities of a one-vs-rest classifier, given those of the binary classifier.
 fn rest(inner: Capabilities) -> Capabilities {
     Capabilities {
         delegates: true,
@@ -83,7 +83,7 @@ impl Algorithm for OneVsRest {
     }
 }
 
-/// Converged if all are, with the worst residual.
+/// Converged if all are, with the largest residual.
 fn summary(models: &[Box<dyn Model>]) -> Summary {
     let all = || models.iter().map(|model| model.summary());
     let mut summary = Summary::exact();
@@ -91,7 +91,7 @@ fn summary(models: &[Box<dyn Model>]) -> Summary {
     summary.converged = all().all(|summary| summary.converged);
     summary.residual = all().filter_map(|summary| summary.residual).reduce(f64::max);
     summary.objective = all().map(|summary| summary.objective).sum();
-    summary.warnings = all().flat_map(|summary| summary.warnings.clone()).collect(); // told when they were made
+    summary.warnings = all().flat_map(|summary| summary.warnings.clone()).collect(); // already reported
     summary
 }
 
@@ -102,7 +102,7 @@ pub struct FittedOneVsRest {
 }
 
 impl FittedOneVsRest {
-    /// Models that are alike, at least one.
+    /// Creates the model from at least one binary classifier.
     fn new(models: Vec<Box<dyn Model>>, classes: &[i64]) -> FittedOneVsRest {
         let first = &models[0];
         let estimator = serde_json::json!({"type": first.name(), "params": first.settings()});
@@ -117,7 +117,7 @@ impl FittedOneVsRest {
         &self.models
     }
 
-    /// What each model says of its class: its score, or its probability where it has no score.
+    /// The score of each class, or its probability if the model has no score.
     fn scores(&self, x: &Rows) -> Result<Vec<Vec<f64>>> {
         let one = |model: &dyn Model| match model.decision_rows(x) {
             Ok(scores) => Ok(scores.to_f64_vec()),
@@ -185,8 +185,8 @@ impl Model for FittedOneVsRest {
         let mut record = Record::new(OneVsRest::NAME, 1);
         record.put_tensor("classes", &Tensor::from_slice(self.classes()));
         record.put("models", self.models.len());
-        for (place, model) in self.models.iter().enumerate() {
-            record.put_part(&format!("model{place}"), model.record());
+        for (index, model) in self.models.iter().enumerate() {
+            record.put_part(&format!("model{index}"), model.record());
         }
         record
     }
@@ -200,7 +200,7 @@ impl Restore for FittedOneVsRest {
             return Err(record.wrong("models", "a model per class"));
         }
         let models: Result<Vec<Box<dyn Model>>> =
-            (0..count).map(|place| restore(&record.part(&format!("model{place}"))?)).collect();
+            (0..count).map(|index| restore(&record.part(&format!("model{index}"))?)).collect();
         let models = models?;
         let alike = |model: &dyn Model| {
             model.width() == models[0].width() && model.dtype() == models[0].dtype() && model.classes().len() == 2

@@ -1,9 +1,9 @@
-//! A model of the Hessian that does not change along the iterations: c XᵀX/n + λI, the same for every output.
+//! A fixed approximation of the Hessian: c XᵀX/n + λI, the same for every output.
 //!
-//! At the start the Hessian of the softmax likelihood is (1/m)(I − 11ᵀ/m) ⊗ XᵀX/n, and later it stays below half of that
-//! (Böhning 1992), so the Gram matrix carries the correlations of the columns, which is what makes plain L-BFGS slow. It is
-//! inverted once. Some thousand rows, evenly spaced, describe it well enough; wide or sparse rows have their columns' squares
-//! only.
+//! At the start the Hessian of the softmax likelihood is (1/m)(I − 11ᵀ/m) ⊗ XᵀX/n, and later it is bounded by half of
+//! that (Böhning 1992). The Gram matrix therefore captures the correlations of the columns, which make plain L-BFGS
+//! slow. It is inverted once. A few thousand evenly spaced rows are sufficient; for wide or sparse rows only the
+//! diagonal is used.
 
 use tove_tensor::kernels::math::Float;
 use tove_tensor::{Element, Tensor, TryLinalg, TryOps};
@@ -13,23 +13,23 @@ use super::objective::overflow;
 use super::problem::{Data, Problem};
 use crate::Result;
 
-/// Columns up to which the whole matrix is used.
-const WIDEST: usize = 1600;
-/// Rows per column that are looked at.
-const SAMPLE: usize = 8;
-/// What is added to the diagonal, relative to itself, so that the sample's rank does not matter.
+/// Largest number of columns for which the full matrix is used.
+const MAX_FULL_COLUMNS: usize = 1600;
+/// Rows sampled per column.
+const ROWS_PER_COLUMN: usize = 8;
+/// Relative ridge on the diagonal, so that the rank of the sample does not matter.
 const RIDGE: f64 = 1e-3;
 
 /// An approximate inverse Hessian for each output.
 pub(super) enum Preconditioner {
     /// The inverse (p, p).
     Full(Tensor),
-    /// The diagonal's inverse (p).
+    /// The inverse diagonal (p).
     Diagonal(Vec<f64>),
 }
 
 impl Preconditioner {
-    /// For a problem with the penalty λ/2 ‖w‖² on everything but intercepts.
+    /// Creates the preconditioner of a problem with the penalty λ/2 ‖w‖² on everything but intercepts.
     pub(super) fn new<T: Float + Element>(
         problem: &Problem<'_, T>,
         lambda: f64,
@@ -37,8 +37,8 @@ impl Preconditioner {
     ) -> Result<Preconditioner> {
         let p = problem.width();
         let full = match problem.data {
-            // In single precision squares may overflow that are finite as doubles.
-            Data::Dense(x) if p <= WIDEST && !diagonal_only => {
+            // In single precision squares may overflow that are finite in double precision.
+            Data::Dense(x) if p <= MAX_FULL_COLUMNS && !diagonal_only => {
                 Some(gram(problem, x)?).filter(|gram| gram.iter().all(|value| value.is_finite()))
             }
             _ => None,
@@ -53,20 +53,21 @@ impl Preconditioner {
         let classes = (problem.outputs.max(2)) as f64;
         let curvature = (1.0 - 1.0 / classes) / classes;
         let mean = diagonal.iter().sum::<f64>() / p as f64;
-        // The ridge goes with each column's own scale; a column of zeros gets something, so that there is an inverse.
+        // The ridge is relative to each column's scale; a zero column gets a small value, so that the matrix is
+        // invertible.
         let floor = (1e-12 * mean).max(f64::MIN_POSITIVE);
         let penalty = |i: usize| if i < problem.d { lambda } else { 0.0 };
         let own = |i: usize| if diagonal[i] > 0.0 { (1.0 + RIDGE) * diagonal[i] } else { floor };
-        let whole: Vec<f64> = (0..p).map(|i| curvature * own(i) + penalty(i)).collect();
+        let diagonal: Vec<f64> = (0..p).map(|i| curvature * own(i) + penalty(i)).collect();
         if let Some(gram) = full
-            && let Some(inverse) = inverse(gram, curvature, &whole)?
+            && let Some(inverse) = inverse(gram, curvature, &diagonal)?
         {
             return Ok(Preconditioner::Full(inverse));
         }
-        Ok(Preconditioner::Diagonal(whole.iter().map(|value| 1.0 / value).collect()))
+        Ok(Preconditioner::Diagonal(diagonal.iter().map(|value| 1.0 / value).collect()))
     }
 
-    /// The inverse of a Hessian (p, p) of one output; none if it is singular.
+    /// The inverse of a Hessian (p, p) of one output; `None` if it is singular.
     pub(super) fn of_hessian(hessian: Vec<f64>, p: usize) -> Result<Option<Preconditioner>> {
         let diagonal: Vec<f64> = (0..p).map(|i| (1.0 + RIDGE) * hessian[i * p + i]).collect();
         if !hessian.iter().all(|value| value.is_finite()) || diagonal.iter().any(|&value| value <= 0.0) {
@@ -90,8 +91,8 @@ impl Preconditioner {
     }
 }
 
-/// The inverse of c·G with its diagonal replaced, scaled to a diagonal of ones in between; none if it is singular.
-#[allow(clippy::needless_range_loop)] // rows and columns by their places
+/// The inverse of c·G with its diagonal replaced, computed with a unit diagonal; `None` if it is singular.
+#[allow(clippy::needless_range_loop)] // row and column indices
 fn inverse(mut gram: Vec<f64>, curvature: f64, diagonal: &[f64]) -> Result<Option<Tensor>> {
     let p = diagonal.len();
     let scale: Vec<f64> = diagonal.iter().map(|value| 1.0 / value.sqrt()).collect();
@@ -112,17 +113,17 @@ fn inverse(mut gram: Vec<f64>, curvature: f64, diagonal: &[f64]) -> Result<Optio
     Ok(if sound { Some(Tensor::try_from_vec(inverse, [p, p])?) } else { None })
 }
 
-/// The mean of x xᵀ with the intercept's 1, from evenly spaced rows.
+/// The mean of x xᵀ, including the constant feature of the intercept, from evenly spaced rows.
 fn gram<T: Float + Element>(problem: &Problem<'_, T>, x: &[T]) -> Result<Vec<f64>> {
     let (n, d, p) = (problem.n, problem.d, problem.width());
-    let count = n.min((SAMPLE * d).max(512));
+    let count = n.min((ROWS_PER_COLUMN * d).max(512));
     let mut sum = Tensor::try_zeros([p, p], T::DTYPE)?;
     let mut weights = 0.0;
     for first in (0..count).step_by(1024) {
         let last = (first + 1024).min(count);
         let mut rows = Vec::with_capacity((last - first) * p);
-        for place in first..last {
-            let row = place * n / count;
+        for index in first..last {
+            let row = index * n / count;
             let weight = problem.weights.as_ref().map_or(1.0, |weights| weights[row].wide());
             weights += weight;
             let root = T::narrow(weight.sqrt());
@@ -136,7 +137,7 @@ fn gram<T: Float + Element>(problem: &Problem<'_, T>, x: &[T]) -> Result<Vec<f64
     Ok(sum.to_f64_vec().into_iter().map(|value| value * scale).collect())
 }
 
-/// The mean square of each column, the intercept's 1 last.
+/// The mean square of each column; the intercept's 1 is last.
 fn squares<T: Float + Element>(problem: &Problem<'_, T>) -> Vec<f64> {
     let (d, mut sums) = (problem.d, vec![0.0; problem.width()]);
     let weight = |row: usize| problem.weights.as_ref().map_or(1.0, |weights| weights[row].wide());
@@ -147,8 +148,8 @@ fn squares<T: Float + Element>(problem: &Problem<'_, T>) -> Vec<f64> {
                 sums.iter_mut().zip(&x[row * d..(row + 1) * d]).for_each(|(sum, x)| *sum += weight * x.wide().powi(2));
             }
             Data::Sparse(starts, columns, values) => {
-                for place in starts[row]..starts[row + 1] {
-                    sums[columns[place] as usize] += weight * values[place].wide().powi(2);
+                for index in starts[row]..starts[row + 1] {
+                    sums[columns[index] as usize] += weight * values[index].wide().powi(2);
                 }
             }
         }

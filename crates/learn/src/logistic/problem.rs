@@ -1,10 +1,11 @@
-//! The likelihood of a linear classifier: value, gradient and products with the Hessian in one blocked pass over the rows.
+//! The likelihood of a linear classifier: value, gradient and Hessian-vector products in one blocked pass over the
+//! rows.
 //!
-//! Parameters are a matrix (k, p) of doubles: k is 1 for two classes and the number of classes for more, p is the number of
-//! columns and one more for the intercept, which stands last. The loss is the weighted mean of the samples' losses. X is read
-//! where it lies: each block of rows goes through the cache once, scores, residuals and gradient together.
+//! Parameters are a matrix (k, p) of f64: k is 1 for two classes and the number of classes otherwise, p is the number
+//! of columns plus one for the intercept, which is last. The loss is the weighted mean of the sample losses. X is read
+//! in place: each block of rows goes through the cache once for scores, residuals and gradient.
 
-// Loops over samples and outputs index several arrays with one counter; iterators would hide which.
+// Loops over samples and outputs index several arrays with one counter; iterators would be harder to read.
 #![allow(clippy::needless_range_loop)]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,17 +19,17 @@ use super::kernels::{Back, Block, Layout, Wide, block_rows};
 use super::links::{Truth, probabilities, residuals};
 use crate::{Result, Rows};
 
-/// Parts that the samples are cut into, at most; each has a gradient of its own.
-const TASKS: usize = 32;
-/// Numbers that all the gradients of the parts may hold.
-const ROOM: usize = 4 << 20;
+/// Maximum number of chunks of the samples; each has its own gradient.
+const MAX_CHUNKS: usize = 32;
+/// Maximum number of values in the gradients of all chunks.
+const MAX_GRADIENT_VALUES: usize = 4 << 20;
 
 /// The rows as slices.
 #[derive(Clone, Copy)]
 pub(crate) enum Data<'a, T> {
-    /// All numbers, row after row.
+    /// A dense matrix in row-major order.
     Dense(&'a [T]),
-    /// Starts, columns and values.
+    /// `indptr`, `indices` and values of a sparse matrix.
     Sparse(&'a [usize], &'a [u32], &'a [T]),
 }
 
@@ -41,16 +42,16 @@ impl<'a, T: Element> Data<'a, T> {
     }
 }
 
-/// What a pass computes besides reading X.
+/// What a pass computes.
 #[derive(Clone, Copy)]
 pub(super) enum Pass<'a> {
-    /// The loss, and its gradient into the sums.
+    /// The loss, and its gradient in the sums.
     Gradient,
-    /// The Hessian times a direction (k, p), into the sums.
+    /// The Hessian times a direction (k, p), in the sums.
     Curvature(&'a [f64]),
 }
 
-/// Work space of one part.
+/// Scratch space of one chunk.
 struct Scratch<T> {
     z: Vec<T>,
     u: Vec<T>,
@@ -58,7 +59,7 @@ struct Scratch<T> {
     loss: f64,
 }
 
-/// Samples with what is needed to evaluate their likelihood.
+/// The data of a likelihood evaluation.
 pub(crate) struct Problem<'a, T> {
     pub(super) data: Data<'a, T>,
     pub(super) n: usize,
@@ -70,7 +71,7 @@ pub(crate) struct Problem<'a, T> {
     /// Sum of the weights.
     pub(super) total: f64,
     block: usize,
-    /// Rows of one part.
+    /// Rows per chunk.
     part: usize,
     scratch: Vec<Mutex<Scratch<T>>>,
 }
@@ -86,7 +87,7 @@ fn lock<S>(mutex: &Mutex<S>) -> MutexGuard<'_, S> {
 }
 
 impl<'a, T: Float + Element> Problem<'a, T> {
-    /// A problem of `classes` classes with a code per sample and perhaps weights.
+    /// Creates a problem with `classes` classes, one code per sample and optional weights.
     pub(crate) fn new(
         rows: &'a Rows,
         codes: &[usize],
@@ -98,14 +99,15 @@ impl<'a, T: Float + Element> Problem<'a, T> {
         let outputs = if classes == 2 { 1 } else { classes };
         let block = match rows {
             Rows::Dense(_) => block_rows::<T>(d),
-            Rows::Sparse(_) => block_rows::<T>(1), // the cache holds what is stored
+            Rows::Sparse(_) => block_rows::<T>(1), // only stored values occupy the cache
         };
         let width = outputs * (d + usize::from(intercept));
-        let room = match rows {
-            Rows::Dense(_) => ROOM,
-            Rows::Sparse(x) => ROOM.min(x.indices().len() / 4), // adding up the gradients must not cost more than they do
+        let max_values = match rows {
+            Rows::Dense(_) => MAX_GRADIENT_VALUES,
+            // Adding up the gradients must not dominate the cost.
+            Rows::Sparse(x) => MAX_GRADIENT_VALUES.min(x.indices().len() / 4),
         };
-        let parts = n.div_ceil(block).min(TASKS).min((room / width.max(1)).max(1));
+        let parts = n.div_ceil(block).min(MAX_CHUNKS).min((max_values / width.max(1)).max(1));
         let part = n.div_ceil(block).div_ceil(parts) * block;
         let scratch = || {
             let z = vec![T::ZERO; outputs * block];
@@ -131,7 +133,7 @@ impl<'a, T: Float + Element> Problem<'a, T> {
         self.d + usize::from(self.intercept)
     }
 
-    /// Sum of the weights of the samples.
+    /// Sum of the sample weights.
     pub(crate) fn total(&self) -> f64 {
         self.total
     }
@@ -141,7 +143,7 @@ impl<'a, T: Float + Element> Problem<'a, T> {
         self.outputs * self.width()
     }
 
-    /// How many numbers of the rows are stored.
+    /// Number of stored values of the rows.
     pub(crate) fn stored(&self) -> usize {
         match self.data {
             Data::Dense(x) => x.len(),
@@ -156,14 +158,14 @@ impl<'a, T: Float + Element> Problem<'a, T> {
         let mut w = vec![T::ZERO; k * d];
         for (output, row) in rows().enumerate() {
             for (column, &value) in row[..d].iter().enumerate() {
-                let place = if let Data::Dense(_) = self.data { output * d + column } else { column * k + output };
-                w[place] = T::narrow(value);
+                let index = if let Data::Dense(_) = self.data { output * d + column } else { column * k + output };
+                w[index] = T::narrow(value);
             }
         }
         Weights { w, bias }
     }
 
-    /// The mean loss; its gradient is written.
+    /// Returns the mean loss and writes its gradient.
     pub(crate) fn evaluate(&self, parameters: &[f64], gradient: &mut [f64]) -> f64 {
         self.pass(parameters, Pass::Gradient, gradient)
     }
@@ -209,11 +211,11 @@ impl<'a, T: Float + Element> Problem<'a, T> {
         }
     }
 
-    /// The smallest margin z_y − max of the others (or ±z for two classes), and the largest score in magnitude.
+    /// The smallest margin z_y − max of the others (or ±z for two classes), and the largest absolute score.
     pub(crate) fn margins(&self, parameters: &[f64]) -> (f64, f64) {
         let weights = self.weights_of(parameters);
         let mut z = vec![T::ZERO; self.outputs * self.block];
-        let (mut least, mut most) = (f64::INFINITY, 0.0f64);
+        let (mut smallest, mut largest) = (f64::INFINITY, 0.0f64);
         for first in (0..self.n).step_by(self.block) {
             let rows = first..(first + self.block).min(self.n);
             let count = rows.len();
@@ -231,11 +233,11 @@ impl<'a, T: Float + Element> Problem<'a, T> {
                         score(code) - others.fold(f64::NEG_INFINITY, f64::max)
                     }
                 };
-                least = least.min(margin);
-                most = most.max(margin.abs());
+                smallest = smallest.min(margin);
+                largest = largest.max(margin.abs());
             }
         }
-        (least, most)
+        (smallest, largest)
     }
 
     #[inline(always)]
@@ -262,8 +264,8 @@ impl<'a, T: Float + Element> Problem<'a, T> {
                     for output in 0..k {
                         z[output * count + offset] = weights.bias[output];
                     }
-                    for place in starts[row]..starts[row + 1] {
-                        let (value, w) = (values[place], &weights.w[columns[place] as usize * k..][..k]);
+                    for index in starts[row]..starts[row + 1] {
+                        let (value, w) = (values[index], &weights.w[columns[index] as usize * k..][..k]);
                         for (output, &w) in w.iter().enumerate() {
                             z[output * count + offset] = value.mul_add(w, z[output * count + offset]);
                         }
@@ -273,7 +275,7 @@ impl<'a, T: Float + Element> Problem<'a, T> {
         }
     }
 
-    /// sums += Rᵀ X, with the intercept's column of ones.
+    /// sums += Rᵀ X, including the constant feature of the intercept.
     #[inline(always)]
     fn back(&self, rows: std::ops::Range<usize>, r: &[T], sums: &mut [f64]) {
         let (d, k, p, count) = (self.d, self.outputs, self.width(), rows.len());
@@ -293,8 +295,8 @@ impl<'a, T: Float + Element> Problem<'a, T> {
             }
             Data::Sparse(starts, columns, values) => {
                 for (offset, row) in rows.enumerate() {
-                    for place in starts[row]..starts[row + 1] {
-                        let (value, column) = (values[place].wide(), columns[place] as usize);
+                    for index in starts[row]..starts[row + 1] {
+                        let (value, column) = (values[index].wide(), columns[index] as usize);
                         for output in 0..k {
                             sums[output * p + column] += value * r[output * count + offset].wide();
                         }
@@ -315,7 +317,7 @@ impl<'a, T: Float + Element> Problem<'a, T> {
     }
 }
 
-/// One part of a pass.
+/// One chunk of a pass.
 struct Part<'a, 'b, T> {
     problem: &'a Problem<'b, T>,
     weights: &'a Weights<T>,
@@ -372,13 +374,13 @@ fn curve<T: Float>(p: &[T], u: &mut [T], count: usize, k: usize, weights: Option
             mean += p[output * count + row] * u[output * count + row];
         }
         for output in 0..k {
-            let place = output * count + row;
-            u[place] = weight * p[place] * (u[place] - mean);
+            let index = output * count + row;
+            u[index] = weight * p[index] * (u[index] - mean);
         }
     }
 }
 
-/// Scores of a block, or its probabilities.
+/// Computes the scores of a block, or its probabilities.
 struct Scores<'a, 'b, T> {
     problem: &'a Problem<'b, T>,
     weights: &'a Weights<T>,

@@ -1,8 +1,8 @@
 //! L-BFGS with a preconditioner, and its orthant-wise form for an l1 penalty (Andrew and Gao 2007).
 //!
-//! The two-loop recursion begins from γ M⁻¹, M the model of the Hessian in [`super::precondition`], instead of γ I; on
-//! correlated columns that saves nine iterations of ten. Steps fulfil the Wolfe conditions. With l1, the direction and the step
-//! stay within the orthant of the current point, so that weights become exactly 0.
+//! The two-loop recursion starts from γ M⁻¹ instead of γ I, where M is the approximate Hessian in
+//! [`super::preconditioner`]; on correlated columns that saves nine iterations of ten. Steps satisfy the Wolfe
+//! conditions. With l1, direction and step stay in the orthant of the current point, so that weights become exactly 0.
 
 use std::collections::VecDeque;
 
@@ -18,10 +18,11 @@ const HISTORY: usize = 10;
 const SEARCH: usize = 30;
 const DECREASE: f64 = 1e-4;
 const CURVATURE: f64 = 0.9;
-/// Iterations in a row without a fall beyond rounding, after which the minimum is reached to the precision there is.
-const LEVEL: usize = 3;
-/// The share of the value whose decrease must still be in prospect for a level stretch not to be the minimum.
-const PROMISED: f64 = 1e-4;
+/// Number of consecutive iterations without a decrease beyond rounding after which the minimum is reached within
+/// rounding.
+const PLATEAU: usize = 3;
+/// The predicted relative decrease above which a plateau is not the minimum.
+const MIN_PREDICTED_DECREASE: f64 = 1e-4;
 
 struct Pair {
     s: Vec<f64>,
@@ -35,8 +36,8 @@ struct Point {
     value: f64,
 }
 
-/// Minimises from the parameters `start`, with a preconditioner if there is a better one than the columns' moments.
-pub(super) fn minimise<T: Float + Element>(
+/// Minimizes from the parameters `start`, optionally with a preconditioner better than the column moments.
+pub(super) fn minimize<T: Float + Element>(
     objective: &Objective<'_, '_, T>,
     limits: Limits,
     (start, model): (Vec<f64>, Option<Preconditioner>),
@@ -78,7 +79,7 @@ pub(super) fn minimise<T: Float + Element>(
             if memory.is_empty() {
                 return Ok(end(point, &slope, iterations, false, curve));
             }
-            memory.clear(); // what was remembered may lead astray: once more along the gradient
+            memory.clear(); // the history may be misleading: retry along the gradient
             continue;
         };
         iterations += 1;
@@ -89,10 +90,10 @@ pub(super) fn minimise<T: Float + Element>(
         curve.push(point.value);
         slope = objective.subgradient(&point.w, &point.gradient);
         let small = largest(&slope) <= limits.tol;
-        if small || level >= LEVEL || iterations >= limits.max_iter || tove_optim::interrupted() {
-            // Level, and little more is promised: the minimum, to rounding.
-            let promised = || Ok::<f64, LearnError>(-dot(&self::direction(&memory, &model, &slope)?, &slope));
-            let converged = small || (level >= LEVEL && promised()? <= PROMISED * point.value.abs());
+        if small || level >= PLATEAU || iterations >= limits.max_iter || tove_optim::interrupted() {
+            // A plateau with a small predicted decrease: the minimum within rounding.
+            let predicted = || Ok::<f64, LearnError>(-dot(&self::direction(&memory, &model, &slope)?, &slope));
+            let converged = small || (level >= PLATEAU && predicted()? <= MIN_PREDICTED_DECREASE * point.value.abs());
             return Ok(end(point, &slope, iterations, converged, curve));
         }
     }
@@ -101,19 +102,19 @@ pub(super) fn minimise<T: Float + Element>(
 /// −H g.
 fn direction(memory: &VecDeque<Pair>, model: &Preconditioner, gradient: &[f64]) -> Result<Vec<f64>> {
     let mut d: Vec<f64> = gradient.iter().map(|g| -g).collect();
-    let mut shares = Vec::with_capacity(memory.len());
+    let mut alphas = Vec::with_capacity(memory.len());
     for pair in memory.iter().rev() {
-        let share = pair.inverse * dot(&pair.s, &d);
-        d.iter_mut().zip(&pair.y).for_each(|(d, y)| *d -= share * y);
-        shares.push(share);
+        let alpha = pair.inverse * dot(&pair.s, &d);
+        d.iter_mut().zip(&pair.y).for_each(|(d, y)| *d -= alpha * y);
+        alphas.push(alpha);
     }
     d = model.apply(&d)?;
     if let Some(pair) = memory.back() {
         let scale = 1.0 / (pair.inverse * dot(&pair.y, &model.apply(&pair.y)?));
         d.iter_mut().for_each(|d| *d *= scale);
     }
-    for (pair, share) in memory.iter().zip(shares.iter().rev()) {
-        let rest = share - pair.inverse * dot(&pair.y, &d);
+    for (pair, alpha) in memory.iter().zip(alphas.iter().rev()) {
+        let rest = alpha - pair.inverse * dot(&pair.y, &d);
         d.iter_mut().zip(&pair.s).for_each(|(d, s)| *d += rest * s);
     }
     Ok(d)
@@ -131,7 +132,7 @@ fn remember(memory: &mut VecDeque<Pair>, old: &Point, new: &Point) {
     }
 }
 
-/// A step that lowers the objective enough and, without l1, leaves little of the slope.
+/// A step that decreases the objective enough and, without l1, satisfies the curvature condition.
 fn search<T: Float + Element>(
     objective: &Objective<'_, '_, T>,
     point: &Point,
@@ -148,14 +149,14 @@ fn search<T: Float + Element>(
         let w = step(objective, point, slope, direction, t);
         let mut gradient = vec![0.0; w.len()];
         let value = objective.smooth(&w, &mut gradient) + objective.rough(&w);
-        let promised =
+        let predicted =
             if smooth { t * start } else { w.iter().zip(&point.w).zip(slope).map(|((a, b), g)| (a - b) * g).sum() };
         let now = dot(&gradient, direction);
         let trial = Point { w, gradient, value };
-        let lower = value <= point.value + DECREASE * promised + slack; // false for NaN too
+        let lower = value <= point.value + DECREASE * predicted + slack; // also false for NaN
         if !lower {
             high = t;
-            // The minimiser of the parabola through value and slope at 0 and the value at t, kept away from the ends.
+            // The minimum of the parabola through value and slope at 0 and the value at t, kept away from the ends.
             let parabola = -0.5 * start * t * t / (value - point.value - start * t);
             let inside = if parabola.is_finite() { parabola } else { 0.5 * t };
             t = inside.clamp(low + 0.1 * (t - low), low + 0.5 * (t - low));
@@ -184,10 +185,10 @@ fn step<T: Float + Element>(
     let rough = objective.strength.l1 > 0.0;
     let entries = point.w.iter().zip(direction).zip(slope).enumerate();
     entries
-        .map(|(place, ((&w, d), g))| {
+        .map(|(index, ((&w, d), g))| {
             let next = w + t * d;
             let orthant = if w != 0.0 { w } else { -g };
-            if rough && objective.is_weight(place) && next * orthant < 0.0 { 0.0 } else { next }
+            if rough && objective.is_weight(index) && next * orthant < 0.0 { 0.0 } else { next }
         })
         .collect()
 }

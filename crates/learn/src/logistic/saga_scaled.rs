@@ -1,8 +1,8 @@
-//! SAGA over sparse rows with two classes and no l1 penalty, where steps that are made up for later need no tables.
+//! SAGA for sparse rows with two classes and no l1 penalty, where lazy updates need no tables.
 //!
-//! Write w = s u with s = kᵗ after t steps, k = 1 − γ λ₂. A step that does not touch a column, w ← k w − γ ḡ, is
-//! u ← u − (γ/s') ḡ with the new s', so several of them are u ← u − (C − c) ḡ, where C sums γ/s' over all steps and c is its value
-//! when the column was last brought up to date. What a column needs lies together: one access to memory instead of five.
+//! Write w = s u with s = kᵗ after t steps, k = 1 − γ λ₂. A step that does not touch a column, w ← k w − γ ḡ, is u ← u
+//! − (γ/s') ḡ with the new s'. Several of them are u ← u − (C − c) ḡ, where C sums γ/s' over all steps and c is its
+//! value at the last update of the column. The data of a column is contiguous: one memory access instead of five.
 
 use tove_tensor::Element;
 use tove_tensor::kernels::math::Float;
@@ -10,10 +10,10 @@ use tove_tensor::kernels::simd::Kernel;
 
 use super::kernels::Wide;
 use super::problem::Problem;
-use super::saga::{Pace, State, share, slope};
+use super::saga::{Pace, State, normalized_weight, slope};
 
-/// The scale below which everything is brought up to date, so that 1/s stays finite.
-const SMALLEST: f64 = 1e-60;
+/// The scale below which all columns are updated, so that 1/s stays finite.
+const MIN_SCALE: f64 = 1e-60;
 
 #[derive(Clone, Copy, Default)]
 struct Column {
@@ -32,8 +32,8 @@ struct Scaled {
 }
 
 impl Scaled {
-    /// Brings all columns up to date and begins again with s = 1.
-    fn settle(&mut self) {
+    /// Applies all pending updates and restarts with s = 1.
+    fn apply_pending(&mut self) {
         for column in &mut self.columns {
             column.u = self.scale * (self.drift - column.seen).mul_add(-column.mean, column.u);
             column.seen = 0.0;
@@ -50,7 +50,7 @@ pub(super) struct Csr<'a, T> {
     pub(super) values: &'a [T],
 }
 
-/// One pass; gives the sum of the losses met on the way.
+/// One epoch; returns the sum of the losses of the drawn samples.
 pub(super) struct Epoch<'a, 'b, T> {
     pub(super) problem: &'a Problem<'b, T>,
     pub(super) rows: Csr<'a, T>,
@@ -83,7 +83,8 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
                 column.u = (scaled.drift - column.seen).mul_add(-column.mean, column.u);
                 sum = x.wide().mul_add(column.u, sum);
             }
-            let (new, loss) = slope(scaled.scale.mul_add(sum, bias), problem.codes[row] as usize, share(problem, row));
+            let (new, loss) =
+                slope(scaled.scale.mul_add(sum, bias), problem.codes[row] as usize, normalized_weight(problem, row));
             losses += loss;
             let change = new - state.slopes[row];
             state.slopes[row] = new;
@@ -101,11 +102,11 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
                 bias -= pace.step * (bias_mean + change);
                 bias_mean += part;
             }
-            if scaled.scale < SMALLEST {
-                scaled.settle();
+            if scaled.scale < MIN_SCALE {
+                scaled.apply_pending();
             }
         }
-        scaled.settle();
+        scaled.apply_pending();
         for (j, column) in scaled.columns.iter().enumerate() {
             (state.w[j], state.mean[j]) = (column.u, column.mean);
         }

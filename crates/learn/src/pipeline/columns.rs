@@ -1,4 +1,4 @@
-//! Transformers side by side: each on its own columns, or all on all columns.
+//! Transformers in parallel: each on its own columns, or all on all columns.
 //!
 //! ```
 //! use tove_learn::{ColumnTransformer, Fit, OneHotEncoder, Remainder, StandardScaler, Transform};
@@ -22,18 +22,18 @@ use crate::{
     Steps, Targets, Transform,
 };
 
-/// What happens to columns that no transformer takes.
+/// Handling of columns that no transformer uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Remainder {
-    /// They are left out.
+    /// They are dropped.
     #[default]
     Drop,
-    /// They follow the others as they are.
+    /// They are appended unchanged.
     Passthrough,
 }
 
-/// Transformers for groups of columns; what they give stands side by side in the order in which they were added. As
-/// scikit-learn's `ColumnTransformer`; the rows given are sparse if one of the parts is.
+/// Applies transformers to groups of columns and concatenates the outputs in the order in which they were added, like
+/// scikit-learn's `ColumnTransformer`. The output is sparse if one of the parts is.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = check_columns)]
 pub struct ColumnTransformer {
@@ -41,12 +41,12 @@ pub struct ColumnTransformer {
     pub transformers: Steps,
     /// The columns of each transformer.
     pub columns: Vec<Vec<usize>>,
-    /// What happens to the other columns.
+    /// Handling of the other columns.
     #[hyper(default = Remainder::Drop)]
     pub remainder: Remainder,
 }
 
-/// Several transformers on the same columns, as scikit-learn's `FeatureUnion`.
+/// Concatenates the outputs of several transformers on the same columns, like scikit-learn's `FeatureUnion`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = check_union)]
 pub struct FeatureUnion {
@@ -101,7 +101,8 @@ fn check_parts(who: &'static str, parts: &Steps) -> Result<(), SettingError> {
     }
 }
 
-/// What transformers side by side take and give: each its own columns, or all the same; `passed` if others go by.
+/// Capabilities of parallel transformers, on separate columns or all on the same; `passed` if other columns are passed
+/// through.
 fn joined(parts: &[Capabilities], shared: bool, passed: bool) -> Capabilities {
     let all = |has: fn(&Capabilities) -> bool| parts.iter().all(has);
     Capabilities {
@@ -112,11 +113,11 @@ fn joined(parts: &[Capabilities], shared: bool, passed: bool) -> Capabilities {
             .unwrap_or(Targets::Ignored),
         weights: parts.iter().any(|part| part.weights),
         sparse: all(|part| part.sparse),
-        // A gap may come where one part takes it; each part checks its own columns.
+        // Missing values are allowed if one part supports them; each part checks its own columns.
         missing: if shared { all(|part| part.missing) } else { parts.iter().any(|part| part.missing) },
         fills: all(|part| part.fills || !part.missing) && !passed,
         order_free: all(|part| part.order_free),
-        accuracy: parts.iter().fold(0.0, |most, part| part.accuracy.max(most)),
+        accuracy: parts.iter().fold(0.0, |max, part| part.accuracy.max(max)),
         ..Capabilities::TRANSFORMER
     }
 }
@@ -195,12 +196,12 @@ impl FittedColumnTransformer {
     }
 }
 
-/// Matrices of equal length side by side; sparse if one of them is.
-pub(crate) fn beside(parts: &[Rows], rows: usize) -> Result<Rows> {
+/// Concatenates matrices of equal length horizontally; sparse if one of them is.
+pub(crate) fn concatenate_columns(parts: &[Rows], rows: usize) -> Result<Rows> {
     if parts.is_empty() {
         return Err(LearnError::parameter(
             ColumnTransformer::NAME,
-            "no column is left; add a transformer, or pass the remainder",
+            "the output has no columns; add a transformer, or set `remainder` to passthrough",
         ));
     }
     if parts.iter().all(|part| matches!(part, Rows::Dense(_))) {
@@ -255,7 +256,7 @@ impl Model for FittedColumnTransformer {
         if !self.rest.is_empty() {
             parts.push(take_columns(x, &self.rest)?);
         }
-        beside(&parts, x.len())
+        concatenate_columns(&parts, x.len())
     }
 
     fn record(&self) -> Record {
@@ -288,7 +289,7 @@ impl Restore for FittedColumnTransformer {
         }
         let each: Vec<Capabilities> = parts.iter().map(|part| part.1.capabilities()).collect();
         let capabilities = joined(&each, name == FeatureUnion::NAME, !rest.is_empty());
-        // Files of version 1 kept neither settings nor precision.
+        // Files of version 1 have neither settings nor precision.
         let first = record.version() == 1;
         let settings = if first { serde_json::json!({}) } else { record.get("settings")?.clone() };
         let dtype = if first { DType::F64 } else { record.precision()? };

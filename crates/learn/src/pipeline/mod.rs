@@ -1,7 +1,8 @@
-//! Steps joined into one estimator, so that everything that is learned from data is learned inside each fold.
+//! Steps chained into one estimator, so that everything fitted to data is fitted inside each fold.
 //!
-//! A [`Pipeline`] passes data from step to step; [`ColumnTransformer`] and [`FeatureUnion`] put transformers side by side. All are
-//! estimators themselves: they nest, go into searches by dotted names, and are saved whole.
+//! A [`Pipeline`] passes data from step to step; [`ColumnTransformer`] and [`FeatureUnion`] apply transformers in
+//! parallel. All are estimators themselves: they nest, their hyperparameters are addressed by dotted names in searches,
+//! and they are saved as a whole.
 //!
 //! ```
 //! use tove_learn::{Fit, Imputer, Pipeline, Predict, Ridge, StandardScaler};
@@ -22,6 +23,6 @@ mod parts;
 #[allow(clippy::module_inception)] // the file of `Pipeline`
 mod pipeline;
 
-pub(crate) use columns::beside;
+pub(crate) use columns::concatenate_columns;
 pub use columns::{ColumnTransformer, FeatureUnion, FittedColumnTransformer, Remainder};
 pub use pipeline::{FittedPipeline, Pipeline};

@@ -1,4 +1,4 @@
-//! Records of named parts, one after the other.
+//! Records of named parts.
 
 use crate::{Model, Record, Result, restore};
 

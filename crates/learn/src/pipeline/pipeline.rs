@@ -1,4 +1,4 @@
-//! Estimators one after the other.
+//! A chain of estimators.
 
 use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::{DType, Tensor};
@@ -9,14 +9,14 @@ use crate::{
     Transform,
 };
 
-/// Estimators of which each is fitted to what the one before it gives; all but the last transform, the last may do anything.
+/// A chain of estimators, each fitted to the output of the previous one. All but the last must be transformers.
 ///
-/// Weights go to the steps that take them; a last step that predicts must take them. A step is called by its estimator's name in
-/// small letters unless it is given one, and its hyperparameters are set by dotted names: `ridge.alpha`.
+/// Sample weights go to the steps that support them; a final step that predicts must support them. A step is named
+/// after its estimator in lowercase by default, and its hyperparameters are set by dotted names: `ridge.alpha`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = check)]
 pub struct Pipeline {
-    /// The estimators with their names, in the order in which the data pass them.
+    /// The estimators with their names, in order.
     pub steps: Steps,
 }
 
@@ -29,27 +29,27 @@ fn check(pipeline: &Pipeline) -> Result<(), SettingError> {
     let before_last = pipeline.steps.iter().take(pipeline.steps.len() - 1);
     match before_last.into_iter().find(|(_, step)| !step.capabilities().transform) {
         Some((name, step)) => {
-            let problem = format!("`{name}` is followed by another step, and {} does not transform", step.name());
-            conflict(problem, "put it last, or a transformer in its place")
+            let problem = format!("`{name}` is followed by another step, but {} is not a transformer", step.name());
+            conflict(problem, "make it the last step, or replace it by a transformer")
         }
         None => Ok(()),
     }
 }
 
 impl Pipeline {
-    /// A pipeline that begins with this step.
+    /// Creates a pipeline that starts with this step.
     pub fn of(step: impl Estimator + 'static) -> Pipeline {
         Pipeline::default().then(step)
     }
 
-    /// Adds a step at the end, called by its estimator's name in small letters (`standardscaler`).
+    /// Appends a step, named after its estimator in lowercase (`standardscaler`).
     #[must_use]
     pub fn then(mut self, step: impl Estimator + 'static) -> Pipeline {
         self.steps.push_unnamed(step.duplicate());
         self
     }
 
-    /// Adds a step of this name at the end.
+    /// Appends a step with this name.
     #[must_use]
     pub fn step(mut self, name: &str, step: impl Estimator + 'static) -> Pipeline {
         self.steps.push(name, step.duplicate());
@@ -57,13 +57,13 @@ impl Pipeline {
     }
 }
 
-/// Whether gaps go through all steps, or up to one that fills them.
-fn takes_gaps(steps: &[Capabilities]) -> bool {
-    let until = steps.iter().position(|step| step.fills).map_or(steps.len(), |place| place + 1);
+/// Whether missing values pass through all steps, or up to one that imputes them.
+fn accepts_missing(steps: &[Capabilities]) -> bool {
+    let until = steps.iter().position(|step| step.fills).map_or(steps.len(), |index| index + 1);
     steps[..until].iter().all(|step| step.missing)
 }
 
-/// What steps one after the other take and give.
+/// Capabilities of chained steps.
 fn joined(steps: &[Capabilities]) -> Capabilities {
     let Some(last) = steps.last() else { return Pipeline::CAPABILITIES };
     let all = |has: fn(&Capabilities) -> bool| steps.iter().all(has);
@@ -72,13 +72,13 @@ fn joined(steps: &[Capabilities]) -> Capabilities {
         targets: learns.map_or(last.targets, |step| step.targets),
         weights: if last.predicts() { last.weights } else { steps.iter().any(|step| step.weights) },
         sparse: all(|step| step.sparse),
-        missing: takes_gaps(steps),
+        missing: accepts_missing(steps),
         fills: steps.iter().any(|step| step.fills),
         partial_fit: false,
         transform: all(|step| step.transform),
         inverse_transform: all(|step| step.inverse_transform),
         order_free: all(|step| step.order_free),
-        accuracy: steps.iter().fold(0.0, |most, step| step.accuracy.max(most)),
+        accuracy: steps.iter().fold(0.0, |max, step| step.accuracy.max(max)),
         checks_finite: false,
         delegates: true,
         ..*last
@@ -96,13 +96,13 @@ impl Algorithm for Pipeline {
     fn train(&self, samples: &Samples) -> Result<FittedPipeline> {
         let mut fitted: Vec<(String, Box<dyn Model>)> = Vec::with_capacity(self.steps.len());
         let mut data = samples.clone();
-        for (place, (name, step)) in self.steps.iter().enumerate() {
-            // A model at the end that takes none would have been refused them before.
+        for (index, (name, step)) in self.steps.iter().enumerate() {
+            // A final model without weight support would have been rejected before.
             let own = if step.capabilities().weights { data.clone() } else { data.without_weights() };
             let model = step.fit_samples(&own)?;
-            if place + 1 < self.steps.len() {
+            if index + 1 < self.steps.len() {
                 let x = model.apply(data.x())?;
-                data = if data.may_miss() { data.with_gaps(x)? } else { data.with_x(x)? };
+                data = if data.may_miss() { data.with_x_and_missing(x)? } else { data.with_x(x)? };
             }
             fitted.push((name.clone(), model));
         }
@@ -130,17 +130,17 @@ impl FittedPipeline {
         self.steps.iter().find(|step| step.0 == name).map(|step| &*step.1)
     }
 
-    /// Names of the steps in their order.
+    /// Names of the steps in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.steps.iter().map(|step| step.0.as_str())
     }
 
-    /// The fitted model at the end.
+    /// The fitted final step.
     pub fn last(&self) -> &dyn Model {
         &*self.steps[self.steps.len() - 1].1
     }
 
-    /// The rows as the last step takes them.
+    /// Transforms the rows by all but the last step.
     fn before_last(&self, x: &Rows) -> Result<Rows> {
         let before = &self.steps[..self.steps.len() - 1];
         before.iter().try_fold(x.clone(), |x, step| step.1.apply(&x))
@@ -156,7 +156,7 @@ impl Model for FittedPipeline {
         self.steps.iter().map(|step| step.1.longest_sum()).max().unwrap_or(0)
     }
 
-    // Each step checks what it is given: the one before it may have left gaps.
+    // Each step checks its input: the previous one may have left missing values.
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         self.last().predict(self.before_last(x)?)
@@ -219,7 +219,7 @@ impl Restore for FittedPipeline {
     }
 }
 
-/// Files of version 1 kept the transformers in a part of their own, and the estimator beside them.
+/// Files of version 1 stored the transformers in a separate part, next to the estimator.
 fn first_version(record: &Record) -> Result<Vec<(String, Box<dyn Model>)>> {
     let chain = record.part("chain")?;
     chain.expect("Chain", 1)?;

@@ -1,10 +1,11 @@
-//! What a test set promises: Hoeffding's inequality, the union bound over K models, and the price of choosing the best.
+//! Guarantees from a test set: Hoeffding's inequality, the union bound over K models, and the cost of selecting the
+//! best.
 //!
-//! For the mean of N independent values in \[a, b\]: P(|mean − E| ≥ ε) ≤ 2 exp(−2Nε²/(b − a)²). For K models that were fixed
-//! before looking, all K test errors lie within ε_K = (b − a)√(ln(2K/δ)/(2N)) of their expectations with probability
-//! 1 − δ. So the model k̂ that is best on the test set is nearly the truly best k*: L(k̂) ≤ L(k*) + 2ε_K, because
-//! L(k̂) ≤ L̂(k̂) + ε_K ≤ L̂(k*) + ε_K ≤ L(k*) + 2ε_K. (The argument reaches infinite families through their capacity; that is
-//! not computed here.)
+//! For the mean of N independent values in \[a, b\]: P(|mean − E| ≥ ε) ≤ 2 exp(−2Nε²/(b − a)²). For K models that were
+//! fixed in advance, all K test errors lie within ε_K = (b − a)√(ln(2K/δ)/(2N)) of their expectations with probability
+//! 1 − δ. So the model k̂ that is best on the test set is nearly as good as the truly best k*: L(k̂) ≤ L(k*) + 2ε_K,
+//! because L(k̂) ≤ L̂(k̂) + ε_K ≤ L̂(k*) + ε_K ≤ L(k*) + 2ε_K. (The argument extends to infinite families through their
+//! capacity, which is not computed here.)
 //!
 //! ```
 //! use tove_learn::selection::{hoeffding_probability, samples_needed, selection_guarantee};
@@ -20,13 +21,13 @@ pub use tove_metrics::hoeffding_union;
 
 use crate::{LearnError, Result};
 
-/// The largest probability that the mean of `n` values in a range of this width is `epsilon` or more away from its
-/// expectation: min(1, 2 exp(−2nε²/width²)).
+/// Upper bound on the probability that the mean of `n` values in a range of this width differs from its expectation by
+/// `epsilon` or more: min(1, 2 exp(−2nε²/width²)).
 pub fn hoeffding_probability(n: usize, epsilon: f64, width: f64) -> f64 {
     (2.0 * (-2.0 * n as f64 * (epsilon / width).powi(2)).exp()).min(1.0)
 }
 
-/// How many samples make the intervals of all `models` models as narrow as ± `epsilon` with probability 1 − δ.
+/// Number of samples for which the intervals of all `models` models are within ± `epsilon` with probability 1 − δ.
 pub fn samples_needed(epsilon: f64, width: f64, delta: f64, models: usize) -> Result<usize> {
     check(width, delta, models)?;
     if !(epsilon > 0.0 && epsilon.is_finite()) {
@@ -46,25 +47,25 @@ fn check(width: f64, delta: f64, models: usize) -> Result<()> {
     Err(LearnError::parameter("bounds", problem))
 }
 
-/// What is known of the model that was best among several on one test set.
+/// Guarantee for the model that was best among several on one test set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SelectionGuarantee {
-    /// The model with the smallest error; the first of equal ones.
+    /// The model with the smallest error; ties go to the first.
     pub chosen: usize,
-    /// Its error on the set it was chosen on.
+    /// Its error on the set used for the selection.
     pub error: f64,
-    /// Half the width of the interval that holds for all models at once.
+    /// Half the width of the interval that holds for all models simultaneously.
     pub epsilon: f64,
-    /// With probability 1 − δ its true error is at most this much above that of the truly best: 2ε.
+    /// With probability 1 − δ its true error exceeds that of the truly best model by at most this: 2ε.
     pub excess: f64,
-    /// Upper end of the interval of its own true error.
+    /// Upper bound on its true error.
     pub upper: f64,
-    /// Probability that any of this fails, at most.
+    /// Upper bound on the probability that any of this fails.
     pub delta: f64,
 }
 
-/// The choice of the smallest of several mean errors, each over `n` values in a range of this width, and what holds for it
-/// with probability 1 − δ.
+/// Selects the smallest of several mean errors, each over `n` values in a range of this width, and returns the
+/// guarantee that holds with probability 1 − δ.
 pub fn selection_guarantee(errors: &[f64], n: usize, width: f64, delta: f64) -> Result<SelectionGuarantee> {
     check(width, delta, errors.len())?;
     if n == 0 || errors.iter().any(|error| error.is_nan()) {

@@ -1,4 +1,4 @@
-//! How scores change with the number of samples, or with a hyperparameter.
+//! Learning curves and validation curves: scores by number of samples, or by the value of a hyperparameter.
 //!
 //! ```
 //! use tove_learn::selection::{KFold, Scorer, Train, learning_curve};
@@ -17,40 +17,40 @@ use super::folds::{Fold, Splitter, order};
 use super::parallel::in_parallel;
 use super::scoring::Scoring;
 use super::split::Train;
-use super::validate::{judge, mean};
+use super::validate::{evaluate_fold, mean};
 use crate::{Estimator, LearnError, Result};
 
 /// One point of a curve.
 #[derive(Clone, Debug)]
 pub struct CurvePoint {
-    /// Samples learnt from; the fewest over the folds.
+    /// Number of training samples; the minimum over the folds.
     pub samples: usize,
     /// The value of the hyperparameter, for a validation curve.
     pub value: Option<Value>,
-    /// Scores on the samples learnt from, a number per fold.
+    /// Training scores, one per fold.
     pub train: Vec<f64>,
-    /// Scores on the samples left out, a number per fold.
+    /// Test scores, one per fold.
     pub test: Vec<f64>,
 }
 
 impl CurvePoint {
-    /// Mean score on the samples learnt from.
+    /// Mean training score.
     pub fn train_mean(&self) -> f64 {
         mean(&self.train)
     }
 
-    /// Mean score on the samples left out.
+    /// Mean test score.
     pub fn test_mean(&self) -> f64 {
         mean(&self.test)
     }
 
-    /// How much better the samples learnt from are predicted.
+    /// Mean training score minus mean test score.
     pub fn gap(&self) -> f64 {
         self.train_mean() - self.test_mean()
     }
 }
 
-/// A value of a setting, if one is varied, the estimator with it, and the folds to judge it on.
+/// A hyperparameter value, if one is varied, the estimator with it, and the folds to evaluate it on.
 type Point = (Option<Value>, Box<dyn Estimator>, Vec<Fold>);
 
 fn curve(train: &Train, scorer: Scoring, points: Vec<Point>) -> Result<Vec<CurvePoint>> {
@@ -61,7 +61,7 @@ fn curve(train: &Train, scorer: Scoring, points: Vec<Point>) -> Result<Vec<Curve
         .collect();
     let reports = in_parallel(tasks.len(), |task| {
         let (_, estimator, folds) = &points[tasks[task].0];
-        judge(&**estimator, train, &folds[tasks[task].1], std::slice::from_ref(&scorer), true)
+        evaluate_fold(&**estimator, train, &folds[tasks[task].1], std::slice::from_ref(&scorer), true)
     });
     let mut reports = reports.into_iter();
     let mut curve = Vec::with_capacity(points.len());
@@ -77,7 +77,8 @@ fn curve(train: &Train, scorer: Scoring, points: Vec<Point>) -> Result<Vec<Curve
     Ok(curve)
 }
 
-/// Scores of fits to these numbers of samples of each fold's training part (drawn once, so that smaller sets lie in larger ones).
+/// Scores of fits to these numbers of training samples per fold (drawn once, so that smaller sets are subsets of larger
+/// ones).
 pub fn learning_curve(
     estimator: &dyn Estimator,
     train: &Train,
@@ -92,9 +93,9 @@ pub fn learning_curve(
     for (number, fold) in folds.iter_mut().enumerate() {
         fold.train = order(key.fold(number as u64), fold.train.len()).into_iter().map(|i| fold.train[i]).collect();
     }
-    let most = folds.iter().map(|fold| fold.train.len()).min().unwrap_or(0);
-    if let Some(size) = sizes.iter().find(|&&size| size == 0 || size > most) {
-        return Err(LearnError::parameter("learning_curve", format!("{size} samples; the folds allow 1 to {most}")));
+    let max = folds.iter().map(|fold| fold.train.len()).min().unwrap_or(0);
+    if let Some(size) = sizes.iter().find(|&&size| size == 0 || size > max) {
+        return Err(LearnError::parameter("learning_curve", format!("{size} samples; the folds allow 1 to {max}")));
     }
     let cut =
         |size: usize| folds.iter().map(|f| Fold { train: f.train[..size].to_vec(), test: f.test.clone() }).collect();

@@ -1,4 +1,4 @@
-//! What a model answers to samples: asked for once, read by every score, interval and report.
+//! Cached predictions of a model on samples, shared by all scores, intervals and reports.
 //!
 //! ```
 //! use tove_learn::selection::{Evaluation, Scorer};
@@ -18,39 +18,40 @@ use tove_tensor::{DType, Tensor, TryOps};
 
 use crate::{Capabilities, LearnError, Model, Predict, Result, Rows, Samples};
 
-/// A model's answers to samples, beside what is true. Each kind of answer is computed when it is first asked for, and once.
+/// A model's predictions on samples, with the true targets. Each kind of prediction is computed on first use and
+/// cached.
 pub struct Evaluation<'a> {
     name: &'static str,
     capabilities: Capabilities,
     classes: Vec<i64>,
     truth: Tensor,
     weights: Option<Tensor>,
-    /// Where answers come from that are not there yet; none for answers that were collected elsewhere.
+    /// The source of predictions that are not cached yet; `None` for predictions that were collected elsewhere.
     source: Option<(&'a dyn Model, &'a Rows)>,
     predictions: OnceCell<Tensor>,
     probabilities: OnceCell<Tensor>,
     decision: OnceCell<Tensor>,
 }
 
-/// Answers of a model that were collected, in pieces for instance.
+/// Predictions of a model that were collected elsewhere, for example in batches.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    /// What `predict` gave.
+    /// The output of `predict`.
     pub predictions: Tensor,
-    /// What `predict_proba` gave, where the model has it.
+    /// The output of `predict_proba`, if the model has it.
     pub probabilities: Option<Tensor>,
-    /// What `decision_function` gave, where the model has it.
+    /// The output of `decision_function`, if the model has it.
     pub decision: Option<Tensor>,
 }
 
 impl<'a> Evaluation<'a> {
-    /// A model's answers to samples that have targets; weights of the samples are used.
+    /// Evaluates a model on samples with targets; sample weights are used.
     pub fn new(model: &'a dyn Model, samples: &'a Samples) -> Result<Evaluation<'a>> {
         let source = Some((model, samples.x()));
         Evaluation::with(model, samples.targets_for("Evaluation")?, samples.weights(), source)
     }
 
-    /// Answers that were collected already.
+    /// Creates an evaluation from collected predictions.
     pub fn of_answers(
         model: &dyn Model,
         truth: &Tensor,
@@ -59,7 +60,7 @@ impl<'a> Evaluation<'a> {
     ) -> Result<Evaluation<'static>> {
         let evaluation = Evaluation::with(model, truth, weights, None)?;
         let keep = |cell: &OnceCell<Tensor>, answer: Option<Tensor>| {
-            answer.and_then(|answer| cell.set(answer).err()); // the cell is new, so that there is no error
+            answer.and_then(|answer| cell.set(answer).err()); // the cell is new, so this cannot fail
         };
         keep(&evaluation.predictions, Some(answers.predictions));
         keep(&evaluation.probabilities, answers.probabilities);
@@ -95,27 +96,27 @@ impl<'a> Evaluation<'a> {
         self.name
     }
 
-    /// What the model takes and gives.
+    /// Capabilities of the model.
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
 
-    /// The classes that the model knows, in ascending order.
+    /// The classes of the model, in ascending order.
     pub fn classes(&self) -> &[i64] {
         &self.classes
     }
 
-    /// The second of two classes.
+    /// The positive class: the second of two classes.
     pub fn positive(&self) -> Option<i64> {
         if let [_, positive] = self.classes[..] { Some(positive) } else { None }
     }
 
-    /// What is true: labels (n), or numbers (n) or (n, m).
+    /// The targets: labels (n), or numbers (n) or (n, m).
     pub fn truth(&self) -> &Tensor {
         &self.truth
     }
 
-    /// The weights of the samples, if there are any.
+    /// The sample weights, if there are any.
     pub fn weights(&self) -> Option<&Tensor> {
         self.weights.as_ref()
     }
@@ -125,15 +126,15 @@ impl<'a> Evaluation<'a> {
         self.truth.dims().first().copied().unwrap_or(0)
     }
 
-    /// Whether there are none.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The answers, those that no score has asked for included.
+    /// Returns all predictions, including those that no score has used.
     ///
     /// # Errors
-    /// If the model cannot answer.
+    /// If the model cannot predict.
     pub fn into_answers(self) -> Result<Answers> {
         self.predictions()?;
         if self.capabilities.probabilities {
@@ -179,13 +180,13 @@ impl<'a> Evaluation<'a> {
         self.ask(&self.probabilities, has, "probabilities", |model, rows| model.predict_proba(rows))
     }
 
-    /// Scores behind the decisions.
+    /// Decision scores.
     pub fn decision(&self) -> Result<&Tensor> {
         let has = self.capabilities.decision_function;
         self.ask(&self.decision, has, "decision function", |model, rows| model.decision_function(rows))
     }
 
-    /// Numbers that rank the samples by the second of two classes: scores, or probabilities where there are none.
+    /// Values that rank the samples by the positive class: decision scores, or probabilities if there are none.
     pub fn ranking(&self) -> Result<Tensor> {
         match self.decision() {
             Ok(scores) => Ok(scores.clone()),
@@ -193,25 +194,29 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Whether each sample is of the second of two classes.
+    /// Whether each sample is of the positive class.
     pub fn hits(&self) -> Result<Option<Vec<bool>>> {
         let Some(positive) = self.positive() else { return Ok(None) };
         Ok(Some(self.truth.try_to_vec::<i64>()?.into_iter().map(|label| label == positive).collect()))
     }
 
-    /// The labels as places among the classes that the model knows.
+    /// The labels as indices into the classes of the model.
     pub fn codes(&self) -> Result<Tensor> {
-        let place = |label: &i64| {
-            self.classes.binary_search(label).map(|place| place as i64).map_err(|_| {
-                let problem = format!("the label {label} is none of the classes the model learned");
-                LearnError::data("Evaluation", problem, "use stratified folds, so that every class is learned")
+        let index = |label: &i64| {
+            self.classes.binary_search(label).map(|index| index as i64).map_err(|_| {
+                let problem = format!("the label {label} is not among the classes of the model");
+                LearnError::data(
+                    "Evaluation",
+                    problem,
+                    "use stratified folds, so that every class is in the training part",
+                )
             })
         };
-        let codes: Vec<i64> = self.truth.try_to_vec::<i64>()?.iter().map(place).collect::<Result<_>>()?;
+        let codes: Vec<i64> = self.truth.try_to_vec::<i64>()?.iter().map(index).collect::<Result<_>>()?;
         Ok(Tensor::from_slice(&codes))
     }
 
-    /// What is true, in the shape and type of the predicted numbers.
+    /// The targets, in the shape and type of the predicted numbers.
     pub fn true_numbers(&self) -> Result<Tensor> {
         let predicted = self.predictions()?;
         let truth = self.truth.to_dtype(predicted.dtype());

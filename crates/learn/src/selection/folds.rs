@@ -1,6 +1,6 @@
-//! Folds: which samples a model learns from and which it is judged on.
+//! Cross-validation folds: which samples to train on and which to test on.
 //!
-//! Without shuffling, the folds are those of scikit-learn.
+//! Without shuffling, the folds equal those of scikit-learn.
 //!
 //! ```
 //! use tove_learn::selection::{KFold, Splitter};
@@ -17,27 +17,27 @@ use tove_tensor::{DType, Key, Tensor};
 
 use crate::{Labels, LearnError, Result, Samples};
 
-/// One division of the samples.
+/// One train/test split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fold {
-    /// The samples to learn from, ascending.
+    /// The training samples, ascending.
     pub train: Vec<usize>,
-    /// The samples to judge on.
+    /// The test samples.
     pub test: Vec<usize>,
 }
 
-/// A rule that divides samples several times.
+/// A cross-validation splitter.
 pub trait Splitter: Send + Sync {
-    /// The divisions of samples with these targets.
+    /// Returns the splits of samples with these targets.
     fn split(&self, y: &Tensor) -> Result<Vec<Fold>>;
 
-    /// The divisions of samples; splitters by groups that were given none read those of the samples.
+    /// Returns the splits of samples; group splitters without their own groups use those of the samples.
     fn split_samples(&self, samples: &Samples) -> Result<Vec<Fold>> {
         self.split(&to_split(samples)?)
     }
 }
 
-/// What folds are made from: the targets, or as many zeros where there are none.
+/// The targets, or zeros if there are none.
 pub(super) fn to_split(samples: &Samples) -> Result<Tensor> {
     match samples.targets() {
         Some(y) => Ok(y.clone()),
@@ -60,25 +60,25 @@ pub(super) fn length(y: &Tensor) -> usize {
     y.dims().first().copied().unwrap_or(0)
 }
 
-/// A random order of n places.
+/// A random permutation of n indices.
 pub(crate) fn order(key: Key, n: usize) -> Vec<usize> {
-    tove_tensor::random::permutation(key, n).into_iter().map(|place| place as usize).collect()
+    tove_tensor::random::permutation(key, n).into_iter().map(|index| index as usize).collect()
 }
 
-/// Folds from the number of each sample's fold.
+/// Creates folds from the fold number of each sample.
 pub(super) fn folds_of(numbers: &[usize], k: usize) -> Vec<Fold> {
-    let places = |fold: usize, inside: bool| {
+    let indices = |fold: usize, inside: bool| {
         let of = numbers.iter().enumerate().filter(move |&(_, &number)| (number == fold) == inside);
-        of.map(|(place, _)| place).collect()
+        of.map(|(index, _)| index).collect()
     };
-    (0..k).map(|fold| Fold { train: places(fold, false), test: places(fold, true) }).collect()
+    (0..k).map(|fold| Fold { train: indices(fold, false), test: indices(fold, true) }).collect()
 }
 
 pub(super) fn check(who: &'static str, k: usize, n: usize) -> Result<()> {
     if k < 2 {
         return Err(LearnError::parameter(
             who,
-            format!("{k} folds; at least 2 are needed, one to learn and one to judge"),
+            format!("{k} folds; at least 2 are needed, one to train on and one to test on"),
         ));
     }
     if k > n {
@@ -91,12 +91,12 @@ pub(super) fn check(who: &'static str, k: usize, n: usize) -> Result<()> {
 macro_rules! shuffling {
     ($type:ident) => {
         impl $type {
-            /// This many folds, at least 2, without shuffling.
+            /// Creates a splitter with this many folds, at least 2, without shuffling.
             pub fn new(folds: usize) -> $type {
                 $type { folds, key: None }
             }
 
-            /// Shuffles first, in an order drawn from the seed.
+            /// Shuffles the samples first, with this seed.
             #[must_use]
             pub fn shuffled(self, seed: u64) -> $type {
                 self.keyed(Key::new(seed))
@@ -109,7 +109,7 @@ macro_rules! shuffling {
     };
 }
 
-/// k folds of (nearly) equal size: the first n mod k have one sample more.
+/// k folds of (nearly) equal size: the first n mod k have one more sample.
 #[derive(Clone, Debug)]
 pub struct KFold {
     folds: usize,
@@ -121,19 +121,19 @@ impl Splitter for KFold {
     fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
         let (n, k) = (length(y), self.folds);
         check("KFold", k, n)?;
-        let places = self.key.map_or_else(|| (0..n).collect(), |key| order(key, n));
+        let indices = self.key.map_or_else(|| (0..n).collect(), |key| order(key, n));
         let mut numbers = vec![0; n];
         let mut start = 0;
         for fold in 0..k {
             let size = n / k + usize::from(fold < n % k);
-            places[start..start + size].iter().for_each(|&place| numbers[place] = fold);
+            indices[start..start + size].iter().for_each(|&index| numbers[index] = fold);
             start += size;
         }
         Ok(folds_of(&numbers, k))
     }
 }
 
-/// k folds with the same shares of classes.
+/// k folds with the same class proportions.
 #[derive(Clone, Debug)]
 pub struct StratifiedKFold {
     folds: usize,
@@ -150,29 +150,31 @@ impl Splitter for StratifiedKFold {
         let codes = by_appearance(labels.codes(), labels.classes().len());
         let classes = labels.classes().len();
         let mut members = vec![Vec::new(); classes];
-        codes.iter().enumerate().for_each(|(place, &code)| members[code].push(place));
+        codes.iter().enumerate().for_each(|(index, &code)| members[code].push(index));
         let largest = members.iter().map(Vec::len).max().unwrap_or(0);
         if k > largest {
             let problem = format!("{k} folds, but no class has more than {largest} samples");
             return Err(LearnError::data(WHO, problem, "ask for fewer folds"));
         }
-        // Class after class in a row, dealt to the folds in turn: that gives the number of samples of each class in each fold.
+        // Samples sorted by class are dealt to the folds in turn, which gives the number of samples of each class in
+        // each fold.
         let mut sorted = codes.clone();
         sorted.sort_unstable();
         let mut numbers = vec![0; n];
         for (code, members) in members.iter().enumerate() {
             let shares = (0..k).map(|fold| sorted.iter().skip(fold).step_by(k).filter(|&&other| other == code).count());
-            let mut dealt: Vec<usize> = shares.enumerate().flat_map(|(fold, share)| vec![fold; share]).collect();
+            let mut assigned: Vec<usize> = shares.enumerate().flat_map(|(fold, share)| vec![fold; share]).collect();
             if let Some(key) = self.key {
-                dealt = order(key.fold(code as u64), dealt.len()).into_iter().map(|place| dealt[place]).collect();
+                assigned =
+                    order(key.fold(code as u64), assigned.len()).into_iter().map(|index| assigned[index]).collect();
             }
-            members.iter().zip(dealt).for_each(|(&place, fold)| numbers[place] = fold);
+            members.iter().zip(assigned).for_each(|(&index, fold)| numbers[index] = fold);
         }
         Ok(folds_of(&numbers, k))
     }
 }
 
-/// Codes numbered in the order in which they first appear.
+/// Codes renumbered in order of first appearance.
 fn by_appearance(codes: &[usize], classes: usize) -> Vec<usize> {
     let (mut names, mut next) = (vec![usize::MAX; classes], 0);
     let number = |&code: &usize| {
@@ -196,7 +198,8 @@ macro_rules! repeated {
         }
 
         impl $type {
-            /// `folds` folds, repeated `repeats` times with other orders drawn from the seed.
+            /// Creates a splitter with `folds` folds, repeated `repeats` times with different permutations drawn from
+            /// the seed.
             pub fn new(folds: usize, repeats: usize, seed: u64) -> $type {
                 $type { folds, repeats, seed }
             }
@@ -218,17 +221,17 @@ macro_rules! repeated {
 }
 
 repeated!(
-    /// [`KFold`] several times, shuffled anew each time.
+    /// [`KFold`] repeated several times, with a new shuffle each time.
     RepeatedKFold,
     KFold
 );
 repeated!(
-    /// [`StratifiedKFold`] several times, shuffled anew each time.
+    /// [`StratifiedKFold`] repeated several times, with a new shuffle each time.
     RepeatedStratifiedKFold,
     StratifiedKFold
 );
 
-/// As many folds as samples: each is judged by a model that learnt from all others.
+/// One fold per sample: each sample is predicted by a model trained on all others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeaveOneOut;
 
@@ -238,14 +241,14 @@ impl Splitter for LeaveOneOut {
     }
 }
 
-/// Divisions that are given: a validation set of one's own, for instance.
+/// Predefined splits, for example with a given validation set.
 #[derive(Clone, Debug)]
 pub struct PredefinedFolds {
     folds: Vec<Fold>,
 }
 
 impl PredefinedFolds {
-    /// These divisions.
+    /// Creates a splitter from these splits.
     pub fn new(folds: Vec<Fold>) -> PredefinedFolds {
         PredefinedFolds { folds }
     }
@@ -264,14 +267,14 @@ impl Splitter for PredefinedFolds {
                 return Err(LearnError::parameter("PredefinedFolds", problem));
             }
             let mut seen = vec![false; n];
-            for &place in fold.train.iter().chain(&fold.test) {
-                if place >= n || seen[place] {
+            for &index in fold.train.iter().chain(&fold.test) {
+                if index >= n || seen[index] {
                     let problem = format!(
-                        "sample {place} comes twice in a fold, or there are only {n} samples; keep the parts disjoint"
+                        "sample {index} is duplicated in a fold, or there are only {n} samples; keep the parts disjoint"
                     );
                     return Err(LearnError::parameter("PredefinedFolds", problem));
                 }
-                seen[place] = true;
+                seen[index] = true;
             }
         }
         Ok(self.folds.clone())

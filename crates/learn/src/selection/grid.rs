@@ -1,4 +1,4 @@
-//! Which settings are tried: all combinations, or draws.
+//! Candidate hyperparameters: all combinations of a grid, or random draws.
 //!
 //! ```
 //! use tove_learn::selection::{Distribution, Grid, Space};
@@ -26,12 +26,12 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Nothing varies: one candidate.
+    /// Creates an empty grid with a single candidate.
     pub fn new() -> Grid {
         Grid::default()
     }
 
-    /// Tries these values of a hyperparameter; in a pipeline its name is dotted: `ridge.alpha`.
+    /// Adds values of a hyperparameter; in a pipeline its name is dotted: `ridge.alpha`.
     #[must_use]
     pub fn over<V: Into<Value>>(mut self, name: &str, values: impl IntoIterator<Item = V>) -> Grid {
         self.axes.push((name.to_owned(), values.into_iter().map(Into::into).collect()));
@@ -75,28 +75,28 @@ impl Setting for Grid {
     }
 }
 
-/// How the values of a hyperparameter are drawn.
+/// The distribution of a hyperparameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
-    /// Numbers of \[low, high), all equally likely.
+    /// Uniform on \[low, high).
     Uniform {
-        /// Lower end.
+        /// Lower bound.
         low: f64,
-        /// Upper end.
+        /// Upper bound.
         high: f64,
     },
-    /// Positive numbers whose logarithm is uniform.
+    /// Log-uniform on positive numbers.
     LogUniform {
-        /// Lower end, above 0.
+        /// Lower bound, positive.
         low: f64,
-        /// Upper end.
+        /// Upper bound.
         high: f64,
     },
-    /// Whole numbers from low to high, both included.
+    /// Uniform on the integers from low to high, both included.
     Whole {
-        /// Smallest.
+        /// Lower bound.
         low: u64,
-        /// Largest.
+        /// Upper bound.
         high: u64,
     },
     /// One of these values.
@@ -104,7 +104,7 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// One of these values.
+    /// Creates a choice among these values.
     pub fn choice<V: Into<Value>>(values: impl IntoIterator<Item = V>) -> Distribution {
         Distribution::Choice(values.into_iter().map(Into::into).collect())
     }
@@ -120,7 +120,7 @@ impl Distribution {
             return Ok(());
         }
         let problem = format!(
-            "{self:?} of `{name}`; give finite ends with low below high (above 0 for LogUniform), or values to choose from"
+            "{self:?} of `{name}`; give finite bounds with low below high (above 0 for LogUniform), or values to choose from"
         );
         Err(LearnError::parameter("Space", problem))
     }
@@ -139,7 +139,7 @@ impl Distribution {
         })
     }
 
-    /// As a value: a name and its ends, or the list of a choice.
+    /// Converts to a value: a name and its bounds, or the list of a choice.
     fn value(&self) -> Value {
         let ends = |name: &str, low: Value, high: Value| Value::from([Value::from(name), low, high]);
         match self {
@@ -168,26 +168,26 @@ impl Distribution {
     }
 }
 
-/// Distributions of hyperparameters.
+/// Distributions of hyperparameters, for random search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Space {
     axes: Vec<(String, Distribution)>,
 }
 
 impl Space {
-    /// Nothing varies.
+    /// Creates an empty space.
     pub fn new() -> Space {
         Space::default()
     }
 
-    /// Draws a hyperparameter from a distribution.
+    /// Adds the distribution of a hyperparameter.
     #[must_use]
     pub fn draw(mut self, name: &str, distribution: Distribution) -> Space {
         self.axes.push((name.to_owned(), distribution));
         self
     }
 
-    /// `count` draws from the distributions.
+    /// Draws `count` candidates.
     pub fn candidates(&self, count: usize, seed: u64) -> Result<Vec<Candidate>> {
         self.axes.iter().try_for_each(|(name, distribution)| distribution.check(name))?;
         let one = |key: Key| {

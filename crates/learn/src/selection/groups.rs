@@ -1,7 +1,7 @@
-//! Divisions that keep the samples of a group together: patients, users, sites.
+//! Group-aware splitters, which keep the samples of a group together: patients, users, sites.
 //!
-//! Groups that are in the training and the test part at once make scores too optimistic, since a model can recognize the group. All
-//! splitters here put each group into one part. Groups are given to the splitter (`new`) or to the samples
+//! Groups that are in both the training and the test part make scores too optimistic, since a model can recognize the
+//! group. All splitters here put each group into one part. Groups are given to the splitter (`new`) or to the samples
 //! ([`Samples::grouped`]; `from_samples`).
 //!
 //! ```
@@ -21,7 +21,7 @@ use super::folds::{Fold, Splitter, check, folds_of, length, order, to_split};
 use super::split::Size;
 use crate::{Labels, LearnError, Result, Samples};
 
-/// That there is a group for each of n samples.
+/// Checks that there is one group per sample.
 pub(super) fn check_groups(who: &'static str, groups: &[i64], n: usize) -> Result<()> {
     if groups.len() == n {
         return Ok(());
@@ -29,7 +29,7 @@ pub(super) fn check_groups(who: &'static str, groups: &[i64], n: usize) -> Resul
     Err(LearnError::parameter(who, format!("{} groups for {n} samples; give the group of each sample", groups.len())))
 }
 
-/// [`Splitter`] for a type with groups, perhaps, and a function that divides by them.
+/// Implements [`Splitter`] for a type with optional groups and a function that splits by them.
 macro_rules! by_groups {
     ($type:ident) => {
         impl Splitter for $type {
@@ -52,7 +52,7 @@ fn no_groups(who: &'static str) -> LearnError {
     LearnError::data(who, "there are no groups", fix)
 }
 
-/// k folds with non-overlapping groups; large groups are placed first, each into the smallest fold so far.
+/// k folds with non-overlapping groups; large groups are assigned first, each to the smallest fold so far.
 ///
 /// ```
 /// use tove_learn::selection::{GroupKFold, Scorer, cross_val_score};
@@ -71,12 +71,12 @@ pub struct GroupKFold {
 }
 
 impl GroupKFold {
-    /// This many folds of samples with these groups.
+    /// Creates a splitter with this many folds and these groups.
     pub fn new(folds: usize, groups: &[i64]) -> GroupKFold {
         GroupKFold { folds, groups: Some(groups.to_vec()) }
     }
 
-    /// This many folds by the groups of the samples.
+    /// Creates a splitter with this many folds that uses the groups of the samples.
     pub fn from_samples(folds: usize) -> GroupKFold {
         GroupKFold { folds, groups: None }
     }
@@ -105,99 +105,99 @@ impl GroupKFold {
 }
 by_groups!(GroupKFold);
 
-/// Groups as places among those that occur, in ascending order, and how many there are.
-fn places(who: &'static str, groups: &[i64], n: usize) -> Result<(Vec<usize>, usize)> {
+/// Group indices in ascending order of the groups, and the number of groups.
+fn indices(who: &'static str, groups: &[i64], n: usize) -> Result<(Vec<usize>, usize)> {
     check_groups(who, groups, n)?;
     let mut known: BTreeMap<i64, usize> = groups.iter().map(|&group| (group, 0)).collect();
-    known.values_mut().enumerate().for_each(|(place, own)| *own = place);
+    known.values_mut().enumerate().for_each(|(index, own)| *own = index);
     if known.len() < 2 {
-        let problem = format!("all samples are of {} group; at least 2 are needed", known.len());
-        return Err(LearnError::data(who, problem, "give other groups, or divide by samples, as `KFold` does"));
+        let problem = format!("the samples have {} group; at least 2 are needed", known.len());
+        return Err(LearnError::data(who, problem, "give other groups, or split by samples with `KFold`"));
     }
     Ok((groups.iter().map(|group| known[group]).collect(), known.len()))
 }
 
-/// The division whose test part has the groups for which `tested` is set.
-fn fold(places: &[usize], tested: &[bool]) -> Fold {
-    let (test, train) = (0..places.len()).partition(|&sample| tested[places[sample]]);
+/// The split whose test part has the groups for which `tested` is set.
+fn fold(indices: &[usize], tested: &[bool]) -> Fold {
+    let (test, train) = (0..indices.len()).partition(|&sample| tested[indices[sample]]);
     Fold { train, test }
 }
 
-/// As many folds as groups: each group is judged by a model that learned from all others.
+/// One fold per group: each group is predicted by a model trained on all others.
 #[derive(Clone, Debug)]
 pub struct LeaveOneGroupOut {
     groups: Option<Vec<i64>>,
 }
 
 impl LeaveOneGroupOut {
-    /// Folds of samples with these groups.
+    /// Creates a splitter with these groups.
     pub fn new(groups: &[i64]) -> LeaveOneGroupOut {
         LeaveOneGroupOut { groups: Some(groups.to_vec()) }
     }
 
-    /// Folds by the groups of the samples.
+    /// Creates a splitter that uses the groups of the samples.
     pub fn from_samples() -> LeaveOneGroupOut {
         LeaveOneGroupOut { groups: None }
     }
 
     fn divide(&self, y: &Tensor, groups: &[i64]) -> Result<Vec<Fold>> {
-        let (places, count) = places("LeaveOneGroupOut", groups, length(y))?;
-        Ok(folds_of(&places, count))
+        let (indices, count) = indices("LeaveOneGroupOut", groups, length(y))?;
+        Ok(folds_of(&indices, count))
     }
 }
 by_groups!(LeaveOneGroupOut);
 
-/// All divisions whose test part has exactly p groups.
+/// All splits whose test part has exactly p groups.
 #[derive(Clone, Debug)]
 pub struct LeavePGroupsOut {
     p: usize,
     groups: Option<Vec<i64>>,
 }
 
-/// Samples over all divisions, beyond which the list is not made.
-const MOST: u128 = 100_000_000;
+/// Maximum total number of samples over all splits.
+const MAX_TOTAL_SAMPLES: u128 = 100_000_000;
 
 impl LeavePGroupsOut {
-    /// Divisions of samples with these groups that leave `p` groups for the test, from 1 to one less than there are.
+    /// Creates a splitter with these groups that tests on `p` groups, from 1 to one less than there are.
     pub fn new(p: usize, groups: &[i64]) -> LeavePGroupsOut {
         LeavePGroupsOut { p, groups: Some(groups.to_vec()) }
     }
 
-    /// Divisions by the groups of the samples that leave `p` groups for the test.
+    /// Creates a splitter that uses the groups of the samples and tests on `p` groups.
     pub fn from_samples(p: usize) -> LeavePGroupsOut {
         LeavePGroupsOut { p, groups: None }
     }
 
     fn divide(&self, y: &Tensor, groups: &[i64]) -> Result<Vec<Fold>> {
         const WHO: &str = "LeavePGroupsOut";
-        let ((places, count), p) = (places(WHO, groups, length(y))?, self.p);
+        let ((indices, count), p) = (indices(WHO, groups, length(y))?, self.p);
         if p == 0 || p >= count {
             return Err(LearnError::parameter(WHO, format!("{p} of {count} groups; give 1 to {}", count - 1)));
         }
-        let mut divisions: u128 = 1;
+        let mut splits: u128 = 1;
         for k in 0..p.min(count - p) {
-            divisions = divisions * (count - k) as u128 / (k + 1) as u128;
-            if divisions * places.len() as u128 > MOST {
-                let problem = format!("leaving out {p} of {count} groups gives too many divisions");
+            splits = splits * (count - k) as u128 / (k + 1) as u128;
+            if splits * indices.len() as u128 > MAX_TOTAL_SAMPLES {
+                let problem = format!("leaving out {p} of {count} groups gives too many splits");
                 return Err(LearnError::data(WHO, problem, "choose a smaller p, or `GroupShuffleSplit`"));
             }
         }
         let mut chosen: Vec<usize> = (0..p).collect();
-        let mut folds = Vec::with_capacity(divisions as usize);
+        let mut folds = Vec::with_capacity(splits as usize);
         loop {
             let mut tested = vec![false; count];
             chosen.iter().for_each(|&group| tested[group] = true);
-            folds.push(fold(&places, &tested));
-            // The next choice in the order of a dictionary.
-            let Some(place) = (0..p).rev().find(|&place| chosen[place] < count - p + place) else { return Ok(folds) };
-            chosen[place] += 1;
-            (place + 1..p).for_each(|later| chosen[later] = chosen[later - 1] + 1);
+            folds.push(fold(&indices, &tested));
+            // The next combination in lexicographic order.
+            let Some(index) = (0..p).rev().find(|&index| chosen[index] < count - p + index) else { return Ok(folds) };
+            chosen[index] += 1;
+            (index + 1..p).for_each(|later| chosen[later] = chosen[later - 1] + 1);
         }
     }
 }
 by_groups!(LeavePGroupsOut);
 
-/// Random divisions of the groups, each drawn anew.
+/// Independent random splits by groups.
 #[derive(Clone, Debug)]
 pub struct GroupShuffleSplit {
     splits: usize,
@@ -207,12 +207,12 @@ pub struct GroupShuffleSplit {
 }
 
 impl GroupShuffleSplit {
-    /// `splits` random divisions with a test part of this number of groups, or of this share of them.
+    /// Creates a splitter with `splits` random splits and a test part of this number or fraction of groups.
     pub fn new(splits: usize, test: impl Into<Size>, seed: u64, groups: &[i64]) -> GroupShuffleSplit {
         GroupShuffleSplit { splits, test: test.into(), seed, groups: Some(groups.to_vec()) }
     }
 
-    /// As [`GroupShuffleSplit::new`], by the groups of the samples.
+    /// Like [`GroupShuffleSplit::new`], using the groups of the samples.
     pub fn from_samples(splits: usize, test: impl Into<Size>, seed: u64) -> GroupShuffleSplit {
         GroupShuffleSplit { splits, test: test.into(), seed, groups: None }
     }
@@ -220,28 +220,28 @@ impl GroupShuffleSplit {
     fn divide(&self, y: &Tensor, groups: &[i64]) -> Result<Vec<Fold>> {
         const WHO: &str = "GroupShuffleSplit";
         if self.splits == 0 {
-            return Err(LearnError::parameter(WHO, "0 divisions; give at least 1"));
+            return Err(LearnError::parameter(WHO, "0 splits; give at least 1"));
         }
-        let (places, count) = places(WHO, groups, length(y))?;
+        let (indices, count) = indices(WHO, groups, length(y))?;
         let wanted = self.test.of(WHO, count, "groups")?;
         if wanted >= count {
-            let problem = format!("{wanted} of {count} groups for the test leave none to learn from");
+            let problem = format!("{wanted} of {count} groups for the test leave none for training");
             return Err(LearnError::parameter(WHO, format!("{problem}; make the test part smaller")));
         }
         let one = |key: Key| {
             let mut tested = vec![false; count];
             order(key, count)[..wanted].iter().for_each(|&group| tested[group] = true);
-            fold(&places, &tested)
+            fold(&indices, &tested)
         };
         Ok(Key::new(self.seed).split(self.splits).into_iter().map(one).collect())
     }
 }
 by_groups!(GroupShuffleSplit);
 
-/// k folds that keep groups together and have, as far as that allows, the same shares of classes.
+/// k folds that keep groups together and, as far as possible, have the same class proportions.
 ///
-/// Groups whose classes are the most unequal are placed first, each into the fold that leaves the shares of the classes over
-/// the folds least spread; among equally good folds into the smallest.
+/// Groups with the most unbalanced classes are assigned first, each to the fold that minimizes the spread of the class
+/// proportions over the folds; ties go to the smallest fold.
 ///
 /// ```
 /// use tove_learn::selection::{Splitter, StratifiedGroupKFold};
@@ -259,17 +259,17 @@ pub struct StratifiedGroupKFold {
 }
 
 impl StratifiedGroupKFold {
-    /// This many folds, at least 2, of samples with these groups.
+    /// Creates a splitter with this many folds, at least 2, and these groups.
     pub fn new(folds: usize, groups: &[i64]) -> StratifiedGroupKFold {
         StratifiedGroupKFold { folds, groups: Some(groups.to_vec()), key: None }
     }
 
-    /// This many folds by the groups of the samples.
+    /// Creates a splitter with this many folds that uses the groups of the samples.
     pub fn from_samples(folds: usize) -> StratifiedGroupKFold {
         StratifiedGroupKFold { folds, groups: None, key: None }
     }
 
-    /// Shuffles the groups first, which decides between groups with equally unequal classes.
+    /// Shuffles the groups first, which breaks ties between equally unbalanced groups.
     #[must_use]
     pub fn shuffled(self, seed: u64) -> StratifiedGroupKFold {
         StratifiedGroupKFold { key: Some(Key::new(seed)), ..self }
@@ -289,18 +289,18 @@ impl StratifiedGroupKFold {
         let (n, k) = (length(y), self.folds);
         check(WHO, k, n)?;
         let labels = Labels::of(WHO, y)?;
-        let (places, count) = places(WHO, by, n)?;
+        let (indices, count) = indices(WHO, by, n)?;
         if k > count {
             let problem = format!("{k} folds, but there are only {count} groups");
             return Err(LearnError::data(WHO, problem, format!("ask for at most {count} folds")));
         }
         let classes = labels.classes().len();
         let (mut sizes, mut of_group) = (vec![0.0; classes], vec![vec![0.0; classes]; count]);
-        for (&group, &class) in places.iter().zip(labels.codes()) {
+        for (&group, &class) in indices.iter().zip(labels.codes()) {
             sizes[class] += 1.0;
             of_group[group][class] += 1.0;
         }
-        let largest = sizes.iter().fold(0.0, |most: f64, &size| most.max(size));
+        let largest = sizes.iter().fold(0.0, |max: f64, &size| max.max(size));
         if k as f64 > largest {
             let problem = format!("{k} folds, but no class has more than {largest} samples");
             return Err(LearnError::data(WHO, problem, "ask for fewer folds"));
@@ -313,7 +313,7 @@ impl StratifiedGroupKFold {
             home[group] = best_fold(&mut of_fold, &sizes, &of_group[group]);
             add(&mut of_fold[home[group]], &of_group[group], 1.0);
         }
-        Ok(folds_of(&places.iter().map(|&group| home[group]).collect::<Vec<_>>(), k))
+        Ok(folds_of(&indices.iter().map(|&group| home[group]).collect::<Vec<_>>(), k))
     }
 }
 by_groups!(StratifiedGroupKFold);
@@ -322,7 +322,7 @@ fn add(counts: &mut [f64], more: &[f64], sign: f64) {
     counts.iter_mut().zip(more).for_each(|(count, more)| *count += sign * more);
 }
 
-/// The fold to which a group with these counts of classes is added.
+/// The fold that a group with these class counts is assigned to.
 fn best_fold(of_fold: &mut [Vec<f64>], sizes: &[f64], group: &[f64]) -> usize {
     let (mut best, mut least, mut smallest) = (0, f64::INFINITY, f64::INFINITY);
     for fold in 0..of_fold.len() {

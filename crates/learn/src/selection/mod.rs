@@ -1,7 +1,7 @@
-//! Choosing and judging models without fooling oneself.
+//! Model selection and evaluation without leakage from the test set.
 //!
-//! Data are split once into [`Train`] and [`Test`]; everything that chooses (grids, curves) takes `Train` only, and `Test` is
-//! used up by its one judgement.
+//! Data are split once into [`Train`] and [`Test`]. Everything that selects models (grids, curves) takes `Train` only,
+//! and `Test` is consumed by a single evaluation.
 //!
 //! ```
 //! use tove_learn::selection::{Grid, GridSearch, KFold, Scorer, Split, train_test_split};
@@ -20,7 +20,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 //!
-//! The test part cannot be given to a search; this does not compile:
+//! The test set cannot be passed to a search; this does not compile:
 //!
 //! ```compile_fail,E0308
 //! use tove_learn::selection::{Grid, GridSearch, Split, train_test_split};

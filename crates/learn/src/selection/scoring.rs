@@ -1,4 +1,4 @@
-//! Scores of any kind: a named one, or a function of the user's own.
+//! Scores of any kind: a named one, or a user-defined function.
 //!
 //! ```
 //! use tove_learn::selection::{KFold, Scorer, Scoring, cross_val_score};
@@ -27,7 +27,7 @@ use crate::{Capabilities, Model, Result, Samples};
 
 type Judge = Arc<dyn Fn(&dyn Model, &Samples) -> Result<f64> + Send + Sync>;
 
-/// What a cross-validation or a search judges by; the greater the better. Two of the same name count as the same.
+/// The score of a cross-validation or search; greater is better. Two with the same name are equal.
 #[derive(Clone)]
 pub struct Scoring {
     kind: Kind,
@@ -37,15 +37,15 @@ pub struct Scoring {
 enum Kind {
     /// A known score, and its name with the parameter.
     Named(Scorer, Arc<str>),
-    /// A name that no score has: an error before anything is fitted.
+    /// An unknown name, which is an error before anything is fitted.
     Unknown(Arc<str>),
     Own(Arc<str>, Judge),
 }
 
 impl Scoring {
-    /// A score by a function of a fitted model and the samples to judge it on.
-    pub fn new(name: &str, judge: impl Fn(&dyn Model, &Samples) -> Result<f64> + Send + Sync + 'static) -> Scoring {
-        Scoring { kind: Kind::Own(name.into(), Arc::new(judge)) }
+    /// Creates a score from a function of a fitted model and the samples to evaluate it on.
+    pub fn new(name: &str, score: impl Fn(&dyn Model, &Samples) -> Result<f64> + Send + Sync + 'static) -> Scoring {
+        Scoring { kind: Kind::Own(name.into(), Arc::new(score)) }
     }
 
     /// Its name in tables.
@@ -55,7 +55,7 @@ impl Scoring {
         }
     }
 
-    /// That the score exists and judges what a model of this name and kind predicts.
+    /// Checks that the score exists and evaluates the predictions of a model of this name and kind.
     pub fn check(&self, name: &str, capabilities: Capabilities) -> Result<()> {
         match &self.kind {
             Kind::Named(scorer, _) => scorer.check(name, capabilities),
@@ -64,7 +64,7 @@ impl Scoring {
         }
     }
 
-    /// The score of a model on samples that it was evaluated on.
+    /// Scores a model, given its evaluation on samples.
     pub(super) fn of(
         &self,
         model: &dyn Model,
@@ -77,12 +77,12 @@ impl Scoring {
         }
     }
 
-    /// The score of a model on samples.
+    /// Scores a model on samples.
     pub fn score(&self, model: &dyn Model, samples: &Samples) -> Result<Score> {
         match &self.kind {
             Kind::Named(scorer, _) => scorer.score(model, samples),
             Kind::Unknown(name) => Scorer::named(name)?.score(model, samples),
-            Kind::Own(_, judge) => Ok(Score::plain(judge(model, samples)?, samples.len())),
+            Kind::Own(_, score) => Ok(Score::plain(score(model, samples)?, samples.len())),
         }
     }
 }
@@ -93,14 +93,14 @@ impl From<Scorer> for Scoring {
     }
 }
 
-/// By name, as [`Scorer::named`] reads it; a name that no score has is an error where the score is used.
+/// By name, as parsed by [`Scorer::named`]; an unknown name is an error when the score is used.
 impl From<&str> for Scoring {
     fn from(name: &str) -> Scoring {
         Scorer::named(name).map_or_else(|_| Scoring { kind: Kind::Unknown(name.into()) }, Scoring::from)
     }
 }
 
-/// As from `&str`.
+/// Like `&str`.
 impl From<String> for Scoring {
     fn from(name: String) -> Scoring {
         Scoring::from(name.as_str())
@@ -137,7 +137,7 @@ impl fmt::Display for Scoring {
     }
 }
 
-/// A list of scores of one kind as scores of any kind.
+/// Converts a list of scores of one kind.
 pub(super) fn all<S: Clone + Into<Scoring>>(scorers: &[S]) -> Vec<Scoring> {
     scorers.iter().cloned().map(Into::into).collect()
 }

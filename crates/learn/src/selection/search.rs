@@ -1,11 +1,10 @@
-//! Hyperparameters chosen by cross-validation on the training samples.
+//! Hyperparameter search by cross-validation on the training samples.
 //!
-//! Every candidate is fitted and judged on every fold, several at once; the best mean wins and is fitted again to all
-//! training samples. A candidate that fails is written down with its message; a raised stop flag ends the search with the
-//! table so far.
+//! Every candidate is fitted and evaluated on every fold, several in parallel. The one with the best mean score is
+//! refitted to all training samples. A failed candidate is recorded with its message; a raised stop flag ends the
+//! search with the table so far.
 //!
-//! A search is an estimator too, so that judging one by folds of its own (nested cross-validation, whose score is not flattered
-//! by the choice) is one line:
+//! A search is an estimator too, so nested cross-validation, whose score is not biased by the selection, is one line:
 //!
 //! ```
 //! use tove_learn::selection::{Grid, GridSearch, KFold, Scorer, cross_val_score};
@@ -35,10 +34,10 @@ use super::parallel::in_parallel;
 use super::scorer::Scorer;
 use super::scoring::{Scoring, all};
 use super::table::{SearchResult, Trial, rank};
-use super::validate::{FoldReport, judge, usual_folds};
+use super::validate::{FoldReport, default_folds, evaluate_fold};
 use crate::{About, Algorithm, Capabilities, Estimator, Fit, Labels, LearnError, Result, Ridge, Samples};
 
-/// What is not data: folds, scores and flags of the user's own.
+/// User-defined folds, scores and flags, which are not serialized.
 #[derive(Clone, Default)]
 pub struct SearchOptions {
     splitter: Option<Arc<dyn Splitter>>,
@@ -63,34 +62,34 @@ impl PartialEq for SearchOptions {
     }
 }
 
-/// Tries all combinations of a grid.
+/// Grid search: tries all combinations of a grid.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = check_grid)]
 pub struct GridSearch {
-    /// The estimator whose hyperparameters are chosen.
+    /// The estimator to tune.
     #[hyper(default = Box::new(Ridge::default()))]
     pub estimator: Box<dyn Estimator>,
     /// The values of each hyperparameter.
     #[hyper(alias = "param_grid")]
     pub grid: Grid,
-    /// Number of folds, stratified for classes, where no others are given.
+    /// Number of folds, stratified for classification, unless folds are given.
     #[hyper(default = 5, range = "[2, inf)")]
     pub cv: usize,
-    /// The score that decides, by name; accuracy or R² without it.
+    /// The score to maximize, by name; accuracy or R² by default.
     pub scoring: Option<String>,
-    /// Whether the best settings are fitted to all training samples at the end.
+    /// Whether to refit the best candidate on all training samples.
     #[hyper(default = true)]
     pub refit: bool,
-    /// Folds, scores and flags of the user's own.
+    /// User-defined folds, scores and flags.
     #[hyper(skip)]
     options: SearchOptions,
 }
 
-/// Tries draws from distributions.
+/// Random search: tries random draws from distributions.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = check_random)]
 pub struct RandomSearch {
-    /// The estimator whose hyperparameters are chosen.
+    /// The estimator to tune.
     #[hyper(default = Box::new(Ridge::default()))]
     pub estimator: Box<dyn Estimator>,
     /// The distribution of each hyperparameter.
@@ -102,15 +101,15 @@ pub struct RandomSearch {
     /// Seed of the draws.
     #[hyper(default = 0, alias = "random_state")]
     pub seed: u64,
-    /// Number of folds, stratified for classes, where no others are given.
+    /// Number of folds, stratified for classification, unless folds are given.
     #[hyper(default = 5, range = "[2, inf)")]
     pub cv: usize,
-    /// The score that decides, by name; accuracy or R² without it.
+    /// The score to maximize, by name; accuracy or R² by default.
     pub scoring: Option<String>,
-    /// Whether the best settings are fitted to all training samples at the end.
+    /// Whether to refit the best candidate on all training samples.
     #[hyper(default = true)]
     pub refit: bool,
-    /// Folds, scores and flags of the user's own.
+    /// User-defined folds, scores and flags.
     #[hyper(skip)]
     options: SearchOptions,
 }
@@ -131,40 +130,40 @@ fn check(who: &'static str, scoring: Option<&str>) -> Result<(), SettingError> {
 macro_rules! options {
     ($type:ident, |$search:ident| $candidates:expr) => {
         impl $type {
-            /// Judges by these folds.
+            /// Sets the folds.
             #[must_use]
             pub fn folds(mut self, splitter: impl Splitter + 'static) -> $type {
                 self.options.splitter = Some(Arc::new(splitter));
                 self
             }
 
-            /// Decides by this score; accuracy or R² unless said.
+            /// Sets the score to maximize; accuracy or R² by default.
             #[must_use]
             pub fn scorer(self, scorer: impl Into<Scoring>) -> $type {
                 self.scorers(&[scorer.into()])
             }
 
-            /// Notes several scores, of which the first decides.
+            /// Records several scores; the first one decides.
             #[must_use]
             pub fn scorers<S: Clone + Into<Scoring>>(mut self, scorers: &[S]) -> $type {
                 self.options.scorers = all(scorers);
                 self
             }
 
-            /// Does not fit the best settings to all training samples at the end.
+            /// Does not refit the best candidate on all training samples.
             #[must_use]
             pub fn without_refit(self) -> $type {
                 self.refit(false)
             }
 
-            /// Shows no progress, on a terminal neither.
+            /// Disables the progress display.
             #[must_use]
             pub fn silent(mut self) -> $type {
                 self.options.silent = true;
                 self
             }
 
-            /// Ends early when the flag is raised, from another thread or by Ctrl-C: fits under way are finished.
+            /// Stops when the flag is raised, from another thread or by Ctrl-C; running fits are finished.
             #[must_use]
             pub fn stop_when(mut self, flag: Arc<AtomicBool>) -> $type {
                 self.options.stop = Some(flag);
@@ -183,8 +182,8 @@ macro_rules! options {
             };
 
             fn capabilities_of(settings: &$type) -> Capabilities {
-                // Which candidate wins depends on the folds, hence on the order of the samples; places inside folds are
-                // not those of the samples, so that features are looked through beforehand.
+                // The winner depends on the folds, hence on the order of the samples. Indices inside folds are not
+                // those of the samples, so features are checked beforehand.
                 let inner = settings.estimator.capabilities();
                 Capabilities { order_free: false, partial_fit: false, checks_finite: false, delegates: true, ..inner }
             }
@@ -209,20 +208,20 @@ options!(GridSearch, |search| search.grid.candidates());
 options!(RandomSearch, |search| search.space.candidates(search.iterations, search.seed)?);
 
 impl GridSearch {
-    /// A search over a grid of an estimator's hyperparameters.
+    /// Creates a search over a grid of an estimator's hyperparameters.
     pub fn new(estimator: impl Estimator + 'static, grid: Grid) -> GridSearch {
         GridSearch { estimator: estimator.duplicate(), grid, ..GridSearch::default() }
     }
 }
 
 impl RandomSearch {
-    /// A search over draws from a space of an estimator's hyperparameters: 10 of them, from seed 0.
+    /// Creates a search over a space of an estimator's hyperparameters, with 10 draws and seed 0.
     pub fn new(estimator: impl Estimator + 'static, space: Space) -> RandomSearch {
         RandomSearch { estimator: estimator.duplicate(), space, ..RandomSearch::default() }
     }
 }
 
-/// A search under way.
+/// A running search.
 struct Run<'a> {
     name: &'static str,
     estimator: &'a dyn Estimator,
@@ -233,7 +232,7 @@ struct Run<'a> {
     settings: serde_json::Value,
 }
 
-/// How one fold of one candidate ended.
+/// Result of one candidate on one fold.
 enum End {
     Done(FoldReport),
     Failed(String),
@@ -252,16 +251,16 @@ impl Run<'_> {
         let capabilities = self.estimator.capabilities();
         let folds = match &self.options.splitter {
             Some(splitter) => splitter.split_samples(train)?,
-            None => usual_folds(capabilities, self.cv).split_samples(train)?,
+            None => default_folds(capabilities, self.cv).split_samples(train)?,
         };
         let scorers = match (self.options.scorers.is_empty(), self.scoring) {
             (false, _) => self.options.scorers.clone(),
             (true, Some(name)) => vec![Scorer::named(name)?.into()],
             (true, None) => vec![Scorer::usual(capabilities)?.into()],
         };
-        // A candidate may be given probabilities that the estimator as it stands lacks.
-        let most = Capabilities { probabilities: true, decision_function: true, ..capabilities };
-        scorers.iter().try_for_each(|scorer| scorer.check(self.estimator.name(), most))?;
+        // A candidate may enable probabilities that the estimator lacks with its current settings.
+        let widest = Capabilities { probabilities: true, decision_function: true, ..capabilities };
+        scorers.iter().try_for_each(|scorer| scorer.check(self.estimator.name(), widest))?;
         let (k, total) = (folds.len(), candidates.len() * folds.len());
         let bar = self.bar(total);
         let ends = in_parallel(total, |task| {
@@ -282,9 +281,9 @@ impl Run<'_> {
         Ok(estimator)
     }
 
-    /// Neither an error nor a panic of one candidate ends the search.
+    /// An error or panic of one candidate does not end the search.
     fn attempt(&self, candidate: &Candidate, samples: &Samples, fold: &Fold, scorers: &[Scoring]) -> End {
-        let work = || judge(&*self.configured(candidate)?, samples, fold, scorers, false);
+        let work = || evaluate_fold(&*self.configured(candidate)?, samples, fold, scorers, false);
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(report)) => End::Done(report),
             Ok(Err(LearnError::Interrupted { .. })) => End::Skipped,
@@ -314,13 +313,13 @@ impl Run<'_> {
         let Some(best) = rank(&mut trials) else {
             let failure = trials.iter().find_map(|trial| trial.failure.clone());
             if failure.is_some() && self.estimator.capabilities().classifies() {
-                Labels::several(self.name, train.y()?)?; // the likeliest reason
+                Labels::several(self.name, train.y()?)?; // the most likely reason
             }
             return Err(match (failure, stopped) {
                 (Some(problem), false) => LearnError::data(
                     self.name,
                     format!("every candidate failed, the first with: {problem}"),
-                    "correct the settings or the data it speaks of",
+                    "fix the settings or the data named in the message",
                 ),
                 _ => LearnError::Stopped { done, total },
             });

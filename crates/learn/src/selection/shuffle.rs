@@ -1,4 +1,4 @@
-//! Random divisions, and divisions of what comes in time.
+//! Random splits, and splits of time series.
 //!
 //! ```
 //! use tove_learn::selection::{Splitter, TimeSeriesSplit};
@@ -15,7 +15,7 @@ use super::folds::{Fold, Splitter, length};
 use super::split::{Size, Split};
 use crate::{LearnError, Result};
 
-/// Each division learns from the past and is judged on what follows it.
+/// Each split trains on the past and tests on the samples that follow it.
 #[derive(Clone, Debug)]
 pub struct TimeSeriesSplit {
     splits: usize,
@@ -25,12 +25,12 @@ pub struct TimeSeriesSplit {
 }
 
 impl TimeSeriesSplit {
-    /// This many divisions.
+    /// Creates a splitter with this many splits.
     pub fn new(splits: usize) -> TimeSeriesSplit {
         TimeSeriesSplit { splits, gap: 0, max_train_size: None, test_size: None }
     }
 
-    /// Leaves out `gap` samples between the training and the test part.
+    /// Excludes `gap` samples between the training and the test part.
     #[must_use]
     pub fn gap(self, gap: usize) -> TimeSeriesSplit {
         TimeSeriesSplit { gap, ..self }
@@ -42,7 +42,7 @@ impl TimeSeriesSplit {
         TimeSeriesSplit { max_train_size: Some(size), ..self }
     }
 
-    /// Size of the test parts; n/(splits + 1) unless set.
+    /// Size of the test parts; n/(splits + 1) by default.
     #[must_use]
     pub fn test_size(self, size: usize) -> TimeSeriesSplit {
         TimeSeriesSplit { test_size: Some(size), ..self }
@@ -54,30 +54,27 @@ impl Splitter for TimeSeriesSplit {
         const WHO: &str = "TimeSeriesSplit";
         let (n, k) = (length(y), self.splits);
         if k < 2 {
-            return Err(LearnError::parameter(WHO, format!("{k} divisions; give at least 2")));
+            return Err(LearnError::parameter(WHO, format!("{k} splits; give at least 2")));
         }
         let size = self.test_size.unwrap_or(n / (k + 1));
         if self.max_train_size == Some(0) {
-            return Err(LearnError::parameter(
-                WHO,
-                "max_train_size is 0, so that nothing could be learned; give at least 1",
-            ));
+            return Err(LearnError::parameter(WHO, "max_train_size is 0; give at least 1"));
         }
         let needed = k.saturating_mul(size).saturating_add(self.gap).saturating_add(1);
         if size == 0 || n < needed {
-            let fix = "ask for fewer divisions, a smaller test size or a smaller gap".to_owned();
+            let fix = "ask for fewer splits, a smaller test size or a smaller gap".to_owned();
             return Err(LearnError::TooFew { who: WHO, found: n, needed: needed.max(k + 1), fix });
         }
         let fold = |start: usize| {
             let end = start - self.gap;
-            let first = self.max_train_size.map_or(0, |most| end.saturating_sub(most));
+            let first = self.max_train_size.map_or(0, |max| end.saturating_sub(max));
             Fold { train: (first..end).collect(), test: (start..start + size).collect() }
         };
         Ok((0..k).map(|i| fold(n - (k - i) * size)).collect())
     }
 }
 
-/// Random divisions, each drawn anew: samples may be judged several times or never.
+/// Independent random splits: samples may be tested several times or never.
 #[derive(Clone, Debug)]
 pub struct ShuffleSplit {
     splits: usize,
@@ -87,12 +84,12 @@ pub struct ShuffleSplit {
 }
 
 impl ShuffleSplit {
-    /// This many divisions with a test part of this size, drawn from the seed.
+    /// Creates a splitter with this many splits and a test part of this size, drawn from the seed.
     pub fn new(splits: usize, test: impl Into<Size>, seed: u64) -> ShuffleSplit {
         ShuffleSplit { splits, test: test.into(), seed, stratified: false }
     }
 
-    /// Keeps the shares of the classes.
+    /// Keeps the class proportions.
     #[must_use]
     pub fn stratified(self) -> ShuffleSplit {
         ShuffleSplit { stratified: true, ..self }
@@ -102,7 +99,7 @@ impl ShuffleSplit {
 impl Splitter for ShuffleSplit {
     fn split(&self, y: &Tensor) -> Result<Vec<Fold>> {
         if self.splits == 0 {
-            return Err(LearnError::parameter("ShuffleSplit", "0 divisions; give at least 1"));
+            return Err(LearnError::parameter("ShuffleSplit", "0 splits; give at least 1"));
         }
         let one = |key: Key| {
             let mut split = Split::test(self.test).keyed(key);

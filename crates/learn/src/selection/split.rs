@@ -1,4 +1,4 @@
-//! Train, validation and test: disjoint, together everything, and not to be confused.
+//! Train, validation and test splits as distinct types.
 //!
 //! ```
 //! use tove_learn::Samples;
@@ -22,10 +22,10 @@ use super::groups::check_groups;
 use super::scoring::Scoring;
 use crate::{Labels, LearnError, Model, Result, Rows, Samples};
 
-/// A number of samples, or a share of them (rounded up).
+/// A number of samples, or a fraction of them (rounded up).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
-    /// A share between 0 and 1.
+    /// A fraction between 0 and 1.
     Share(f64),
     /// A number of samples.
     Count(usize),
@@ -44,7 +44,7 @@ impl From<usize> for Size {
 }
 
 impl Size {
-    /// The number that is meant, of n samples or groups.
+    /// Converts to a number of samples or groups out of n.
     pub(super) fn of(self, who: &'static str, n: usize, what: &str) -> Result<usize> {
         match self {
             Size::Count(count) if count > 0 && count < n => Ok(count),
@@ -53,13 +53,13 @@ impl Size {
                 Err(LearnError::parameter(who, format!("{count} of {n} {what}; give 1 to {}", n.max(1) - 1)))
             }
             Size::Share(share) => {
-                Err(LearnError::parameter(who, format!("a share of {share}; give a number between 0 and 1")))
+                Err(LearnError::parameter(who, format!("a fraction of {share}; give a number between 0 and 1")))
             }
         }
     }
 }
 
-/// How samples are divided: shuffled, unless [`Split::in_order`].
+/// How samples are split: shuffled, unless [`Split::in_order`].
 #[derive(Clone, Debug)]
 pub struct Split {
     test: Size,
@@ -69,30 +69,30 @@ pub struct Split {
     groups: Option<Vec<i64>>,
 }
 
-/// The places of the samples of each part.
+/// The sample indices of each part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// To learn from.
+    /// Training samples.
     pub train: Vec<usize>,
-    /// To choose by; empty unless asked for.
+    /// Validation samples; empty unless requested.
     pub validation: Vec<usize>,
-    /// To judge on, once.
+    /// Test samples.
     pub test: Vec<usize>,
 }
 
 impl Split {
-    /// A test part of this size, a share or a number; the seed is 0.
+    /// Creates a split with a test part of this size, a fraction or a number; the seed is 0.
     pub fn test(size: impl Into<Size>) -> Split {
         Split { test: size.into(), validation: None, key: Some(Key::new(0)), stratified: false, groups: None }
     }
 
-    /// A validation part of this size, of all samples.
+    /// Sets the size of the validation part, relative to all samples.
     #[must_use]
     pub fn validation(self, size: impl Into<Size>) -> Split {
         Split { validation: Some(size.into()), ..self }
     }
 
-    /// Draws the order from this seed.
+    /// Sets the seed of the shuffling.
     #[must_use]
     pub fn seed(self, seed: u64) -> Split {
         self.keyed(Key::new(seed))
@@ -108,38 +108,38 @@ impl Split {
         Split { key: None, ..self }
     }
 
-    /// Keeps the shares of the classes in every part.
+    /// Keeps the class proportions in every part.
     #[must_use]
     pub fn stratified(self) -> Split {
         Split { stratified: true, ..self }
     }
 
-    /// Never tears a group apart; parts may then be smaller than asked for.
+    /// Keeps groups together; parts may then be smaller than requested.
     #[must_use]
     pub fn grouped(self, groups: &[i64]) -> Split {
         Split { groups: Some(groups.to_vec()), ..self }
     }
 
-    /// The places of each part for samples with these targets.
+    /// Returns the indices of each part for samples with these targets.
     pub fn indices(&self, y: &Tensor) -> Result<Parts> {
         let n = length(y);
         let test = self.test.of("Split", n, "samples")?;
         let validation = self.validation.map_or(Ok(0), |size| size.of("Split", n, "samples"))?;
         if test + validation >= n {
             let problem =
-                format!("{test} samples for the test and {validation} for validation leave none of {n} to learn from");
+                format!("{test} samples for the test and {validation} for validation leave none of {n} for training");
             return Err(LearnError::parameter("Split", format!("{problem}; make them smaller")));
         }
         match (&self.groups, self.stratified, self.key) {
             (Some(_), true, _) | (Some(_), _, None) | (None, true, None) => Err(LearnError::parameter(
                 "Split",
-                "stratified, grouped and in_order exclude each other; choose one of them",
+                "stratified, grouped and in_order are mutually exclusive; choose one",
             )),
             (Some(groups), false, Some(key)) => by_groups(groups, n, validation, test, key),
             (None, true, Some(key)) => by_classes(y, validation, test, key),
             (None, false, key) => {
-                let places = key.map_or_else(|| (0..n).collect(), |key| order(key, n));
-                let (train, rest) = places.split_at(n - validation - test);
+                let positions = key.map_or_else(|| (0..n).collect(), |key| order(key, n));
+                let (train, rest) = positions.split_at(n - validation - test);
                 let (validation, test) = rest.split_at(validation);
                 Ok(Parts { train: train.to_vec(), validation: validation.to_vec(), test: test.to_vec() })
             }
@@ -147,7 +147,7 @@ impl Split {
     }
 }
 
-/// `wanted` samples, divided over the classes in proportion; what rounding leaves goes to the largest remainders.
+/// Allocates `wanted` samples to the classes in proportion; the remainder goes to the largest fractional parts.
 fn shares(sizes: &[usize], wanted: usize) -> Vec<usize> {
     let total: usize = sizes.iter().sum();
     let exact: Vec<f64> = sizes.iter().map(|&size| size as f64 * wanted as f64 / total as f64).collect();
@@ -164,12 +164,12 @@ fn shares(sizes: &[usize], wanted: usize) -> Vec<usize> {
 fn by_classes(y: &Tensor, validation: usize, test: usize, key: Key) -> Result<Parts> {
     let labels = Labels::of("Split", y)?;
     let mut members = vec![Vec::new(); labels.classes().len()];
-    order(key, labels.codes().len()).into_iter().for_each(|place| members[labels.codes()[place]].push(place));
+    order(key, labels.codes().len()).into_iter().for_each(|position| members[labels.codes()[position]].push(position));
     let parts = 2 + usize::from(validation > 0);
     if let Some(class) = members.iter().position(|members| members.len() < parts) {
         let problem =
             format!("class {} has {} samples for {parts} parts", labels.classes()[class], members[class].len());
-        return Err(LearnError::data("Split", problem, "leave out the class, or do not ask for a stratified split"));
+        return Err(LearnError::data("Split", problem, "remove the class, or do not stratify"));
     }
     let mut take = |wanted: usize| -> Vec<usize> {
         let sizes: Vec<usize> = members.iter().map(Vec::len).collect();
@@ -179,9 +179,9 @@ fn by_classes(y: &Tensor, validation: usize, test: usize, key: Key) -> Result<Pa
     };
     let (test, validation) = (take(test), take(validation));
     let mut parts = Parts { train: members.concat(), validation, test };
-    // Class after class would be a trap for methods that learn in order.
+    // Shuffle again: samples sorted by class would harm methods that learn in order.
     for (number, part) in [&mut parts.train, &mut parts.validation, &mut parts.test].into_iter().enumerate() {
-        *part = order(key.fold(number as u64), part.len()).into_iter().map(|place| part[place]).collect();
+        *part = order(key.fold(number as u64), part.len()).into_iter().map(|position| part[position]).collect();
     }
     Ok(parts)
 }
@@ -189,7 +189,7 @@ fn by_classes(y: &Tensor, validation: usize, test: usize, key: Key) -> Result<Pa
 fn by_groups(groups: &[i64], n: usize, validation: usize, test: usize, key: Key) -> Result<Parts> {
     check_groups("Split", groups, n)?;
     let mut members: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
-    groups.iter().enumerate().for_each(|(place, &group)| members.entry(group).or_default().push(place));
+    groups.iter().enumerate().for_each(|(position, &group)| members.entry(group).or_default().push(position));
     let members: Vec<Vec<usize>> = members.into_values().collect();
     let mut parts = Parts { train: Vec::new(), validation: Vec::new(), test: Vec::new() };
     for group in order(key, members.len()) {
@@ -203,26 +203,26 @@ fn by_groups(groups: &[i64], n: usize, validation: usize, test: usize, key: Key)
         }
     }
     if parts.test.is_empty() || parts.train.is_empty() || (validation > 0 && parts.validation.is_empty()) {
-        let problem = format!("{} groups cannot be divided so that each part gets one", members.len());
+        let problem = format!("{} groups are too few to give one to each part", members.len());
         return Err(LearnError::data("Split", problem, "give more groups, or larger parts"));
     }
     Ok(parts)
 }
 
-/// Samples to learn from.
+/// Training samples.
 #[derive(Clone, Debug)]
 pub struct Train(Samples);
 
-/// Samples to choose hyperparameters by.
+/// Validation samples, for choosing hyperparameters.
 #[derive(Clone, Debug)]
 pub struct Validation(Samples);
 
-/// Samples for one final judgement: nothing here fits or chooses with them.
+/// Test samples for one final evaluation: nothing in this crate fits or selects with them.
 #[derive(Debug)]
 pub struct Test(Samples);
 
 impl Train {
-    /// All samples there are are for learning; a test set is kept elsewhere.
+    /// Marks all samples as training samples; the test set is elsewhere.
     pub fn new(samples: &Samples) -> Train {
         Train(samples.clone())
     }
@@ -243,7 +243,7 @@ impl Deref for Validation {
 }
 
 impl Test {
-    /// Declares samples to be the test set, for data that come divided.
+    /// Marks samples as the test set, for data that come already split.
     pub fn new(samples: &Samples) -> Test {
         Test(samples.clone())
     }
@@ -253,18 +253,18 @@ impl Test {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The features, to look for duplicates of other sets.
+    /// The features, for finding duplicates in other sets.
     pub fn x(&self) -> &Rows {
         self.0.x()
     }
 
-    /// The score of the model, with its interval where the score is bounded. The set is used up: whoever judges several
-    /// models on one test set and keeps the best has chosen on it.
+    /// Scores a model, with a confidence interval if the score is bounded. Consumes the set: evaluating several models
+    /// on one test set and keeping the best would be selection on it.
     pub fn judge(self, model: &dyn Model, scorer: impl Into<Scoring>) -> Result<Score> {
         let scorer = scorer.into();
         scorer.check(model.name(), model.capabilities())?;
@@ -272,20 +272,20 @@ impl Test {
     }
 }
 
-/// Divides samples into a part to learn from and one to judge on.
+/// Splits samples into training and test sets.
 pub fn train_test_split(samples: &Samples, split: &Split) -> Result<(Train, Test)> {
     if split.validation.is_some() {
-        let problem = "a validation part is asked for; use `train_validation_test`";
+        let problem = "a validation part was requested; use `train_validation_test`";
         return Err(LearnError::parameter("train_test_split", problem));
     }
     let parts = split.indices(samples.y()?)?;
     Ok((Train(samples.take(&parts.train)?), Test(samples.take(&parts.test)?)))
 }
 
-/// Divides samples into a part to learn from, one to choose by and one to judge on.
+/// Splits samples into training, validation and test sets.
 pub fn train_validation_test(samples: &Samples, split: &Split) -> Result<(Train, Validation, Test)> {
     if split.validation.is_none() {
-        let problem = "no validation part is asked for; say `Split::test(0.2).validation(0.2)`";
+        let problem = "no validation part was requested; use `Split::test(0.2).validation(0.2)`";
         return Err(LearnError::parameter("train_validation_test", problem));
     }
     let Parts { train, validation, test } = split.indices(samples.y()?)?;

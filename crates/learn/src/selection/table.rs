@@ -1,4 +1,4 @@
-//! What a search found.
+//! Results of a search.
 
 use std::fmt;
 
@@ -10,18 +10,18 @@ use super::grid::Candidate;
 use super::validate::{deviation, mean};
 use crate::{About, LearnError, Model, Record, Restore, Result, Rows, restore};
 
-/// One candidate and how it went.
+/// One candidate with its results.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Names and values of its hyperparameters.
+    /// Its hyperparameters.
     pub settings: Candidate,
-    /// The scores: a list per scorer, a number per fold. Shorter when the search was stopped or a fold failed.
+    /// The scores: one list per scorer, one number per fold. Shorter if the search was stopped or a fold failed.
     pub scores: Vec<Vec<f64>>,
-    /// Seconds of fitting, over all folds.
+    /// Fitting time in seconds, over all folds.
     pub fit_seconds: f64,
-    /// Place by the mean of the first score, from 1; none if not all folds are done.
+    /// Rank by the mean of the first score, from 1; `None` if folds are missing.
     pub rank: Option<usize>,
-    /// Why a fold failed, if one did.
+    /// The error of a failed fold, if any.
     pub failure: Option<String>,
     pub(super) folds: usize,
 }
@@ -40,7 +40,7 @@ impl Trial {
 
     fn from_json(json: &serde_json::Value) -> Option<Trial> {
         let count = |value: &serde_json::Value| usize::try_from(value.as_u64()?).ok();
-        // JSON has no NaN and no infinity, and writes null for them.
+        // JSON has no NaN or infinity; they are written as null.
         let score = |value: &serde_json::Value| if value.is_null() { Some(f64::NAN) } else { value.as_f64() };
         let scores = |list: &serde_json::Value| list.as_array()?.iter().map(score).collect();
         Some(Trial {
@@ -53,7 +53,7 @@ impl Trial {
         })
     }
 
-    /// Whether every fold was judged.
+    /// Whether every fold was evaluated.
     pub fn complete(&self) -> bool {
         self.failure.is_none() && self.scores.iter().all(|scores| scores.len() == self.folds)
     }
@@ -69,7 +69,7 @@ impl Trial {
     }
 }
 
-/// The whole table of a search, and the model fitted with the best settings, which answers for it.
+/// The table of a search, and the model refitted with the best settings, which makes the predictions.
 pub struct SearchResult {
     about: About,
     scorers: Vec<String>,
@@ -86,7 +86,7 @@ impl fmt::Debug for SearchResult {
 }
 
 impl SearchResult {
-    /// What a search found; `about` is completed from the model.
+    /// Creates the result of a search; `about` is completed from the model.
     pub(super) fn new(
         mut about: About,
         scorers: Vec<String>,
@@ -105,7 +105,7 @@ impl SearchResult {
                 };
                 about = about.outputs(model.outputs()).classes(model.classes()).summary(model.summary().clone());
             }
-            // Nothing was fitted, so nothing answers.
+            // Nothing was refitted, so there are no predictions.
             None => {
                 about.capabilities = crate::Capabilities {
                     predictions: crate::Predictions::None,
@@ -126,35 +126,35 @@ impl SearchResult {
         &self.trials
     }
 
-    /// Names of the scores of the table; the first decides.
+    /// Names of the scores; the first one decides.
     pub fn scorers(&self) -> &[String] {
         &self.scorers
     }
 
-    /// The candidate with the best mean of the first score; the first of equal ones.
+    /// The candidate with the best mean of the first score; ties go to the first.
     pub fn best(&self) -> &Trial {
         &self.trials[self.best]
     }
 
-    /// Its place in the table.
+    /// Its index in the table.
     pub fn best_index(&self) -> usize {
         self.best
     }
 
-    /// Whether the search was stopped before all was done.
+    /// Whether the search was stopped early.
     pub fn stopped(&self) -> bool {
         self.stopped
     }
 
-    /// The model with the best settings, fitted to all training samples.
+    /// The model refitted with the best settings.
     pub fn model(&self) -> Result<&dyn Model> {
         self.model.as_deref().ok_or_else(|| {
             let fix = "fit an estimator with the settings of `best()`";
-            LearnError::model("the search was stopped, or told not to refit, so there is no fitted model", fix)
+            LearnError::model("the search was stopped, or `refit` is off, so there is no fitted model", fix)
         })
     }
 
-    /// As [`SearchResult::model`], to keep.
+    /// Like [`SearchResult::model`], by value.
     pub fn into_model(self) -> Option<Box<dyn Model>> {
         self.model
     }
@@ -201,7 +201,7 @@ impl Model for SearchResult {
         let mut all = self.model.as_ref().map_or_else(Vec::new, |model| model.attributes());
         let own =
             [("best_index", Tensor::scalar(self.best as i64)), ("best_score", Tensor::scalar(self.best().mean(0)))];
-        // A search inside a search has these names already.
+        // A nested search already has these names.
         own.into_iter().for_each(|(name, tensor)| match all.iter_mut().find(|known| known.0 == name) {
             Some(known) => known.1 = tensor,
             None => all.push((name, tensor)),
@@ -255,7 +255,7 @@ impl Restore for SearchResult {
     }
 }
 
-/// Places by the mean of the first score: equal ones share the better place, incomplete ones have none.
+/// Ranks by the mean of the first score: ties share the better rank, incomplete candidates have none.
 pub(super) fn rank(trials: &mut [Trial]) -> Option<usize> {
     let means: Vec<f64> = trials.iter().map(|trial| trial.mean(0)).collect();
     for (trial, &own) in trials.iter_mut().zip(&means) {
@@ -274,8 +274,8 @@ impl fmt::Display for SearchResult {
         let mut order: Vec<&Trial> = self.trials.iter().collect();
         order.sort_by_key(|trial| trial.rank.unwrap_or(usize::MAX));
         for trial in order {
-            let place = trial.rank.map_or("-".to_owned(), |rank| rank.to_string());
-            write!(f, "{place:>4}")?;
+            let index = trial.rank.map_or("-".to_owned(), |rank| rank.to_string());
+            write!(f, "{index:>4}")?;
             for scorer in 0..self.scorers.len() {
                 let text = match trial.complete() {
                     true => format!("{:.4} ± {:.4}", trial.mean(scorer), trial.std(scorer)),

@@ -1,4 +1,4 @@
-//! Cross-validation: every fold is judged by a model that has not seen it.
+//! Cross-validation: every fold is evaluated with a model that was not trained on it.
 //!
 //! ```
 //! use tove_learn::selection::{CrossValidation, KFold, Scorer};
@@ -27,27 +27,27 @@ use super::scorer::Scorer;
 use super::scoring::{Scoring, all};
 use crate::{Capabilities, Estimator, Fit, LearnError, Predict, Result, Samples};
 
-/// What is asked of a cross-validation.
+/// Settings of a cross-validation.
 pub struct CrossValidation {
     splitter: Box<dyn Splitter>,
     scorers: Vec<Scoring>,
     train_scores: bool,
 }
 
-/// How one fold went.
+/// The results of one fold.
 #[derive(Clone, Debug)]
 pub struct FoldReport {
-    /// A score per scorer, on the samples that were left out.
+    /// Test scores, one per scorer.
     pub test: Vec<Score>,
-    /// A score per scorer, on the samples learnt from; empty unless asked for.
+    /// Training scores, one per scorer; empty unless requested.
     pub train: Vec<Score>,
-    /// Seconds of fitting.
+    /// Fitting time in seconds.
     pub fit_seconds: f64,
-    /// Seconds of scoring.
+    /// Scoring time in seconds.
     pub score_seconds: f64,
 }
 
-/// How all folds went.
+/// The results of all folds.
 #[derive(Clone, Debug)]
 pub struct Folded {
     /// The scorers in the order of the scores.
@@ -57,26 +57,26 @@ pub struct Folded {
 }
 
 impl CrossValidation {
-    /// A cross-validation by these folds, with the usual score of the task.
+    /// Creates a cross-validation with these folds and the default score of the task.
     pub fn new(splitter: impl Splitter + 'static) -> CrossValidation {
         CrossValidation { splitter: Box::new(splitter), scorers: Vec::new(), train_scores: false }
     }
 
-    /// Judges by these scores, named ones or the user's own.
+    /// Sets the scores, named or user-defined.
     #[must_use]
     pub fn scorers<S: Clone + Into<Scoring>>(mut self, scorers: &[S]) -> CrossValidation {
         self.scorers = all(scorers);
         self
     }
 
-    /// Judges on the samples learnt from too.
+    /// Also computes training scores.
     #[must_use]
     pub fn train_scores(mut self) -> CrossValidation {
         self.train_scores = true;
         self
     }
 
-    /// Fits and judges every fold, several at once; the first error ends it.
+    /// Fits and evaluates every fold, several in parallel; stops at the first error.
     pub fn run(&self, estimator: &dyn Estimator, samples: &Samples) -> Result<Folded> {
         let folds = self.splitter.split_samples(samples)?;
         let scorers = match self.scorers.is_empty() {
@@ -84,14 +84,14 @@ impl CrossValidation {
             false => self.scorers.clone(),
         };
         scorers.iter().try_for_each(|scorer| scorer.check(estimator.name(), estimator.capabilities()))?;
-        let work = |task: usize| judge(estimator, samples, &folds[task], &scorers, self.train_scores);
+        let work = |task: usize| evaluate_fold(estimator, samples, &folds[task], &scorers, self.train_scores);
         let folds = in_parallel(folds.len(), work).into_iter().collect::<Result<_>>()?;
         Ok(Folded { scorers, folds })
     }
 }
 
-/// Fits to one part of the samples and judges on the other.
-pub(super) fn judge(
+/// Fits to the training part and evaluates on the test part.
+pub(super) fn evaluate_fold(
     estimator: &dyn Estimator,
     samples: &Samples,
     fold: &Fold,
@@ -105,7 +105,7 @@ pub(super) fn judge(
     let start = Instant::now();
     let test = samples.take(&fold.test)?;
     let score = |samples: &Samples| -> Result<Vec<Score>> {
-        // Asked once for all scores; scores of the user's own may do without targets.
+        // Evaluated once for all scores; user-defined scores may work without targets.
         let evaluation = samples.targets().map(|_| Evaluation::new(&*model, samples)).transpose()?;
         scorers.iter().map(|scorer| scorer.of(&*model, samples, evaluation.as_ref())).collect()
     };
@@ -114,8 +114,8 @@ pub(super) fn judge(
     Ok(FoldReport { test: test?, train: train?, fit_seconds, score_seconds: start.elapsed().as_secs_f64() })
 }
 
-/// This many folds, stratified for classes.
-pub(super) fn usual_folds(capabilities: Capabilities, folds: usize) -> Box<dyn Splitter> {
+/// This many folds, stratified for classification.
+pub(super) fn default_folds(capabilities: Capabilities, folds: usize) -> Box<dyn Splitter> {
     if capabilities.classifies() { Box::new(StratifiedKFold::new(folds)) } else { Box::new(KFold::new(folds)) }
 }
 
@@ -123,26 +123,26 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Standard deviation with n in the denominator, as scikit-learn's tables have it.
+/// Standard deviation with n in the denominator, like scikit-learn.
 pub(super) fn deviation(values: &[f64]) -> f64 {
-    let centre = mean(values);
-    (values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / values.len() as f64).sqrt()
+    let center = mean(values);
+    (values.iter().map(|value| (value - center).powi(2)).sum::<f64>() / values.len() as f64).sqrt()
 }
 
 impl Folded {
     fn column(&self, scorer: impl Into<Scoring>, of: impl Fn(&FoldReport) -> &[Score]) -> Vec<f64> {
         let scorer = scorer.into();
-        let place = self.scorers.iter().position(|own| *own == scorer);
-        let scores = self.folds.iter().filter_map(|fold| of(fold).get(place?));
+        let index = self.scorers.iter().position(|own| *own == scorer);
+        let scores = self.folds.iter().filter_map(|fold| of(fold).get(index?));
         scores.map(|score| score.value).collect()
     }
 
-    /// The scores of the folds; empty for a score that was not asked for.
+    /// The scores of the folds; empty for a score that was not requested.
     pub fn values(&self, scorer: impl Into<Scoring>) -> Vec<f64> {
         self.column(scorer, |fold| &fold.test)
     }
 
-    /// The scores on the samples learnt from.
+    /// The training scores.
     pub fn train_values(&self, scorer: impl Into<Scoring>) -> Vec<f64> {
         self.column(scorer, |fold| &fold.train)
     }
@@ -158,7 +158,7 @@ impl Folded {
     }
 }
 
-/// Scores of several kinds on every fold, with scores of the training parts.
+/// Scores on every fold, including training scores.
 pub fn cross_validate(
     estimator: &dyn Estimator,
     samples: &Samples,
@@ -179,20 +179,21 @@ pub fn cross_val_score(
     Ok(CrossValidation::new(splitter).scorers(&[&scoring]).run(estimator, samples)?.values(&scoring))
 }
 
-/// The prediction of each sample by the model that did not see it; the folds must judge every sample exactly once.
+/// Out-of-fold predictions: each sample is predicted by a model that was not trained on it. The folds must test every
+/// sample exactly once.
 pub fn cross_val_predict(estimator: &dyn Estimator, samples: &Samples, splitter: &dyn Splitter) -> Result<Tensor> {
     samples.targets_for("cross_val_predict")?;
     let folds = splitter.split_samples(samples)?;
     let mut home = vec![usize::MAX; samples.len()];
-    for (next, &place) in folds.iter().flat_map(|fold| &fold.test).enumerate() {
-        if home[place] != usize::MAX {
-            let problem = format!("sample {place} is judged several times; use folds such as KFold");
+    for (next, &index) in folds.iter().flat_map(|fold| &fold.test).enumerate() {
+        if home[index] != usize::MAX {
+            let problem = format!("sample {index} is tested several times; use folds such as KFold");
             return Err(LearnError::parameter("cross_val_predict", problem));
         }
-        home[place] = next;
+        home[index] = next;
     }
-    if let Some(place) = home.iter().position(|&home| home == usize::MAX) {
-        let problem = format!("sample {place} is never judged; use folds such as KFold");
+    if let Some(index) = home.iter().position(|&home| home == usize::MAX) {
+        let problem = format!("sample {index} is never tested; use folds such as KFold");
         return Err(LearnError::parameter("cross_val_predict", problem));
     }
     let work = |task: usize| {

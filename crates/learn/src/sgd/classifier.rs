@@ -1,4 +1,4 @@
-//! The classifier, and what it shares with the perceptron.
+//! The SGD classifier, and code shared with the perceptron.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Key, Tensor};
 
 use super::loss::{ClassLoss, Loss};
-use super::run::{Ended, Plan, Set, State};
+use super::run::{Plan, RunResult, Set, State};
 use super::settings::{Average, DescentSettings, descent_settings_setters};
 use super::{Schedule, shares, split};
 use crate::class_weight::against_rest;
@@ -17,32 +17,32 @@ use crate::logistic::problem::Data;
 use crate::logistic::{FittedLinearClassifier, LinearClassifier};
 use crate::{Algorithm, Capabilities, ClassWeight, Labels, LearnError, Penalty, Result, Samples, Summary, with_real};
 
-/// A linear classifier by stochastic gradient descent.
+/// A linear classifier trained by stochastic gradient descent.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "SGDClassifier", check = check)]
 pub struct SgdClassifier {
-    /// Loss of a sample.
+    /// The loss function.
     #[hyper(default = ClassLoss::Hinge)]
     pub loss: ClassLoss,
-    /// What is added to the loss.
+    /// The penalty.
     #[hyper(default = Penalty::L2)]
     pub penalty: Penalty,
-    /// What it shares with other models by stochastic gradient descent.
+    /// Hyperparameters shared by SGD models.
     #[hyper(flatten)]
     pub descent: DescentSettings,
-    /// How the rate falls.
+    /// The learning rate schedule.
     #[hyper(default = Schedule::Optimal)]
     pub learning_rate: Schedule,
-    /// First rate of the schedules other than optimal.
+    /// Initial learning rate of the schedules other than optimal.
     #[hyper(default = 0.01, range = "(0, inf)")]
     pub eta0: f64,
     /// Exponent of the invscaling schedule.
     #[hyper(default = 0.5, range = "[0, inf)")]
     pub power_t: f64,
-    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
+    /// Class weights: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
-    /// Whether the model is the mean of the weights over all steps; with a number, averaging begins once that many samples have been seen.
+    /// Whether to average the weights over all steps; with a number, averaging starts after that many samples.
     #[hyper(default = Average::default())]
     pub average: Average,
 }
@@ -54,9 +54,9 @@ fn check(settings: &SgdClassifier) -> Result<(), SettingError> {
 /// A fitted [`SgdClassifier`].
 pub type FittedSgdClassifier = FittedLinearClassifier<SgdClassifier>;
 
-/// An estimator whose fitted model is a linear classifier learnt step by step.
+/// An estimator whose fitted model is a linear classifier trained by SGD.
 pub trait Stepwise: Algorithm {
-    /// The settings as those of an [`SgdClassifier`].
+    /// Converts the settings to those of an [`SgdClassifier`].
     fn as_sgd(&self) -> SgdClassifier;
 }
 
@@ -140,7 +140,7 @@ pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<Fitte
     let mut states = vec![State::new(&plan, samples.width()); outputs(labels.classes().len())];
     let (weights, factors) = (given.as_deref(), factors.as_deref());
     let job = Job { plan: &plan, classes: labels.classes().len(), codes: labels.codes(), weights, factors };
-    let ended = with_real!(samples.x().dtype(), T => {
+    let results = with_real!(samples.x().dtype(), T => {
         let data = Data::<T>::of(samples.x())?;
         job.each(&mut states, |plan, state, y, weights, output| {
             let key = Key::new(settings.descent.random_state).fold(output as u64);
@@ -149,18 +149,18 @@ pub(super) fn fit<E: Stepwise>(estimator: &E, samples: &Samples) -> Result<Fitte
         })?
     });
     let linear = linear(&mut states, labels.classes().len(), samples.x().dtype())?;
-    let most = |figure: fn(&Ended) -> f64| ended.iter().map(figure).fold(f64::NEG_INFINITY, f64::max);
-    let epochs = ended.iter().map(|ended| ended.epochs).max().unwrap_or(0);
-    let converged = ended.iter().all(|ended| ended.converged);
-    let objective = ended.iter().map(|ended| ended.objective).sum();
-    let mut summary = Summary::iterative(E::NAME, epochs, converged, most(|ended| ended.fall), objective);
-    // Outputs that ended earlier stay at their last objective.
-    let at = |ended: &Ended, epoch: usize| ended.curve.get(epoch).or(ended.curve.last()).copied().unwrap_or(0.0);
-    summary.curve = (0..epochs).map(|epoch| ended.iter().map(|ended| at(ended, epoch)).sum()).collect();
+    let max_of = |figure: fn(&RunResult) -> f64| results.iter().map(figure).fold(f64::NEG_INFINITY, f64::max);
+    let epochs = results.iter().map(|result| result.epochs).max().unwrap_or(0);
+    let converged = results.iter().all(|result| result.converged);
+    let objective = results.iter().map(|result| result.objective).sum();
+    let mut summary = Summary::iterative(E::NAME, epochs, converged, max_of(|result| result.fall), objective);
+    // Outputs that stopped earlier keep their last objective.
+    let at = |result: &RunResult, epoch: usize| result.curve.get(epoch).or(result.curve.last()).copied().unwrap_or(0.0);
+    summary.curve = (0..epochs).map(|epoch| results.iter().map(|result| at(result, epoch)).sum()).collect();
     Ok(FittedLinearClassifier::new(estimator, labels.classes(), linear, summary))
 }
 
-/// The classifier that the states have come to.
+/// The current classifier.
 pub(super) fn linear(states: &mut [State], classes: usize, dtype: DType) -> Result<Linear> {
     let mut parameters = Vec::new();
     let mut width = 0;
@@ -173,16 +173,16 @@ pub(super) fn linear(states: &mut [State], classes: usize, dtype: DType) -> Resu
     Linear::from_parameters(&parameters, width, classes, dtype)
 }
 
-/// A state with what became of it.
+/// A state with the result of its task.
 type Slot<'a, R> = Mutex<(&'a mut State, Option<Result<R>>)>;
 
-/// Problems of one class against the rest.
+/// One-vs-rest problems.
 pub(super) struct Job<'a> {
     pub(super) plan: &'a Plan,
     pub(super) classes: usize,
     pub(super) codes: &'a [usize],
     pub(super) weights: Option<&'a [f64]>,
-    /// Weights of the classes.
+    /// Class weights.
     pub(super) factors: Option<&'a [f64]>,
 }
 
@@ -200,7 +200,7 @@ impl Job<'_> {
             let y: Vec<f64> = self.codes.iter().map(|&code| if code == positive { 1.0 } else { -1.0 }).collect();
             let mut slot = slots[output].lock().unwrap_or_else(PoisonError::into_inner);
             let own = self.factors.map(|factors| against_rest(factors, self.codes, positive, self.weights));
-            // The limit is a matter of the calling thread, of which others know nothing.
+            // The time limit is thread-local and must be passed on.
             let outcome = until(limit, || body(self.plan, slot.0, &y, own.as_deref().or(self.weights), output));
             slot.1 = Some(outcome);
         });

@@ -1,4 +1,4 @@
-//! Losses of one sample and their slopes by the score p; y is ±1 for classes.
+//! Sample losses and their derivatives with respect to the score p; y is ±1 for classification.
 
 use tove_optim::settings::Choice;
 
@@ -10,7 +10,7 @@ pub enum ClassLoss {
     Hinge,
     /// ln(1 + e⁻ᶻ): logistic regression.
     LogLoss,
-    /// max(0, 1 − z)² for z ≥ −1, −4z below: smooth, robust, with probabilities.
+    /// max(0, 1 − z)² for z ≥ −1, −4z below: smooth, robust to outliers, with probabilities.
     ModifiedHuber,
     /// max(0, 1 − z)².
     SquaredHinge,
@@ -30,7 +30,7 @@ pub enum RegressionLoss {
     EpsilonInsensitive,
 }
 
-/// Any of them, with its constant.
+/// Any of these losses, with its constant.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Loss {
     Class(ClassLoss),

@@ -1,13 +1,14 @@
-//! Linear models by stochastic gradient descent, one sample at a time.
+//! Linear models trained by stochastic gradient descent, one sample at a time.
 //!
-//! Each step follows the slope of one sample's loss, w ← (1 − (1 − ρ) η α) w − η ℓ'(w·x + b, y) x, with ρ the share of l1 in the
-//! penalty α ((1 − ρ)/2 ‖w‖² + ρ ‖w‖₁), which is charged cumulatively. The rate η follows a [`Schedule`]. Samples come in an
-//! order drawn anew for each epoch from `random_state`. Training ends when the mean loss with penalty (or, with
-//! `early_stopping`, the score of a part that is held out) has not improved by `tol` for `n_iter_no_change` epochs. More than
-//! two classes are one problem each against the rest, learnt in parallel.
+//! Each step uses the gradient of one sample's loss, w ← (1 − (1 − ρ) η α) w − η ℓ'(w·x + b, y) x, with ρ the fraction
+//! of l1 in the penalty α ((1 − ρ)/2 ‖w‖² + ρ ‖w‖₁); the l1 part is applied cumulatively. The learning rate η follows a
+//! [`Schedule`]. Samples are shuffled in each epoch with `random_state`. Training stops when the mean regularized loss
+//! (or, with `early_stopping`, the score on a held-out validation set) has not improved by `tol` for `n_iter_no_change`
+//! epochs. More than two classes are handled one-vs-rest, in parallel.
 //!
-//! Settings and steps are scikit-learn's, with two differences: the order of the samples (another random generator), and
-//! intercepts move alike for sparse and dense rows, so that storage does not change the model.
+//! Hyperparameters and steps are scikit-learn's, with two differences: the order of the samples (another random
+//! generator), and intercepts are updated identically for sparse and dense rows, so that storage does not affect the
+//! model.
 
 mod classifier;
 mod loss;
@@ -31,7 +32,7 @@ use tove_tensor::Key;
 
 use crate::Penalty;
 
-/// How the rate falls with the number of steps t.
+/// The learning rate as a function of the number of steps t.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Schedule {
     /// 1 / (α (t₀ + t)), with Bottou's choice of t₀.
@@ -41,11 +42,11 @@ pub enum Schedule {
     Constant,
     /// η₀ / t^`power_t`.
     Invscaling,
-    /// η₀, divided by 5 whenever training stalls.
+    /// η₀, divided by 5 whenever training stops improving.
     Adaptive,
 }
 
-/// Shares of l1 and l2 in a penalty.
+/// Fractions of l1 and l2 in a penalty.
 fn shares(penalty: Penalty, l1_ratio: f64) -> (f64, f64) {
     match penalty {
         Penalty::None => (0.0, 0.0),
@@ -55,13 +56,13 @@ fn shares(penalty: Penalty, l1_ratio: f64) -> (f64, f64) {
     }
 }
 
-/// Rows to learn from and rows to watch, a share of each class; all to learn from if there is nothing to watch.
+/// Splits rows into training and stratified validation sets; the validation set is empty without a fraction.
 fn split(codes: &[usize], share: Option<f64>, seed: u64) -> (Vec<usize>, Vec<usize>) {
     let n = codes.len();
     let Some(share) = share else { return ((0..n).collect(), Vec::new()) };
     let order = Key::new(seed).fold(u64::MAX).permutation(n).to_vec::<i64>();
-    let most = codes.iter().max().map_or(0, |most| most + 1);
-    let (mut seen, mut counts) = (vec![0usize; most], vec![0usize; most]);
+    let classes = codes.iter().max().map_or(0, |largest| largest + 1);
+    let (mut seen, mut counts) = (vec![0usize; classes], vec![0usize; classes]);
     codes.iter().for_each(|&code| counts[code] += 1);
     let mut watched = vec![false; n];
     for &row in &order {

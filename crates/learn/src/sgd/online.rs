@@ -1,4 +1,4 @@
-//! Classifiers that learn from one piece of the data after another.
+//! Classifiers for incremental fitting on batches.
 
 use tove_tensor::kernels::math::Float;
 use tove_tensor::{DType, Element, Key, Tensor};
@@ -10,14 +10,14 @@ use crate::logistic::linear::outputs;
 use crate::logistic::problem::Data;
 use crate::{ClassWeight, Labels, LearnError, Learner, PartialFit, Result, Samples, Summary, with_real};
 
-/// A classifier that learns from one piece after another.
+/// The state of an incremental fit of a classifier.
 #[derive(Clone, Debug)]
 pub struct OnlineClassifier<E> {
     settings: E,
     classes: Vec<i64>,
     states: Vec<State>,
     dtype: DType,
-    pieces: usize,
+    batches: usize,
     objective: f64,
 }
 
@@ -28,28 +28,28 @@ impl<E: Stepwise> OnlineClassifier<E> {
         sorted.sort_unstable();
         sorted.dedup();
         if sorted.len() < 2 {
-            let problem = format!("{} classes; name all classes that will come, at least two", sorted.len());
+            let problem = format!("{} classes; list all classes in advance, at least two", sorted.len());
             return Err(LearnError::parameter("learner", problem));
         }
         let (settings, states) = (settings.clone(), Vec::new());
-        Ok(OnlineClassifier { settings, classes: sorted, states, dtype: DType::F64, pieces: 0, objective: f64::NAN })
+        Ok(OnlineClassifier { settings, classes: sorted, states, dtype: DType::F64, batches: 0, objective: f64::NAN })
     }
 
-    /// The place of each sample's class among the classes named at the start.
+    /// The class index of each sample among the classes given at the start.
     fn codes(&self, samples: &Samples) -> Result<Vec<usize>> {
         let labels = Labels::of(E::NAME, samples.y()?)?;
-        let places: Result<Vec<usize>> = labels
+        let indices: Result<Vec<usize>> = labels
             .classes()
             .iter()
             .map(|class| {
                 self.classes.binary_search(class).map_err(|_| {
-                    let problem = format!("class {class} was not among the classes named at the start");
-                    LearnError::data(E::NAME, problem, "name all classes when the learner is made")
+                    let problem = format!("class {class} is not in the list of classes given at the start");
+                    LearnError::data(E::NAME, problem, "list all classes when creating the learner")
                 })
             })
             .collect();
-        let places = places?;
-        Ok(labels.codes().iter().map(|&code| places[code]).collect())
+        let indices = indices?;
+        Ok(labels.codes().iter().map(|&code| indices[code]).collect())
     }
 }
 
@@ -62,7 +62,11 @@ impl<E: Stepwise> Learner for OnlineClassifier<E> {
         samples.require_moderate(E::NAME, true)?;
         if settings.class_weight == ClassWeight::Balanced || settings.descent.early_stopping {
             let fix = "give sample weights instead, and decide yourself when to stop";
-            return Err(LearnError::unsupported(E::NAME, "cannot balance classes or hold out rows in pieces", fix));
+            return Err(LearnError::unsupported(
+                E::NAME,
+                "does not support `balanced` class weights or early stopping with `partial_fit`",
+                fix,
+            ));
         }
         let codes = self.codes(samples)?;
         let plan = settings.plan(E::NAME);
@@ -79,7 +83,7 @@ impl<E: Stepwise> Learner for OnlineClassifier<E> {
         let job = Job { plan: &plan, classes: self.classes.len(), codes: &codes, weights, factors };
         let losses = with_real!(samples.x().dtype(), T => learn::<T>(&job, &mut self.states, samples, &rows, settings.descent.random_state)?);
         self.objective = losses.iter().sum();
-        self.pieces += 1;
+        self.batches += 1;
         Ok(())
     }
 
@@ -89,12 +93,12 @@ impl<E: Stepwise> Learner for OnlineClassifier<E> {
 
     fn model(&self) -> Result<FittedLinearClassifier<E>> {
         if self.states.is_empty() {
-            let fix = "give at least one piece of data first".to_owned();
+            let fix = "give at least one batch of data first".to_owned();
             return Err(LearnError::TooFew { who: E::NAME, found: 0, needed: 1, fix });
         }
         let linear = linear(&mut self.states.clone(), self.classes.len(), self.dtype)?;
         let mut summary = Summary::exact();
-        (summary.iterations, summary.objective) = (self.pieces, Some(self.objective));
+        (summary.iterations, summary.objective) = (self.batches, Some(self.objective));
         Ok(FittedLinearClassifier::new(&self.settings, &self.classes, linear, summary))
     }
 }

@@ -1,7 +1,7 @@
-//! The perceptron: w ← w + η y x for every sample on the wrong side.
+//! The perceptron: w ← w + η y x for every misclassified sample.
 //!
-//! It is [`SgdClassifier`] with the perceptron's loss, a constant rate and no penalty. On separable classes it makes finitely many
-//! mistakes (Novikoff); on others it does not settle.
+//! Equivalent to [`SgdClassifier`] with the perceptron loss, a constant learning rate and no penalty. On separable
+//! classes it makes finitely many mistakes (Novikoff); otherwise it does not converge.
 //!
 //! ```
 //! use tove_learn::{Fit, Perceptron, Predict};
@@ -19,19 +19,19 @@ use super::settings::{DescentSettings, descent_settings_setters};
 use super::{ClassLoss, FittedLinearClassifier, OnlineClassifier, Schedule, SgdClassifier};
 use crate::{Algorithm, Capabilities, ClassWeight, PartialFit, Penalty, Result, Samples};
 
-/// The perceptron.
+/// The perceptron classifier.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct Perceptron {
-    /// What is added to the loss.
+    /// The penalty.
     #[hyper(default = Penalty::None)]
     pub penalty: Penalty,
-    /// What it shares with other models by stochastic gradient descent.
+    /// Hyperparameters shared by SGD models.
     #[hyper(flatten)]
     pub descent: DescentSettings,
-    /// The rate; without a penalty it changes the weights' size only.
+    /// The learning rate; without a penalty it only scales the weights.
     #[hyper(default = 1.0, range = "(0, inf)")]
     pub eta0: f64,
-    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
+    /// Class weights: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
 }

@@ -1,4 +1,4 @@
-//! Linear regression by stochastic gradient descent.
+//! Linear regression trained by stochastic gradient descent.
 //!
 //! ```
 //! use tove_learn::{Fit, Predict, SgdRegressor};
@@ -24,32 +24,32 @@ use crate::{
     Samples, Summary, with_real,
 };
 
-/// A linear regression by stochastic gradient descent.
+/// A linear regression trained by stochastic gradient descent.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "SGDRegressor", check = check)]
 pub struct SgdRegressor {
-    /// Loss of a sample.
+    /// The loss function.
     #[hyper(default = RegressionLoss::SquaredError)]
     pub loss: RegressionLoss,
-    /// What is added to the loss.
+    /// The penalty.
     #[hyper(default = Penalty::L2)]
     pub penalty: Penalty,
-    /// What it shares with other models by stochastic gradient descent.
+    /// Hyperparameters shared by SGD models.
     #[hyper(flatten)]
     pub descent: DescentSettings,
-    /// Width of the losses huber and epsilon_insensitive.
+    /// Threshold of the huber and epsilon_insensitive losses.
     #[hyper(default = 0.1, range = "[0, inf)")]
     pub epsilon: f64,
-    /// How the rate falls.
+    /// The learning rate schedule.
     #[hyper(default = Schedule::Invscaling)]
     pub learning_rate: Schedule,
-    /// First rate.
+    /// Initial learning rate.
     #[hyper(default = 0.01, range = "(0, inf)")]
     pub eta0: f64,
     /// Exponent of the invscaling schedule.
     #[hyper(default = 0.25, range = "[0, inf)")]
     pub power_t: f64,
-    /// Whether the model is the mean of the weights over all steps; with a number, averaging begins once that many samples have been seen.
+    /// Whether to average the weights over all steps; with a number, averaging starts after that many samples.
     #[hyper(default = Average::default())]
     pub average: Average,
 }
@@ -107,13 +107,14 @@ impl Algorithm for SgdRegressor {
         }
         let plan = self.plan();
         let mut state = State::new(&plan, samples.width());
-        let ended = with_real!(samples.x().dtype(), T => {
+        let result = with_real!(samples.x().dtype(), T => {
             let (data, d) = (Data::<T>::of(samples.x())?, samples.width());
             let set = Set { data, d, y: &y, weights: weights.as_deref(), train: &train, watch: &watch };
             state.run(&plan, set, Key::new(self.descent.random_state))?
         });
-        let mut summary = Summary::iterative(Self::NAME, ended.epochs, ended.converged, ended.fall, ended.objective);
-        summary.curve = ended.curve;
+        let mut summary =
+            Summary::iterative(Self::NAME, result.epochs, result.converged, result.fall, result.objective);
+        summary.curve = result.curve;
         FittedSgdRegressor::new(self, &mut state, samples.x().dtype(), summary)
     }
 }
@@ -187,13 +188,13 @@ impl Restore for FittedSgdRegressor {
     }
 }
 
-/// A regression that learns from one piece after another.
+/// The state of an incremental fit of a regressor.
 #[derive(Clone, Debug)]
 pub struct OnlineRegressor {
     settings: SgdRegressor,
     state: Option<State>,
     dtype: DType,
-    pieces: usize,
+    batches: usize,
     objective: f64,
 }
 
@@ -203,7 +204,7 @@ impl PartialFit for SgdRegressor {
     fn learner(&self, _classes: &[i64]) -> Result<OnlineRegressor> {
         self.validate()?;
         let settings = self.clone();
-        Ok(OnlineRegressor { settings, state: None, dtype: DType::F64, pieces: 0, objective: f64::NAN })
+        Ok(OnlineRegressor { settings, state: None, dtype: DType::F64, batches: 0, objective: f64::NAN })
     }
 }
 
@@ -229,7 +230,7 @@ impl Learner for OnlineRegressor {
             let set = Set { data, d, y: &y, weights: weights.as_deref(), train: &rows, watch: &[] };
             state.epoch(&plan, set, Key::new(self.settings.descent.random_state))?
         });
-        self.pieces += 1;
+        self.batches += 1;
         Ok(())
     }
 
@@ -239,11 +240,11 @@ impl Learner for OnlineRegressor {
 
     fn model(&self) -> Result<FittedSgdRegressor> {
         let Some(mut state) = self.state.clone() else {
-            let fix = "give at least one piece of data first".to_owned();
+            let fix = "give at least one batch of data first".to_owned();
             return Err(LearnError::TooFew { who: SgdRegressor::NAME, found: 0, needed: 1, fix });
         };
         let mut summary = Summary::exact();
-        (summary.iterations, summary.objective) = (self.pieces, Some(self.objective));
+        (summary.iterations, summary.objective) = (self.batches, Some(self.objective));
         FittedSgdRegressor::new(&self.settings, &mut state, self.dtype, summary)
     }
 }

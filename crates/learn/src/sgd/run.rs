@@ -1,4 +1,4 @@
-//! The steps: one sample at a time, in an order drawn anew for each epoch.
+//! SGD steps: one sample at a time, in a random order for each epoch.
 
 use tove_tensor::kernels::math::Float;
 use tove_tensor::kernels::simd::{Kernel, dispatch};
@@ -10,13 +10,13 @@ use super::weights::{Row, Sums, Weights};
 use crate::logistic::problem::Data;
 use crate::{LearnError, Result};
 
-/// What a run of stochastic gradient descent needs to know.
+/// Hyperparameters of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) who: &'static str,
     pub(super) loss: Loss,
     pub(super) alpha: f64,
-    /// Shares of l1 and l2 in the penalty; both 0 without one.
+    /// Fractions of l1 and l2 in the penalty; both 0 without one.
     pub(super) l1: f64,
     pub(super) l2: f64,
     pub(super) fit_intercept: bool,
@@ -27,28 +27,28 @@ pub(super) struct Plan {
     pub(super) tol: Option<f64>,
     pub(super) shuffle: bool,
     pub(super) patience: usize,
-    /// The first step that enters the mean of the weights; 0 for none.
+    /// The first step that is averaged; 0 for no averaging.
     pub(super) average: usize,
 }
 
-/// Slopes beyond this are cut, as in scikit-learn.
-const STEEPEST: f64 = 1e12;
+/// Derivatives are clipped to this magnitude, as in scikit-learn.
+const MAX_DERIVATIVE: f64 = 1e12;
 
-/// A loss so many times that of the weights at the start is the end of a run that diverged.
+/// A run has diverged if its loss is this many times that of the initial weights.
 const DIVERGED: f64 = 1e3;
 
-/// Weights under way.
+/// The weights during training.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     weights: Weights,
     intercept: f64,
     mean_intercept: f64,
-    /// Whether any step has entered the means.
+    /// Whether any step was averaged.
     averaged: bool,
-    /// Steps made, and one.
+    /// Number of steps plus one.
     t: f64,
     eta: f64,
-    /// l1 due and paid.
+    /// l1 penalty accumulated and applied.
     due: f64,
     paid: Vec<f64>,
     norms: Norms,
@@ -63,7 +63,7 @@ pub(super) struct Set<'a, T> {
     /// ±1 or numbers.
     pub(super) y: &'a [f64],
     pub(super) weights: Option<&'a [f64]>,
-    /// Rows to learn from, and rows to watch.
+    /// Training rows and validation rows.
     pub(super) train: &'a [usize],
     pub(super) watch: &'a [usize],
 }
@@ -81,14 +81,14 @@ impl<'a, T: Float + Element> Set<'a, T> {
     }
 }
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Ended {
+pub(super) struct RunResult {
     pub(super) epochs: usize,
     pub(super) converged: bool,
-    /// Mean loss with penalty over the last epoch.
+    /// Mean regularized loss over the last epoch.
     pub(super) objective: f64,
-    /// Fall of the objective in the last epoch.
+    /// Decrease of the objective in the last epoch.
     pub(super) fall: f64,
     /// The objective of each epoch.
     pub(super) curve: Vec<f64>,
@@ -109,26 +109,26 @@ impl State {
         self.weights.now().len()
     }
 
-    /// Weights and intercept of the model: the means if they are kept.
+    /// Weights and intercept of the model: the averages if enabled.
     pub(super) fn parameters(&mut self) -> (Vec<f64>, f64) {
-        self.weights.settle();
+        self.weights.apply_scale();
         match self.weights.mean() {
             Some(mean) if self.averaged => (mean.to_vec(), self.mean_intercept),
             _ => (self.weights.now().to_vec(), self.intercept),
         }
     }
 
-    /// Epochs until the objective (or the score of the watched rows) stops improving.
-    pub(super) fn run<T: Float + Element>(&mut self, plan: &Plan, set: Set<'_, T>, key: Key) -> Result<Ended> {
+    /// Runs epochs until the objective (or the validation score) stops improving.
+    pub(super) fn run<T: Float + Element>(&mut self, plan: &Plan, set: Set<'_, T>, key: Key) -> Result<RunResult> {
         let (mut best, mut patience, mut before) = (f64::INFINITY, 0, f64::INFINITY);
-        let mut ended =
-            Ended { epochs: 0, converged: false, objective: f64::NAN, fall: f64::INFINITY, curve: Vec::new() };
-        while ended.epochs < plan.max_iter && !tove_optim::interrupted() {
+        let mut result =
+            RunResult { epochs: 0, converged: false, objective: f64::NAN, fall: f64::INFINITY, curve: Vec::new() };
+        while result.epochs < plan.max_iter && !tove_optim::interrupted() {
             let loss = self.epoch(plan, set, key)?;
-            ended.epochs += 1;
-            ended.objective = loss;
-            ended.curve.push(loss);
-            ended.fall = before - loss;
+            result.epochs += 1;
+            result.objective = loss;
+            result.curve.push(loss);
+            result.fall = before - loss;
             before = loss;
             let Some(tol) = plan.tol else { continue };
             let figure = if set.watch.is_empty() { loss } else { self.watched(plan, set) };
@@ -141,41 +141,42 @@ impl State {
                 self.eta /= 5.0;
                 patience = 0;
             } else {
-                ended.converged = true;
+                result.converged = true;
                 break;
             }
         }
-        ended.converged |= plan.tol.is_none() && ended.epochs == plan.max_iter;
+        result.converged |= plan.tol.is_none() && result.epochs == plan.max_iter;
         if let Loss::Regression(..) = plan.loss {
             let still =
                 set.train.iter().map(|&row| plan.loss.value(0.0, set.y[row])).sum::<f64>() / set.train.len() as f64;
-            if still > 0.0 && ended.objective > DIVERGED * still {
+            if still > 0.0 && result.objective > DIVERGED * still {
                 let problem = format!(
-                    "the steps diverged: the mean loss is {:e}, and {still:e} without any step",
-                    ended.objective
+                    "SGD diverged: the mean loss is {:e}, compared with {still:e} for the initial weights",
+                    result.objective
                 );
                 return Err(LearnError::data(plan.who, problem, "scale the features, or choose a smaller `eta0`"));
             }
         }
-        Ok(ended)
+        Ok(result)
     }
 
-    /// One pass over the rows; the mean of loss and penalty, each sample at the weights it met (see [`Norms`] for l1). As in
-    /// scikit-learn, weights of samples do not enter it, so that the same weights in another unit stop at the same epoch if they
-    /// lead to the same steps.
+    /// One pass over the rows. Returns the mean of loss and penalty, each sample evaluated at the weights before its
+    /// step (see [`Norms`] for l1). As in scikit-learn, sample weights do not enter it, so rescaled weights stop at the
+    /// same epoch if they lead to the same steps.
     pub(super) fn epoch<T: Float + Element>(&mut self, plan: &Plan, set: Set<'_, T>, key: Key) -> Result<f64> {
         let order: Option<Vec<i64>> =
             plan.shuffle.then(|| key.fold(self.epochs).permutation(set.train.len()).into_vec::<i64>()).transpose()?;
         self.epochs += 1;
         let loss = dispatch(Epoch { state: self, plan, set, order: order.as_deref() });
         if !self.weights.is_finite() || !self.intercept.is_finite() {
-            let problem = "the weights grew beyond all numbers";
+            let problem = "the weights overflowed";
             return Err(LearnError::data(plan.who, problem, "scale the features, or choose a smaller `eta0`"));
         }
         Ok(loss / set.train.len() as f64)
     }
 
-    /// The share of watched rows that are wrong; for numbers, their mean square error relative to their variance.
+    /// The validation error: the fraction of misclassified rows; for regression, the mean squared error relative to the
+    /// variance.
     fn watched<T: Float + Element>(&self, plan: &Plan, set: Set<'_, T>) -> f64 {
         let count = set.watch.len() as f64;
         let score = |row: usize| self.weights.dot(set.row(row)) + self.intercept;
@@ -194,25 +195,25 @@ impl State {
     }
 }
 
-/// The norms of the weights that a penalty needs, kept up to date in the time of a row's entries.
+/// The norms of the weights that a penalty needs, updated in time proportional to the entries of a row.
 ///
-/// With l1, they are scikit-learn's for dense rows, so that training stops at the same epoch: the norms after the last step that
-/// added a row, before that step was charged l1, times the factors of l2 since. Steps that add nothing leave out their charge.
-/// Sparse rows follow the same rule, with the norms of all weights.
+/// With l1, they match scikit-learn's for dense rows, so that training stops at the same epoch: the norms after the
+/// last step that added a row, before its l1 penalty was applied, times the l2 factors since. Steps that add nothing
+/// skip their penalty. Sparse rows follow the same rule, with the norms of all weights.
 #[derive(Clone, Debug, Default)]
 struct Norms {
-    /// ‖w‖₁, kept with l1 only.
+    /// ‖w‖₁, tracked with l1 only.
     magnitude: f64,
     /// ‖w‖².
     square: f64,
-    /// With l1: the sums over all v with every charge, where the weights are a scale times v, and the scale that they belong to.
-    /// Dense rows do not need them.
+    /// With l1: the sums over all v including every penalty, where the weights are a scale times v, and the scale that
+    /// they belong to. Dense rows do not need them.
     total: Sums,
     scale: f64,
 }
 
 impl Norms {
-    /// Sums anew at the start of an epoch, which removes the rounding errors of the last one.
+    /// Recomputes the sums at the start of an epoch, which removes the rounding errors of the last one.
     fn refresh(&mut self, plan: &Plan, weights: &Weights) {
         self.scale = weights.scale();
         self.total = weights.sums();
@@ -227,7 +228,7 @@ impl Norms {
         plan.alpha * (0.5 * plan.l2 * square + plan.l1 * self.magnitude)
     }
 
-    /// Without l1: the square of factor · w + update · x, with the product x·w from before.
+    /// Without l1: the squared norm of factor · w + update · x, given the product x·w from before.
     #[inline(always)]
     fn grow<T: Float>(&mut self, row: Row<'_, T>, factor: f64, update: f64, product: f64) {
         self.square *= factor * factor;
@@ -237,7 +238,8 @@ impl Norms {
         }
     }
 
-    /// With l1: the norms after the weights shrank by a factor; the sums over the entries that a sparse row is about to change.
+    /// With l1: updates the norms after the weights were scaled by a factor; returns the sums over the entries that a
+    /// sparse row will change.
     #[inline(always)]
     fn shrink<T: Float>(&mut self, weights: &Weights, row: Row<'_, T>, factor: f64) -> Sums {
         self.magnitude *= factor;
@@ -250,7 +252,8 @@ impl Norms {
         weights.touched(row)
     }
 
-    /// With l1: the norms after a row was added and before it is charged; its entries had the sums `before`.
+    /// With l1: updates the norms after a row was added and before its penalty is applied; its entries had the sums
+    /// `before`.
     #[inline(always)]
     fn add<T: Float>(&mut self, weights: &Weights, row: Row<'_, T>, before: Sums) {
         let sums = match row {
@@ -261,7 +264,8 @@ impl Norms {
         self.square = sums.squares * weights.scale() * weights.scale();
     }
 
-    /// With l1: the sums after a sparse row was charged; its entries had the sums `before` when the step began.
+    /// With l1: updates the sums after the penalty of a sparse row was applied; its entries had the sums `before` when
+    /// the step began.
     #[inline(always)]
     fn charge<T: Float>(&mut self, weights: &Weights, row: Row<'_, T>, before: Sums) {
         if let Row::Sparse(..) = row {
@@ -283,15 +287,15 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
     #[inline(always)]
     fn run(self) -> f64 {
         let Epoch { state, plan, set, order } = self;
-        // Bottou's heuristic: the first step is as large as the weights are expected to become. Like scikit-learn's, it is not
-        // damped for losses with slopes beyond 1.
+        // Bottou's heuristic: the first step is as large as the weights are expected to become. As in scikit-learn, it
+        // is not damped for losses with derivatives beyond 1.
         let typical = (1.0 / plan.alpha.sqrt()).sqrt();
         let offset = 1.0 / (typical * plan.alpha);
         let mut total = 0.0;
         let (l1, l2) = (plan.l1 > 0.0, plan.l2 > 0.0);
         state.norms.refresh(plan, &state.weights);
-        for place in 0..set.train.len() {
-            let row = set.train[order.map_or(place, |order| order[place] as usize)];
+        for index in 0..set.train.len() {
+            let row = set.train[order.map_or(index, |order| order[index] as usize)];
             let (x, y) = (set.row(row), set.y[row]);
             let weight = set.weights.map_or(1.0, |weights| weights[row]);
             let product = state.weights.dot(x);
@@ -302,7 +306,7 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
                 Schedule::Invscaling => plan.eta0 / state.t.powf(plan.power_t),
                 Schedule::Constant | Schedule::Adaptive => state.eta,
             };
-            let update = -eta * weight * plan.loss.slope(p, y).clamp(-STEEPEST, STEEPEST);
+            let update = -eta * weight * plan.loss.slope(p, y).clamp(-MAX_DERIVATIVE, MAX_DERIVATIVE);
             let factor = if l2 { (1.0 - plan.l2 * eta * plan.alpha).max(0.0) } else { 1.0 };
             if l2 {
                 state.weights.shrink(factor);

@@ -1,10 +1,10 @@
-//! Hyperparameters that all linear models by stochastic gradient descent have, in one place.
+//! Hyperparameters shared by all linear SGD models.
 
 use tove_optim::settings::{Hyperparameters, Kind, Setting, SettingError, Value};
 
 use super::Schedule;
 
-/// What the classifier, the regressor and the perceptron share.
+/// Hyperparameters shared by the classifier, the regressor and the perceptron.
 ///
 /// ```
 /// use tove_learn::{Perceptron, SgdClassifier};
@@ -13,40 +13,40 @@ use super::Schedule;
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(shared)]
 pub struct DescentSettings {
-    /// Strength of the penalty; also sets the rate of the optimal schedule.
+    /// Regularization strength; also sets the learning rate of the optimal schedule.
     #[hyper(default = 1e-4, range = "[0, inf)")]
     pub alpha: f64,
-    /// Share of l1 in an elasticnet penalty.
+    /// Fraction of l1 in an elasticnet penalty.
     #[hyper(default = 0.15, range = "[0, 1]")]
     pub l1_ratio: f64,
-    /// Whether there is an intercept.
+    /// Whether an intercept is fitted.
     #[hyper(default = true)]
     pub fit_intercept: bool,
-    /// Epochs at most.
+    /// Maximum number of epochs.
     #[hyper(default = 1000, range = "[1, inf)")]
     pub max_iter: usize,
-    /// Improvement that counts as one; without it all epochs are made.
+    /// Minimum improvement of the loss; if not set, all epochs are run.
     #[hyper(default = Some(1e-3), range = "[0, inf)")]
     pub tol: Option<f64>,
-    /// Whether samples come in a new order in each epoch.
+    /// Whether to shuffle the samples in each epoch.
     #[hyper(default = true)]
     pub shuffle: bool,
-    /// Whether a part of the samples is held out to decide when to stop.
+    /// Whether to hold out a validation set to decide when to stop.
     #[hyper(default = false)]
     pub early_stopping: bool,
-    /// The share that is held out.
+    /// Fraction of the samples in the validation set.
     #[hyper(default = 0.1, range = "(0, 1)")]
     pub validation_fraction: f64,
-    /// Epochs without improvement after which training ends.
+    /// Number of epochs without improvement after which training stops.
     #[hyper(default = 5, range = "[1, inf)")]
     pub n_iter_no_change: usize,
-    /// Seed of the order.
+    /// Seed of the shuffling.
     #[hyper(default = 0)]
     pub random_state: u64,
 }
 
 impl DescentSettings {
-    /// That the rate of the optimal schedule, which is one over alpha, exists.
+    /// Checks that the learning rate of the optimal schedule, which is 1 / alpha, is defined.
     pub(super) fn check(&self, who: &'static str, schedule: Schedule) -> Result<(), SettingError> {
         if self.alpha > 0.0 || schedule != Schedule::Optimal {
             return Ok(());
@@ -61,7 +61,7 @@ impl DescentSettings {
     }
 }
 
-/// Whether, and from which sample on, the model is the mean of the weights over the steps.
+/// Whether, and from which sample on, the weights are averaged over the steps.
 ///
 /// ```
 /// use tove_learn::sgd::Average;
@@ -72,12 +72,12 @@ impl DescentSettings {
 pub struct Average(usize);
 
 impl Average {
-    /// Averaging begins once this number of samples has been seen.
+    /// Starts averaging after this number of samples.
     pub fn after(samples: usize) -> Average {
         Average(samples)
     }
 
-    /// The first step that counts; 0 for none.
+    /// The first averaged step; 0 for none.
     pub(super) fn first(self) -> usize {
         self.0
     }

@@ -1,13 +1,13 @@
-//! A weight vector that shrinks, grows along a row and averages itself in the time of the row's entries.
+//! A weight vector with scaling, row updates and averaging in time proportional to the entries of a row.
 //!
-//! The weights are `scale · v`, so that shrinking all of them is one multiplication. Their running mean is (a + α v) / β, brought
-//! up to date where a row touches it (the bookkeeping of scikit-learn's and Bottou's SGD).
+//! The weights are `scale · v`, so scaling all of them is one multiplication. Their running average is (a + α v) / β,
+//! updated where a row touches it (as in scikit-learn's and Bottou's SGD).
 
 use tove_tensor::kernels::math::Float;
 
 use crate::logistic::kernels::Wide;
 
-/// Entries of a row: all, or those that are not zero.
+/// Entries of a row: all, or the non-zero ones.
 #[derive(Clone, Copy)]
 pub(super) enum Row<'a, T> {
     Dense(&'a [T]),
@@ -20,9 +20,9 @@ impl<T: Float> Row<'_, T> {
     pub(super) fn square(self) -> f64 {
         let (Row::Dense(values) | Row::Sparse(_, values)) = self;
         const L: usize = 8;
-        let (whole, rest) = values.as_chunks::<L>();
+        let (chunks, rest) = values.as_chunks::<L>();
         let mut lanes = [0.0; L];
-        for x in whole {
+        for x in chunks {
             lanes.iter_mut().zip(x).for_each(|(lane, x)| *lane += x.wide() * x.wide());
         }
         lanes.iter().sum::<f64>() + rest.iter().map(|x| x.wide() * x.wide()).sum::<f64>()
@@ -57,8 +57,8 @@ impl Sums {
     }
 }
 
-/// Below this scale the factors are multiplied out.
-const TINY: f64 = 1e-9;
+/// Below this scale the factor is multiplied out.
+const MIN_SCALE: f64 = 1e-9;
 
 #[derive(Clone, Debug)]
 pub(super) struct Weights {
@@ -81,7 +81,7 @@ impl Weights {
     }
 
     #[inline(always)]
-    #[allow(clippy::needless_range_loop)] // lanes by their places
+    #[allow(clippy::needless_range_loop)] // lane indices
     pub(super) fn dot<T: Float>(&self, row: Row<'_, T>) -> f64 {
         let sum = match row {
             Row::Dense(x) => {
@@ -108,8 +108,8 @@ impl Weights {
     #[inline(always)]
     pub(super) fn shrink(&mut self, factor: f64) {
         self.scale *= factor;
-        if self.scale < TINY {
-            self.settle();
+        if self.scale < MIN_SCALE {
+            self.apply_scale();
         }
     }
 
@@ -125,11 +125,11 @@ impl Weights {
         }
     }
 
-    /// Takes the weights after [`Weights::add`] with the same row into the mean, as its member number `count`.
+    /// Adds the weights after [`Weights::add`] with the same row to the average, as member number `count`.
     #[inline(always)]
     pub(super) fn average<T: Float>(&mut self, row: Row<'_, T>, c: f64, count: f64) {
         let Some(mean) = &mut self.mean else { return };
-        // v grew by c x / scale, but the members so far did not: take α times that growth back.
+        // v grew by c x / scale, but the earlier members did not: subtract α times that growth.
         let c = -c / self.scale * mean.alpha;
         match row {
             Row::Dense(x) => mean.a.iter_mut().zip(x).for_each(|(a, x)| *a += c * x.wide()),
@@ -144,8 +144,8 @@ impl Weights {
         mean.alpha += share * mean.beta * self.scale;
     }
 
-    /// The cumulative l1 penalty (Tsuruoka, Tsujii and Ananiadou 2009) at the entries of a row: `due` is what every weight
-    /// should have been charged, `paid` what it was.
+    /// Applies the cumulative l1 penalty (Tsuruoka, Tsujii and Ananiadou 2009) to the entries of a row: `due` is the
+    /// total penalty of every weight, `paid` the part already applied.
     #[inline(always)]
     pub(super) fn charge<T: Float>(&mut self, row: Row<'_, T>, due: f64, paid: &mut [f64]) {
         let scale = self.scale;
@@ -168,8 +168,8 @@ impl Weights {
         }
     }
 
-    /// Multiplies the factors out.
-    pub(super) fn settle(&mut self) {
+    /// Multiplies the scale out.
+    pub(super) fn apply_scale(&mut self) {
         if let Some(mean) = &mut self.mean {
             for (a, v) in mean.a.iter_mut().zip(&self.v) {
                 *a = (*a + mean.alpha * v) / mean.beta;
@@ -180,12 +180,12 @@ impl Weights {
         self.scale = 1.0;
     }
 
-    /// The weights themselves; call [`Weights::settle`] before.
+    /// The weights; call [`Weights::apply_scale`] first.
     pub(super) fn now(&self) -> &[f64] {
         &self.v
     }
 
-    /// Their mean if it is kept; call [`Weights::settle`] before.
+    /// Their average, if enabled; call [`Weights::apply_scale`] first.
     pub(super) fn mean(&self) -> Option<&[f64]> {
         self.mean.as_ref().map(|mean| &mean.a[..])
     }
@@ -205,7 +205,7 @@ impl Weights {
         }
     }
 
-    /// The factor of all weights.
+    /// The common factor of all weights.
     #[inline(always)]
     pub(super) fn scale(&self) -> f64 {
         self.scale

@@ -1,4 +1,4 @@
-//! What machines for pairs of classes share: the fit, votes, probabilities, and how they are stored.
+//! Shared code of one-vs-one classifiers: fitting, votes, probabilities, and serialization.
 
 use tove_tensor::{Key, Tensor};
 
@@ -7,14 +7,14 @@ use super::platt::{self, Sigmoid};
 use super::settings::ClassifierSettings;
 use super::smo::Solution;
 use super::svc::DecisionShape;
-use super::weights::labelled;
+use super::weights::labels_and_weights;
 use crate::kernel::{Expansion, Features, KernelFunction};
 use crate::logistic::linear::undecided;
 use crate::{
     About, Algorithm, Labels, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, Summary, with_real,
 };
 
-/// A fitted machine for each pair of classes, of the estimator `E`.
+/// A fitted one-vs-one classifier of the estimator `E`.
 #[derive(Clone, Debug)]
 pub struct FittedSupportClassifier<E> {
     about: About,
@@ -26,17 +26,17 @@ pub struct FittedSupportClassifier<E> {
     sigmoids: Vec<Sigmoid>,
 }
 
-/// An estimator whose fitted model is a machine for each pair of classes.
+/// An estimator whose fitted model is a one-vs-one classifier.
 pub trait KernelClassifier: Algorithm {
-    /// What all such estimators have.
+    /// The shared hyperparameters.
     fn machine(&self) -> &ClassifierSettings;
 
-    /// C, the cost of a violated margin.
+    /// C, the penalty of a margin violation.
     fn cost(&self) -> f64 {
         1.0
     }
 
-    /// ν, where it takes the place of C.
+    /// ν, if it replaces C.
     fn nu(&self) -> Option<f64> {
         None
     }
@@ -49,7 +49,7 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
         FittedSupportClassifier::solve(estimator, function, samples)
     }
 
-    /// Fits with a kernel of the user's own.
+    /// Fits with a user-defined kernel.
     pub(super) fn fit_with(estimator: &E, kernel: &KernelFunction, samples: &Samples) -> Result<Self> {
         estimator.validate()?;
         let samples = &crate::estimator::admit(estimator, samples)?;
@@ -58,17 +58,17 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
 
     fn solve(estimator: &E, function: KernelFunction, samples: &Samples) -> Result<FittedSupportClassifier<E>> {
         let (x, machine) = (samples.x(), estimator.machine());
-        let (labels, weights) = labelled(E::NAME, samples, &machine.class_weight)?;
+        let (labels, weights) = labels_and_weights(E::NAME, samples, &machine.class_weight)?;
         let costs: Vec<f64> = weights.iter().map(|weight| estimator.cost() * weight).collect();
         let mut groups = vec![Vec::new(); labels.classes().len()];
-        for (place, &code) in labels.codes().iter().enumerate().filter(|&(place, _)| costs[place] > 0.0) {
-            groups[code].push(place);
+        for (index, &code) in labels.codes().iter().enumerate().filter(|&(index, _)| costs[index] > 0.0) {
+            groups[code].push(index);
         }
-        // A coefficient of every support vector in every pair.
+        // One coefficient per support vector and pair.
         let (n, m) = (samples.len(), labels.classes().len());
         let count = m.saturating_mul(m.saturating_sub(1)) / 2;
         let what = || format!("coefficients of {n} samples in {count} pairs of {m} classes");
-        let fix = "use LinearSVC or LogisticRegression, which need one machine per class";
+        let fix = "use LinearSVC or LogisticRegression, which need one model per class";
         crate::memory::require_with(E::NAME, what, crate::memory::matrix(n, count, 8), fix)?;
         let training = Training {
             who: E::NAME,
@@ -94,27 +94,27 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
             settings: estimator.clone(),
             expansion: Expansion::of(&features, &support, &coefficients)?,
             bias: solutions.iter().map(|solution| solution.bias).collect(),
-            support: support.iter().map(|&place| place as i64).collect(),
+            support: support.iter().map(|&index| index as i64).collect(),
             n_support,
             sigmoids,
         })
     }
 }
 
-/// The sigmoid of each pair, by cross-validation.
+/// Fits the sigmoid of each pair by cross-validation.
 fn sigmoids(training: &Training, seed: u64, classes: &Classes<'_>) -> Result<Vec<Sigmoid>> {
     let Classes { features, groups, costs } = classes;
     let pairs = pairs(groups.len());
     super::parallel(pairs.len(), |pair| {
         let (a, b) = pairs[pair];
-        let places: Vec<usize> = groups[a].iter().chain(&groups[b]).copied().collect();
-        let costs: Vec<f64> = places.iter().map(|&place| costs[place]).collect();
+        let indices: Vec<usize> = groups[a].iter().chain(&groups[b]).copied().collect();
+        let costs: Vec<f64> = indices.iter().map(|&index| costs[index]).collect();
         let key = Key::new(seed).fold(pair as u64);
-        platt::cross_validated(training, features, &places, groups[a].len(), &costs, key)
+        platt::cross_validated(training, features, &indices, groups[a].len(), &costs, key)
     })
 }
 
-/// How the fits of all machines went.
+/// Combines the convergence information of all pairs.
 pub(super) fn summary(who: &'static str, solutions: &[Solution]) -> Summary {
     let steps = solutions.iter().map(|solution| solution.steps).sum();
     let gap = solutions.iter().fold(0.0f64, |gap, solution| gap.max(solution.gap));
@@ -123,23 +123,24 @@ pub(super) fn summary(who: &'static str, solutions: &[Solution]) -> Summary {
     let mut summary = Summary::iterative(who, steps, converged, gap, objective);
     if solutions.iter().any(|solution| solution.flat) {
         summary.warn(format!(
-            "{who}: the margin between two classes is not larger than `tol`, so that the scale of the decision values means \
-             nothing; choose a smaller `nu` or `tol`, or another kernel"
+            "{who}: the margin between two classes is not larger than `tol`, so the scale of the decision values is \
+             arbitrary; choose a smaller `nu` or `tol`, or another kernel"
         ));
     }
     summary
 }
 
-/// Places of the support vectors class by class, their number in each class, and their coefficients in all pairs.
+/// Returns the indices of the support vectors grouped by class, their number per class, and their coefficients in all
+/// pairs.
 fn gather(groups: &[Vec<usize>], solutions: &[Solution]) -> (Vec<usize>, Vec<i64>, Vec<f64>) {
     let pairs = pairs(groups.len());
     let (mut support, mut counts, mut coefficients) = (Vec::new(), Vec::new(), Vec::new());
     for (class, group) in groups.iter().enumerate() {
         let before = support.len();
-        for (place, &sample) in group.iter().enumerate() {
+        for (index, &sample) in group.iter().enumerate() {
             let beta = |(&(a, b), solution): (&(usize, usize), &Solution)| match class {
-                _ if class == a => solution.beta[place],
-                _ if class == b => solution.beta[groups[a].len() + place],
+                _ if class == a => solution.beta[index],
+                _ if class == b => solution.beta[groups[a].len() + index],
                 _ => 0.0,
             };
             let row: Vec<f64> = pairs.iter().zip(solutions).map(beta).collect();
@@ -154,12 +155,12 @@ fn gather(groups: &[Vec<usize>], solutions: &[Solution]) -> (Vec<usize>, Vec<i64
 }
 
 impl<E: KernelClassifier> FittedSupportClassifier<E> {
-    /// Places of the support vectors among the samples, class by class.
+    /// Indices of the support vectors in the training samples, grouped by class.
     pub fn support(&self) -> &[i64] {
         &self.support
     }
 
-    /// The support vectors, (s, d), sparse where the samples were; a precomputed kernel has none.
+    /// The support vectors (s, d), sparse if the samples were; empty for a precomputed kernel.
     pub fn support_vectors(&self) -> &Rows {
         self.expansion.points()
     }
@@ -169,13 +170,14 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
         &self.n_support
     }
 
-    /// Constants of the decision values: one, or one per pair of classes.
+    /// Intercepts of the decision values: one, or one per pair of classes.
     pub fn intercept(&self) -> Vec<f64> {
         if self.classes().len() == 2 { vec![-self.bias[0]] } else { self.bias.clone() }
     }
 
-    /// Coefficients of the support vectors (classes − 1, s) in scikit-learn's order: for two classes positive for the second; for
-    /// more, a support vector of class c has its coefficients against the other classes in ascending order.
+    /// Coefficients of the support vectors (classes − 1, s) in scikit-learn's order: positive for the second of two
+    /// classes; otherwise, a support vector of class c has its coefficients against the other classes in ascending
+    /// order.
     pub fn dual_coef(&self) -> Result<Tensor> {
         let (k, s) = (self.classes().len(), self.support.len());
         let values = self.expansion.coefficients().to_f64_vec();
@@ -196,12 +198,12 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
         Ok(Tensor::try_from_vec(out, [k - 1, s])?)
     }
 
-    /// The kernel with its numbers.
+    /// The kernel with its parameters.
     pub fn kernel(&self) -> &KernelFunction {
         self.expansion.function()
     }
 
-    /// Decision values (n, pairs) of all pairs, positive for the first class.
+    /// Decision values (n, pairs), positive for the first class of a pair.
     fn values(&self, x: &Rows) -> Result<Vec<f64>> {
         let (n, count) = (x.len(), self.bias.len());
         let what = || format!("decision values of {n} rows for {count} pairs of classes");
@@ -211,18 +213,18 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
         for row in values.chunks_exact_mut(self.bias.len()) {
             row.iter_mut().zip(&self.bias).for_each(|(value, bias)| *value += bias);
         }
-        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
-            return Err(undecided(E::NAME, place / self.bias.len()));
+        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
+            return Err(undecided(E::NAME, index / self.bias.len()));
         }
         Ok(values)
     }
 
-    /// Votes of the pairs, and a score below ½ that orders equal votes.
+    /// Votes of the pairs, and a score below ½ that breaks ties.
     fn scores(&self, values: &[f64]) -> (Vec<usize>, Vec<f64>) {
         let k = self.classes().len();
         let (mut votes, mut sums) = (vec![0; k], vec![0.0; k]);
         for (&(a, b), &value) in pairs(k).iter().zip(values) {
-            votes[if value >= 0.0 { a } else { b }] += 1; // the first of equal classes
+            votes[if value >= 0.0 { a } else { b }] += 1; // ties go to the first class
             sums[a] += value;
             sums[b] -= value;
         }
@@ -236,7 +238,7 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
         Ok(Tensor::try_from_vec(values, shape)?.to_dtype(self.dtype()))
     }
 
-    /// Reads a record of a model with a kernel of the user's own, which is given again.
+    /// Reads a record of a model with a user-defined kernel, which must be passed again.
     pub fn restore_with(record: &Record, kernel: Option<&KernelFunction>) -> Result<FittedSupportClassifier<E>> {
         let settings: E = record.settings(E::NAME, 1)?;
         let expansion = Expansion::read(record, kernel)?;

@@ -1,26 +1,26 @@
-//! Coordinate descent in the dual of linear machines (Hsieh et al. 2008; Ho and Lin 2012).
+//! Dual coordinate descent for linear SVMs (Hsieh et al. 2008; Ho and Lin 2012).
 //!
-//! For classification: min ½ αᵀ(Q + D)α − Σα with 0 ≤ αᵢ ≤ Uᵢ, where w = Σ αᵢyᵢxᵢ is kept up to date so that a step on one αᵢ costs
-//! one row. Hinge loss: U = C, D = 0; squared hinge: U = ∞, D = 1/(2C). Rows are visited in a new random order in every
-//! round; those whose αᵢ sits firmly at a bound are left out until all seem settled. Regression is the same with
-//! −Uᵢ ≤ βᵢ ≤ Uᵢ and ε|βᵢ| added.
+//! For classification: min ½ αᵀ(Q + D)α − Σα with 0 ≤ αᵢ ≤ Uᵢ, where w = Σ αᵢyᵢxᵢ is kept up to date, so that a step on
+//! one αᵢ costs one row. Hinge loss: U = C, D = 0; squared hinge: U = ∞, D = 1/(2C). Rows are visited in a new random
+//! order in every pass. The shrinking heuristic skips rows whose αᵢ is likely to stay at a bound until the others have
+//! converged. Regression is the same with −Uᵢ ≤ βᵢ ≤ Uᵢ and ε|βᵢ| added.
 
 use tove_optim::interrupted;
 use tove_tensor::kernels::simd::{Kernel, dispatch};
 
 use super::design::{Design, Task};
 
-/// Where the coordinates ended.
-pub(super) struct Settled {
-    /// Weights, the constant's last.
+/// Result of coordinate descent.
+pub(super) struct Solution {
+    /// Weights; the last one belongs to the constant feature.
     pub(super) w: Vec<f64>,
-    /// αᵢ, or βᵢ of a regression.
+    /// αᵢ, or βᵢ for regression.
     pub(super) alpha: Vec<f64>,
     pub(super) rounds: usize,
     pub(super) converged: bool,
 }
 
-/// Random orders, the same for the same seed (splitmix64).
+/// Reproducible random permutations (splitmix64).
 struct Orders(u64);
 
 impl Orders {
@@ -41,7 +41,7 @@ impl Orders {
     }
 }
 
-/// A classification; samples with cost 0 are left out.
+/// A classification problem; samples with cost 0 are skipped.
 pub(super) struct Classes<'a> {
     /// ±1.
     pub(super) y: &'a [f64],
@@ -54,9 +54,9 @@ pub(super) struct Classes<'a> {
 }
 
 impl Task for Classes<'_> {
-    type Output = Settled;
+    type Output = Solution;
 
-    fn run<D: Design>(self, design: &D) -> Settled {
+    fn run<D: Design>(self, design: &D) -> Solution {
         dispatch(Over { task: self, design })
     }
 }
@@ -67,19 +67,19 @@ struct Over<'a, W, D> {
 }
 
 impl<D: Design> Kernel for Over<'_, Classes<'_>, D> {
-    type Output = Settled;
+    type Output = Solution;
 
     #[inline(always)]
-    fn run(self) -> Settled {
+    fn run(self) -> Solution {
         let Over { task, design } = self;
         let (n, y) = (design.len(), task.y);
-        let mut places: Vec<usize> = (0..n).filter(|&i| task.costs[i] > 0.0).collect();
+        let mut indices: Vec<usize> = (0..n).filter(|&i| task.costs[i] > 0.0).collect();
         let extra = |i: usize| if task.squared { 0.5 / task.costs[i] } else { 0.0 };
         let bound = |i: usize| if task.squared { f64::INFINITY } else { task.costs[i] };
         let curvature: Vec<f64> =
             (0..n).map(|i| if task.costs[i] > 0.0 { design.square(i) + extra(i) } else { 0.0 }).collect();
         let (mut w, mut alpha) = (vec![0.0; design.width()], vec![0.0; n]);
-        let (all, mut active) = (places.len(), places.len());
+        let (all, mut active) = (indices.len(), indices.len());
         let (mut top_before, mut bottom_before) = (f64::INFINITY, f64::NEG_INFINITY);
         let mut orders = Orders(task.seed);
         for round in 0..task.limit {
@@ -87,23 +87,23 @@ impl<D: Design> Kernel for Over<'_, Classes<'_>, D> {
                 break;
             }
             let (mut top, mut bottom) = (f64::NEG_INFINITY, f64::INFINITY);
-            orders.shuffle(&mut places[..active]);
+            orders.shuffle(&mut indices[..active]);
             let mut s = 0;
             while s < active {
-                let i = places[s];
+                let i = indices[s];
                 let g = y[i] * design.dot(i, &w) - 1.0 + extra(i) * alpha[i];
                 let high = bound(i);
-                // The gradient as far as the bounds let α follow it.
-                let (projected, aside) = if alpha[i] == 0.0 {
+                // The projected gradient.
+                let (projected, shrink) = if alpha[i] == 0.0 {
                     (if g < 0.0 { g } else { 0.0 }, g > top_before)
                 } else if alpha[i] >= high {
                     (if g > 0.0 { g } else { 0.0 }, g < bottom_before)
                 } else {
                     (g, false)
                 };
-                if aside {
+                if shrink {
                     active -= 1;
-                    places.swap(s, active);
+                    indices.swap(s, active);
                     continue;
                 }
                 top = if projected > top { projected } else { top };
@@ -124,7 +124,7 @@ impl<D: Design> Kernel for Over<'_, Classes<'_>, D> {
             }
             if active == 0 || top - bottom <= task.tolerance {
                 if active == all {
-                    return Settled { w, alpha, rounds: round + 1, converged: true };
+                    return Solution { w, alpha, rounds: round + 1, converged: true };
                 }
                 active = all;
                 (top_before, bottom_before) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -133,11 +133,11 @@ impl<D: Design> Kernel for Over<'_, Classes<'_>, D> {
             top_before = if top > 0.0 { top } else { f64::INFINITY };
             bottom_before = if bottom < 0.0 { bottom } else { f64::NEG_INFINITY };
         }
-        Settled { w, alpha, rounds: task.limit, converged: false }
+        Solution { w, alpha, rounds: task.limit, converged: false }
     }
 }
 
-/// A regression with a tube of half-width ε.
+/// A regression problem with an ε-insensitive tube.
 pub(super) struct Numbers<'a> {
     pub(super) y: &'a [f64],
     /// Cᵢ.
@@ -150,57 +150,57 @@ pub(super) struct Numbers<'a> {
 }
 
 impl Task for Numbers<'_> {
-    type Output = Settled;
+    type Output = Solution;
 
-    fn run<D: Design>(self, design: &D) -> Settled {
+    fn run<D: Design>(self, design: &D) -> Solution {
         dispatch(Over { task: self, design })
     }
 }
 
 impl<D: Design> Kernel for Over<'_, Numbers<'_>, D> {
-    type Output = Settled;
+    type Output = Solution;
 
     #[inline(always)]
-    fn run(self) -> Settled {
+    fn run(self) -> Solution {
         let Over { task, design } = self;
         let (n, epsilon) = (design.len(), task.epsilon);
-        let mut places: Vec<usize> = (0..n).filter(|&i| task.costs[i] > 0.0).collect();
+        let mut indices: Vec<usize> = (0..n).filter(|&i| task.costs[i] > 0.0).collect();
         let extra = |i: usize| if task.squared { 0.5 / task.costs[i] } else { 0.0 };
         let bound = |i: usize| if task.squared { f64::INFINITY } else { task.costs[i] };
         let curvature: Vec<f64> =
             (0..n).map(|i| if task.costs[i] > 0.0 { design.square(i) + extra(i) } else { 0.0 }).collect();
         let (mut w, mut beta) = (vec![0.0; design.width()], vec![0.0; n]);
-        let (all, mut active) = (places.len(), places.len());
-        let (mut most_before, mut first) = (f64::INFINITY, None);
+        let (all, mut active) = (indices.len(), indices.len());
+        let (mut previous_max, mut first) = (f64::INFINITY, None);
         let mut orders = Orders(task.seed);
         for round in 0..task.limit {
             if interrupted() {
                 break;
             }
-            let (mut most, mut total) = (0.0f64, 0.0);
-            orders.shuffle(&mut places[..active]);
+            let (mut max_violation, mut total) = (0.0f64, 0.0);
+            orders.shuffle(&mut indices[..active]);
             let mut s = 0;
             while s < active {
-                let i = places[s];
+                let i = indices[s];
                 let g = design.dot(i, &w) - task.y[i] + extra(i) * beta[i];
                 let (rising, falling, high) = (g + epsilon, g - epsilon, bound(i));
-                // How far the optimum is violated, and whether β sits firmly at a bound or at 0.
-                let (violation, aside) = if beta[i] == 0.0 {
+                // The violation of optimality, and whether to shrink β at a bound or at 0.
+                let (violation, shrink) = if beta[i] == 0.0 {
                     let out = (-rising).max(falling).max(0.0);
-                    (out, rising > most_before && falling < -most_before)
+                    (out, rising > previous_max && falling < -previous_max)
                 } else if beta[i] >= high {
-                    (rising.max(0.0), rising < -most_before)
+                    (rising.max(0.0), rising < -previous_max)
                 } else if beta[i] <= -high {
-                    ((-falling).max(0.0), falling > most_before)
+                    ((-falling).max(0.0), falling > previous_max)
                 } else {
                     (if beta[i] > 0.0 { rising.abs() } else { falling.abs() }, false)
                 };
-                if aside {
+                if shrink {
                     active -= 1;
-                    places.swap(s, active);
+                    indices.swap(s, active);
                     continue;
                 }
-                most = most.max(violation);
+                max_violation = max_violation.max(violation);
                 total += violation;
                 let (h, old) = (curvature[i], beta[i]);
                 if h > 0.0 && violation > 0.0 {
@@ -219,14 +219,14 @@ impl<D: Design> Kernel for Over<'_, Numbers<'_>, D> {
             let start = *first.get_or_insert(total);
             if total <= task.tolerance * start {
                 if active == all {
-                    return Settled { w, alpha: beta, rounds: round + 1, converged: true };
+                    return Solution { w, alpha: beta, rounds: round + 1, converged: true };
                 }
                 active = all;
-                most_before = f64::INFINITY;
+                previous_max = f64::INFINITY;
                 continue;
             }
-            most_before = most;
+            previous_max = max_violation;
         }
-        Settled { w, alpha: beta, rounds: task.limit, converged: false }
+        Solution { w, alpha: beta, rounds: task.limit, converged: false }
     }
 }

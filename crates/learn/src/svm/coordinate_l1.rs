@@ -1,12 +1,14 @@
-//! Linear margins with an l1 penalty: min ‖w‖₁ + Σ Cᵢ max(0, 1 − yᵢ xᵢᵀw)², by coordinate descent (Yuan, Chang, Hsieh and Lin 2010).
+//! Linear SVM with an l1 penalty: min ‖w‖₁ + Σ Cᵢ max(0, 1 − yᵢ xᵢᵀw)², by coordinate descent (Yuan, Chang, Hsieh and
+//! Lin 2010).
 //!
-//! Along one weight the loss is piecewise quadratic with slope G and curvature H; the minimum of the quadratic model with |w + d| is a
-//! soft threshold, and the step is halved until the objective falls enough. Only bᵢ = 1 − yᵢ xᵢᵀw changes, at the rows where
-//! the column is not 0. The intercept is the weight of a constant feature, penalised with the others, as in LIBLINEAR.
+//! Along one weight the loss is piecewise quadratic with first derivative G and second derivative H. The minimum of the
+//! quadratic model plus |w + d| is a soft threshold; the step is halved until the objective decreases enough. Only bᵢ =
+//! 1 − yᵢ xᵢᵀw changes, for the rows where the column is not 0. The intercept is the weight of a constant feature and
+//! is penalized like the others, as in LIBLINEAR.
 
 use crate::{Real, Result, Rows, with_real};
 
-/// The stored numbers, column after column; the last column is the constant feature.
+/// The stored values in column-major order; the last column is the constant feature.
 pub(super) struct Columns {
     starts: Vec<usize>,
     rows: Vec<u32>,
@@ -27,8 +29,8 @@ impl Columns {
             Rows::Sparse(x) => with_real!(x.dtype(), T => {
                 let values = x.values().as_slice::<T>()?;
                 for row in 0..n {
-                    for place in x.indptr()[row]..x.indptr()[row + 1] {
-                        lists[x.indices()[place] as usize].push((row as u32, values[place].f64()));
+                    for index in x.indptr()[row]..x.indptr()[row + 1] {
+                        lists[x.indices()[index] as usize].push((row as u32, values[index].f64()));
                     }
                 }
             }),
@@ -52,18 +54,18 @@ impl Columns {
     }
 }
 
-/// One class against the rest.
+/// A one-vs-rest problem.
 pub(super) struct Selected<'a> {
     pub(super) columns: &'a Columns,
     pub(super) y: &'a [f64],
     pub(super) costs: &'a [f64],
-    /// The sum of violations, relative to that at w = 0, at which to stop.
+    /// Stop at this sum of violations, relative to that at w = 0.
     pub(super) tolerance: f64,
     pub(super) limit: usize,
 }
 
-/// Where the descent ended.
-pub(super) struct Ended {
+/// Result of coordinate descent.
+pub(super) struct DescentResult {
     pub(super) w: Vec<f64>,
     pub(super) rounds: usize,
     pub(super) converged: bool,
@@ -72,11 +74,11 @@ pub(super) struct Ended {
     pub(super) violation: f64,
 }
 
-/// Share of the predicted fall that a step must bring.
-const ENOUGH: f64 = 0.01;
+/// Fraction of the predicted decrease that a step must achieve.
+const SUFFICIENT_DECREASE: f64 = 0.01;
 
 impl Selected<'_> {
-    pub(super) fn solve(&self) -> Ended {
+    pub(super) fn solve(&self) -> DescentResult {
         let (mut w, mut slack) = (vec![0.0; self.columns.len()], vec![1.0; self.y.len()]);
         let (mut first, mut violation, mut rounds, mut converged) = (None, 0.0, 0, false);
         while rounds < self.limit && !tove_optim::interrupted() {
@@ -89,10 +91,10 @@ impl Selected<'_> {
         }
         let loss: f64 = slack.iter().zip(self.costs).map(|(b, cost)| cost * b.max(0.0).powi(2)).sum();
         let objective = loss + w.iter().map(|w| w.abs()).sum::<f64>();
-        Ended { w, rounds, converged, objective, violation }
+        DescentResult { w, rounds, converged, objective, violation }
     }
 
-    /// Moves one weight; its violation before.
+    /// Updates one weight and returns its violation before the update.
     fn step(&self, j: usize, w: &mut f64, slack: &mut [f64]) -> f64 {
         let (mut slope, mut curvature) = (0.0, 1e-12);
         for (row, x) in self.columns.column(j) {
@@ -116,20 +118,20 @@ impl Selected<'_> {
         if step.abs() < 1e-15 * w.abs().max(f64::MIN_POSITIVE) {
             return violation;
         }
-        let mut promised = (*w + step).abs() - w.abs() + slope * step;
+        let mut predicted = (*w + step).abs() - w.abs() + slope * step;
         for _ in 0..30 {
             let change = |(row, x): (usize, f64)| {
                 let (old, new) = (slack[row].max(0.0), (slack[row] - self.y[row] * x * step).max(0.0));
                 self.costs[row] * (new * new - old * old)
             };
             let fall = self.columns.column(j).map(change).sum::<f64>() + (*w + step).abs() - w.abs();
-            if fall <= ENOUGH * promised {
+            if fall <= SUFFICIENT_DECREASE * predicted {
                 self.columns.column(j).for_each(|(row, x)| slack[row] -= self.y[row] * x * step);
                 *w += step;
                 break;
             }
             step *= 0.5;
-            promised *= 0.5;
+            predicted *= 0.5;
         }
         violation
     }

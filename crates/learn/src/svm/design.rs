@@ -4,11 +4,11 @@ use tove_tensor::kernels::simd::{Kernel, dispatch};
 
 use crate::{Real, Result, Rows, with_real};
 
-/// What the solvers of linear machines ask of a row. The weights are doubles, the last one that of the constant feature.
+/// Row operations of the linear solvers. The weights are f64; the last one belongs to the constant feature.
 pub(super) trait Design: Sync {
     /// Number of rows.
     fn len(&self) -> usize;
-    /// Number of weights, the constant's included.
+    /// Number of weights, including that of the constant feature.
     fn width(&self) -> usize;
     /// xᵢᵀw.
     fn dot(&self, row: usize, w: &[f64]) -> f64;
@@ -16,18 +16,18 @@ pub(super) trait Design: Sync {
     fn add(&self, row: usize, a: f64, w: &mut [f64]);
     /// ‖xᵢ‖².
     fn square(&self, row: usize) -> f64;
-    /// The row as numbers times `scale`, into a block of a matrix in precision `T`; false if rows are sparse.
+    /// Writes the row times `scale` to a dense block; returns false if rows are sparse.
     fn write(&self, row: usize, scale: f64, out: &mut [f64]) -> bool;
 }
 
-/// Row-major numbers.
+/// A dense matrix in row-major order.
 pub(super) struct Dense<'a, T> {
     x: &'a [T],
     width: usize,
     constant: f64,
 }
 
-/// Compressed rows.
+/// A sparse matrix (CSR).
 pub(super) struct Sparse<'a, T> {
     indptr: &'a [usize],
     indices: &'a [u32],
@@ -51,9 +51,9 @@ impl<T: Real> Design for Dense<'_, T> {
     fn dot(&self, row: usize, w: &[f64]) -> f64 {
         let x = &self.x[row * self.width..(row + 1) * self.width];
         let mut lanes = [0.0; 8];
-        let (whole, rest) = x.as_chunks::<8>();
+        let (chunks, rest) = x.as_chunks::<8>();
         let (weights, last) = w[..self.width].as_chunks::<8>();
-        for (x, w) in whole.iter().zip(weights) {
+        for (x, w) in chunks.iter().zip(weights) {
             for lane in 0..8 {
                 lanes[lane] = x[lane].f64().mul_add(w[lane], lanes[lane]);
             }
@@ -127,15 +127,15 @@ impl<T: Real> Design for Sparse<'_, T> {
     }
 }
 
-/// Work over rows of either kind.
+/// A computation over rows of either kind.
 pub(super) trait Task {
-    /// What comes out.
+    /// The result.
     type Output;
-    /// The work.
+    /// Runs the computation.
     fn run<D: Design>(self, design: &D) -> Self::Output;
 }
 
-/// Does the work over rows with a constant feature of this value (0 for none).
+/// Runs a computation over rows with a constant feature of this value (0 for none).
 pub(super) fn with_design<W: Task>(rows: &Rows, constant: f64, task: W) -> Result<W::Output> {
     Ok(match rows {
         Rows::Dense(x) => with_real!(x.dtype(), T => {
@@ -149,9 +149,9 @@ pub(super) fn with_design<W: Task>(rows: &Rows, constant: f64, task: W) -> Resul
     })
 }
 
-/// Rows of one task of a parallel pass.
+/// Rows per task of a parallel pass.
 const ROWS: usize = 2048;
-/// Partial sums of a pass that adds rows up.
+/// Number of partial sums of a pass that adds rows.
 const SUMS: usize = 16;
 
 /// Xw.
@@ -182,7 +182,7 @@ impl<D: Design> Kernel for Times<'_, D> {
     }
 }
 
-/// Xᵀr, leaving out rows where r is 0; partial sums are cut by the number of rows, so that the bits never change.
+/// Xᵀr, skipping rows where r is 0. Partial sums only depend on the number of rows, so the result is reproducible.
 pub(super) fn transposed_times<D: Design>(design: &D, r: &[f64]) -> Result<Vec<f64>> {
     let parts = super::parallel(SUMS, |task| Ok(dispatch(Sums { design, r, rows: share(design.len(), task) })))?;
     let mut sum = vec![0.0; design.width()];
@@ -190,7 +190,7 @@ pub(super) fn transposed_times<D: Design>(design: &D, r: &[f64]) -> Result<Vec<f
     Ok(sum)
 }
 
-/// The rows of one of the partial sums.
+/// The range of rows of a partial sum.
 pub(super) fn share(n: usize, task: usize) -> std::ops::Range<usize> {
     task * n / SUMS..(task + 1) * n / SUMS
 }

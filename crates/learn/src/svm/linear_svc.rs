@@ -1,13 +1,13 @@
-//! Linear classification with margins, dense or sparse.
+//! Linear support vector classification, for dense and sparse rows.
 
 use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
 use tove_tensor::{Tensor, TryOps};
 
 use super::coordinate::Classes;
-use super::coordinate_l1::{Columns, Ended, Selected};
+use super::coordinate_l1::{Columns, DescentResult, Selected};
 use super::design::with_design;
 use super::newton::{Newton, SquaredLoss};
-use super::weights::labelled;
+use super::weights::labels_and_weights;
 use crate::class_weight::against_rest;
 use crate::logistic::linear::{Linear, decide, outputs, undecided};
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     Summary,
 };
 
-/// What a violated margin costs.
+/// The loss of a margin violation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum HingeLoss {
     /// max(0, 1 − yf).
@@ -25,17 +25,17 @@ pub enum HingeLoss {
     SquaredHinge,
 }
 
-/// The norm that is penalised.
+/// The norm in the penalty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum MarginPenalty {
     /// ½‖w‖².
     #[default]
     L2,
-    /// ‖w‖₁, which leads to sparse weights; for the squared hinge and the primal problem.
+    /// ‖w‖₁, which gives sparse weights; only with the squared hinge and the primal problem.
     L1,
 }
 
-/// Whether the dual or the primal problem is solved; the solution is the same.
+/// Whether to solve the dual or the primal problem; the solution is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum Dual {
     /// The primal if the loss is squared and there are at least as many samples as features, else the dual.
@@ -48,7 +48,7 @@ pub enum Dual {
 }
 
 impl Dual {
-    /// Whether to solve the primal, or an error where that is asked for and impossible.
+    /// Whether to solve the primal; an error if it is requested but not possible.
     pub(super) fn primal(self, who: &'static str, squared: bool, samples: &Samples) -> Result<bool> {
         match (self, squared) {
             (Dual::True, _) | (Dual::Auto, false) => Ok(false),
@@ -62,10 +62,10 @@ impl Dual {
     }
 }
 
-/// Linear support vector classification: min ½‖w‖² + C Σ wᵢ ℓ(yᵢ f(xᵢ)) with f(x) = xᵀw + b, one class against the rest.
+/// Linear support vector classification: min ½‖w‖² + C Σ wᵢ ℓ(yᵢ f(xᵢ)) with f(x) = xᵀw + b, one-vs-rest.
 ///
-/// As in LIBLINEAR the intercept is the weight of a constant feature of value `intercept_scaling`, and is penalised with the
-/// others; a larger value weakens that.
+/// As in LIBLINEAR, the intercept is the weight of a constant feature of value `intercept_scaling`, and is penalized
+/// like the others; a larger value reduces this effect.
 ///
 /// ```
 /// use tove_learn::{Fit, Model, Predict, svm::LinearSvc};
@@ -79,34 +79,34 @@ impl Dual {
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "LinearSVC", check = check)]
 pub struct LinearSvc {
-    /// The norm that is penalised: l2, or l1 for sparse weights.
+    /// The norm in the penalty: l2, or l1 for sparse weights.
     #[hyper(default = MarginPenalty::L2)]
     pub penalty: MarginPenalty,
-    /// What a violated margin costs.
+    /// The loss of a margin violation.
     #[hyper(default = HingeLoss::SquaredHinge)]
     pub loss: HingeLoss,
-    /// Whether the dual or the primal problem is solved.
+    /// Whether to solve the dual or the primal problem.
     #[hyper(default = Dual::Auto)]
     pub dual: Dual,
-    /// The violation of optimality at which to stop.
+    /// Stop when the violation of the optimality conditions is below this.
     #[hyper(default = 1e-4, range = "(0, inf)")]
     pub tol: f64,
-    /// Cost of a violated margin; the larger, the weaker the regularisation.
+    /// Inverse regularization strength: the penalty of margin violations.
     #[hyper(default = 1.0, range = "(0, inf)", alias = "C")]
     pub c: f64,
-    /// Whether there is an intercept.
+    /// Whether an intercept is fitted.
     #[hyper(default = true)]
     pub fit_intercept: bool,
-    /// Value of the constant feature that carries the intercept.
+    /// Value of the constant feature that represents the intercept.
     #[hyper(default = 1.0, range = "(0, inf)")]
     pub intercept_scaling: f64,
-    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
+    /// Class weights: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
-    /// Seed of the order in which the dual visits samples.
+    /// Seed of the order in which the dual solver visits samples.
     #[hyper(default = 0)]
     pub random_state: u64,
-    /// Rounds (dual) or steps (primal) at most.
+    /// Maximum number of passes (dual) or steps (primal).
     #[hyper(default = 1000, range = "[1, inf)")]
     pub max_iter: usize,
 }
@@ -140,14 +140,14 @@ impl FittedLinearSvc {
     }
 }
 
-/// One class against the rest, fitted.
+/// The result of one class against the rest.
 struct Side {
     w: Vec<f64>,
     iterations: usize,
     converged: bool,
     /// ½‖w‖² + C Σ wᵢ ℓᵢ.
     objective: f64,
-    /// How far the dual's value lies below.
+    /// Duality gap.
     gap: f64,
 }
 
@@ -173,21 +173,21 @@ impl LinearSvc {
     fn side(&self, samples: &Samples, y: &[f64], costs: &[f64], primal: bool) -> Result<Side> {
         let squared = self.loss == HingeLoss::SquaredHinge;
         let (rows, constant) = (samples.x(), self.constant());
-        // LIBLINEAR's scale: the rarer class decides.
+        // LIBLINEAR scales the tolerance by the size of the rarer class.
         let positive = y.iter().filter(|&&y| y > 0.0).count();
         let rare = positive.min(y.len() - positive).max(1) as f64 / y.len() as f64;
         if self.penalty == MarginPenalty::L1 {
             let columns = Columns::of(rows, constant)?;
             let (tolerance, limit) = (self.tol * rare, self.max_iter);
-            let mut ended = Selected { columns: &columns, y, costs, tolerance, limit }.solve();
-            ended.w.resize(samples.width() + 1, 0.0);
-            let Ended { w, rounds: iterations, converged, objective, violation: gap } = ended;
+            let mut result = Selected { columns: &columns, y, costs, tolerance, limit }.solve();
+            result.w.resize(samples.width() + 1, 0.0);
+            let DescentResult { w, rounds: iterations, converged, objective, violation: gap } = result;
             return Ok(Side { w, iterations, converged, objective, gap });
         }
         if primal {
             let newton = Newton { loss: &Margin { y, costs }, tolerance: self.tol * rare, limit: self.max_iter };
             let reached = with_design(rows, constant, newton)??;
-            // α = 2C max(0, 1 − yf) is feasible, whatever w.
+            // α = 2C max(0, 1 − yf) is feasible for any w.
             let slack = |i: usize| (1.0 - y[i] * reached.fitted[i]).max(0.0);
             let alpha: Vec<f64> = (0..y.len()).map(|i| 2.0 * costs[i] * slack(i)).collect();
             let signed: Vec<f64> = alpha.iter().zip(y).map(|(alpha, y)| alpha * y).collect();
@@ -199,16 +199,16 @@ impl LinearSvc {
         }
         let seed = self.random_state;
         let classes = Classes { y, costs, squared, tolerance: self.tol, limit: self.max_iter, seed };
-        let settled = with_design(rows, constant, classes)?;
-        let fitted = with_design(rows, constant, Apply { w: &settled.w })??;
+        let solution = with_design(rows, constant, classes)?;
+        let fitted = with_design(rows, constant, Apply { w: &solution.w })??;
         let loss = |i: usize| {
             let slack = (1.0 - y[i] * fitted[i]).max(0.0);
             costs[i] * if squared { slack * slack } else { slack }
         };
-        let square: f64 = settled.w.iter().map(|w| w * w).sum();
+        let square: f64 = solution.w.iter().map(|w| w * w).sum();
         let objective = 0.5 * square + (0..y.len()).map(loss).sum::<f64>();
-        let gap = (objective - dual_value(&settled.w, &settled.alpha, costs, squared)).max(0.0);
-        Ok(Side { w: settled.w, iterations: settled.rounds, converged: settled.converged, objective, gap })
+        let gap = (objective - dual_value(&solution.w, &solution.alpha, costs, squared)).max(0.0);
+        Ok(Side { w: solution.w, iterations: solution.rounds, converged: solution.converged, objective, gap })
     }
 }
 
@@ -220,7 +220,7 @@ fn dual_value(w: &[f64], alpha: &[f64], costs: &[f64], squared: bool) -> f64 {
     linear - 0.5 * w.iter().map(|w| w * w).sum::<f64>() - alpha.iter().zip(costs).map(quadratic).sum::<f64>()
 }
 
-/// Xᵀr as work over rows.
+/// Computes Xᵀr.
 pub(super) struct Rebuild<'a> {
     pub(super) r: &'a [f64],
 }
@@ -233,7 +233,7 @@ impl super::design::Task for Rebuild<'_> {
     }
 }
 
-/// Xw as work over rows.
+/// Computes Xw.
 pub(super) struct Apply<'a> {
     pub(super) w: &'a [f64],
 }
@@ -257,7 +257,7 @@ impl Algorithm for LinearSvc {
     };
 
     fn train(&self, samples: &Samples) -> Result<FittedLinearSvc> {
-        let (labels, weights) = labelled(Self::NAME, samples, &ClassWeight::None)?;
+        let (labels, weights) = labels_and_weights(Self::NAME, samples, &ClassWeight::None)?;
         let (classes, codes) = (labels.classes(), labels.codes());
         let factors = self.class_weight.factors(Self::NAME, classes, codes, Some(&weights))?;
         let factors = factors.unwrap_or_else(|| vec![1.0; classes.len()]);
@@ -303,7 +303,7 @@ impl Model for FittedLinearSvc {
 
     fn proba_rows(&self, _x: &Rows) -> Result<Tensor> {
         let fix = "use `decision_function`, logistic regression, or SVC with `probability`";
-        Err(LearnError::unsupported(self.name(), "has margins, which are no probabilities", fix))
+        Err(LearnError::unsupported(self.name(), "has decision scores but no probabilities", fix))
     }
 
     fn attributes(&self) -> Vec<(&'static str, Tensor)> {

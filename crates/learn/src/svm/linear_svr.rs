@@ -1,4 +1,4 @@
-//! Linear regression with a tube in which errors cost nothing, dense or sparse.
+//! Linear support vector regression with an ε-insensitive loss, for dense and sparse rows.
 
 use tove_optim::settings::{Choice, Hyperparameters, Named};
 use tove_tensor::{Tensor, TryOps};
@@ -10,7 +10,7 @@ use super::newton::{Newton, SquaredLoss};
 use crate::logistic::linear::Linear;
 use crate::{About, Algorithm, Capabilities, Model, Record, Restore, Result, Rows, Samples, Summary};
 
-/// What an error beyond the tube costs.
+/// The loss of an error outside the tube.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum TubeLoss {
     /// max(0, |y − f| − ε).
@@ -35,31 +35,31 @@ pub enum TubeLoss {
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "LinearSVR")]
 pub struct LinearSvr {
-    /// Half the width of the tube.
+    /// The epsilon-tube: errors up to this size have no loss.
     #[hyper(default = 0.0, range = "[0, inf)")]
     pub epsilon: f64,
-    /// The violation of optimality, relative to that at the start, at which to stop.
+    /// Stop when the violation of the optimality conditions, relative to the start, is below this.
     #[hyper(default = 1e-4, range = "(0, inf)")]
     pub tol: f64,
-    /// Cost of an error beyond the tube.
+    /// Inverse regularization strength: the penalty of errors outside the tube.
     #[hyper(default = 1.0, range = "(0, inf)", alias = "C")]
     pub c: f64,
-    /// What an error beyond the tube costs: itself or its square.
+    /// The loss: linear or squared outside the tube.
     #[hyper(default = TubeLoss::EpsilonInsensitive)]
     pub loss: TubeLoss,
-    /// Whether there is an intercept.
+    /// Whether an intercept is fitted.
     #[hyper(default = true)]
     pub fit_intercept: bool,
-    /// Value of the constant feature that carries the intercept.
+    /// Value of the constant feature that represents the intercept.
     #[hyper(default = 1.0, range = "(0, inf)")]
     pub intercept_scaling: f64,
-    /// Whether the dual or the primal problem is solved.
+    /// Whether to solve the dual or the primal problem.
     #[hyper(default = Dual::Auto)]
     pub dual: Dual,
-    /// Seed of the order in which the dual visits samples.
+    /// Seed of the order in which the dual solver visits samples.
     #[hyper(default = 0)]
     pub random_state: u64,
-    /// Rounds (dual) or steps (primal) at most.
+    /// Maximum number of passes (dual) or steps (primal).
     #[hyper(default = 1000, range = "[1, inf)")]
     pub max_iter: usize,
 }
@@ -105,7 +105,7 @@ impl SquaredLoss for Tube<'_> {
 }
 
 impl LinearSvr {
-    /// Weights, iterations and whether they were enough; and βᵢ.
+    /// Returns weights, βᵢ, the number of iterations and whether they converged.
     fn solve(&self, rows: &Rows, y: &[f64], costs: &[f64], primal: bool) -> Result<(Vec<f64>, Vec<f64>, usize, bool)> {
         let (constant, epsilon) = (self.constant(), self.epsilon);
         if primal {
@@ -117,8 +117,8 @@ impl LinearSvr {
         }
         let squared = self.loss == TubeLoss::SquaredEpsilonInsensitive;
         let (tolerance, limit, seed) = (self.tol, self.max_iter, self.random_state);
-        let settled = with_design(rows, constant, Numbers { y, costs, epsilon, squared, tolerance, limit, seed })?;
-        Ok((settled.w, settled.alpha, settled.rounds, settled.converged))
+        let solution = with_design(rows, constant, Numbers { y, costs, epsilon, squared, tolerance, limit, seed })?;
+        Ok((solution.w, solution.alpha, solution.rounds, solution.converged))
     }
 
     fn constant(&self) -> f64 {

@@ -1,16 +1,16 @@
-//! Support vector machines: margins, with and without kernels.
+//! Support vector machines, linear and with kernels.
 //!
-//! A linear machine minimises ½‖w‖² + C Σ wᵢ max(0, 1 − yᵢ(xᵢᵀw + b)); with a kernel xᵀw becomes Σⱼ k(x, xⱼ) yⱼαⱼ, and only the
-//! support vectors, those with αⱼ ≠ 0, are kept.
+//! A linear SVM minimizes ½‖w‖² + C Σ wᵢ max(0, 1 − yᵢ(xᵢᵀw + b)). With a kernel, xᵀw becomes Σⱼ k(x, xⱼ) yⱼαⱼ, and
+//! only the support vectors, those with αⱼ ≠ 0, are stored.
 //!
 //! | estimator | problem | method |
 //! |---|---|---|
-//! | [`Svc`] | classes, any kernel | SMO for each pair of classes |
-//! | [`Svr`] | numbers, any kernel | SMO |
-//! | [`NuSvc`], [`NuSvr`] | the same by the share of errors | SMO within two groups |
-//! | [`OneClassSvm`] | outliers, any kernel | SMO |
-//! | [`LinearSvc`] | classes, linear, also sparse | coordinate descent in the dual, or Newton's method |
-//! | [`LinearSvr`] | numbers, linear, also sparse | the same |
+//! | [`Svc`] | classification, any kernel | SMO for each pair of classes |
+//! | [`Svr`] | regression, any kernel | SMO |
+//! | [`NuSvc`], [`NuSvr`] | the same, parametrized by the fraction of errors | SMO within two groups |
+//! | [`OneClassSvm`] | outlier detection, any kernel | SMO |
+//! | [`LinearSvc`] | linear classification, also sparse | dual coordinate descent, or Newton's method |
+//! | [`LinearSvr`] | linear regression, also sparse | the same |
 //!
 //! ```
 //! use tove_learn::{Fit, Predict, svm::Svc};
@@ -59,7 +59,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::Result;
 use crate::kernel::over_tasks;
 
-/// The results of tasks that run on all cores, in the order of the tasks.
+/// Runs tasks on all cores and returns the results in the order of the tasks.
 fn parallel<R: Send>(tasks: usize, body: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
     let results: Vec<Mutex<Option<R>>> = (0..tasks).map(|_| Mutex::new(None)).collect();
     over_tasks(tasks, |task| {

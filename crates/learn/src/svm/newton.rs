@@ -1,8 +1,9 @@
-//! Newton's method for ½‖w‖² + Σ Cᵢ ℓᵢ(xᵢᵀw)² with piecewise linear ℓ: the squared hinge, and the squared tube.
+//! Newton's method for ½‖w‖² + Σ Cᵢ ℓᵢ(xᵢᵀw)² with piecewise linear ℓ: the squared hinge and squared ε-insensitive
+//! losses.
 //!
-//! The objective is piecewise quadratic, so a handful of steps with an exact line search ends on the last piece. The Hessian is
-//! I + Xᵀ diag(c) X over the rows with ℓ > 0; it is formed and factored where it is small and the rows are dense, else the
-//! step is found by conjugate gradients.
+//! The objective is piecewise quadratic, so a few steps with an exact line search reach the minimum. The Hessian is I +
+//! Xᵀ diag(c) X over the rows with ℓ > 0. It is formed and factorized if it is small and the rows are dense; otherwise
+//! the step is computed by conjugate gradients.
 
 use tove_tensor::linalg::Triangle;
 use tove_tensor::{Tensor, TryLinalg, TryOps};
@@ -10,24 +11,24 @@ use tove_tensor::{Tensor, TryLinalg, TryOps};
 use super::design::{Design, SHARES, Task, share, times, transposed_times};
 use crate::Result;
 
-/// Columns up to which the Hessian is formed.
-const WIDE: usize = 512;
+/// Largest number of columns for which the Hessian is formed.
+const MAX_HESSIAN_COLUMNS: usize = 512;
 
-/// What a sample contributes at xᵢᵀw = f.
+/// The loss of a sample at xᵢᵀw = f.
 pub(super) trait SquaredLoss: Sync {
-    /// Value, slope and curvature of Cᵢ ℓᵢ(f)².
+    /// Value, first and second derivative of Cᵢ ℓᵢ(f)².
     fn at(&self, row: usize, f: f64) -> (f64, f64, f64);
 }
 
-/// A fit to squared losses.
+/// A minimization of squared losses.
 pub(super) struct Newton<'a, L> {
     pub(super) loss: &'a L,
-    /// The size of the gradient at which to stop, relative to that at w = 0.
+    /// Stop at this gradient norm, relative to that at w = 0.
     pub(super) tolerance: f64,
     pub(super) limit: usize,
 }
 
-/// Where Newton's method ended.
+/// Result of Newton's method.
 pub(super) struct Reached {
     pub(super) w: Vec<f64>,
     /// xᵢᵀw.
@@ -74,7 +75,7 @@ impl<L: SquaredLoss> Task for Newton<'_, L> {
 }
 
 impl<L: SquaredLoss> Newton<'_, L> {
-    /// The t ≥ 0 that minimises the objective along the step: a root of its increasing, piecewise linear slope.
+    /// The t ≥ 0 that minimizes the objective along the step: a root of its increasing, piecewise linear derivative.
     fn line(&self, w: &[f64], step: &[f64], fitted: &[f64], moves: &[f64]) -> f64 {
         let (wp, pp) = (dot(w, step), dot(step, step));
         let slope = |t: f64| {
@@ -107,7 +108,7 @@ impl<L: SquaredLoss> Newton<'_, L> {
 
 /// −H⁻¹g.
 fn direction<D: Design>(design: &D, curvatures: &[f64], gradient: &[f64], size: f64) -> Result<Vec<f64>> {
-    if design.width() <= WIDE
+    if design.width() <= MAX_HESSIAN_COLUMNS
         && let Some(hessian) = hessian(design, curvatures)?
     {
         let d = design.width();
@@ -119,7 +120,7 @@ fn direction<D: Design>(design: &D, curvatures: &[f64], gradient: &[f64], size: 
     conjugate_gradients(design, curvatures, gradient, size)
 }
 
-/// I + Xᵀ diag(c) X from products of blocks of rows; nothing for sparse rows.
+/// I + Xᵀ diag(c) X from products of blocks of rows; `None` for sparse rows.
 fn hessian<D: Design>(design: &D, curvatures: &[f64]) -> Result<Option<Tensor>> {
     const BLOCK: usize = 512;
     let (n, d) = (design.len(), design.width());
@@ -150,7 +151,7 @@ fn hessian<D: Design>(design: &D, curvatures: &[f64]) -> Result<Option<Tensor>> 
     Ok(Some(hessian))
 }
 
-/// H p = −g up to a tenth of the gradient.
+/// Solves H p = −g until the residual is a tenth of the gradient.
 fn conjugate_gradients<D: Design>(design: &D, curvatures: &[f64], gradient: &[f64], size: f64) -> Result<Vec<f64>> {
     let d = gradient.len();
     let mut p = vec![0.0; d];

@@ -1,8 +1,9 @@
-//! Machines with ν in place of C or ε.
+//! ν-SVMs: parametrized by ν instead of C or ε.
 //!
-//! ν bounds the share of margin errors from above and that of support vectors from below, which is easier to choose than a cost.
-//! [`NuSvc`] has the solutions of [`Svc`](super::Svc) for some C, [`NuSvr`] those of [`Svr`](super::Svr) for some ε. Weights of
-//! classes multiply those of their samples (scikit-learn's NuSVC accepts `class_weight` and lets it have no effect).
+//! ν is an upper bound on the fraction of margin errors and a lower bound on the fraction of support vectors, which is
+//! easier to choose than C. [`NuSvc`] has the solutions of [`Svc`](super::Svc) for some C, [`NuSvr`] those of
+//! [`Svr`](super::Svr) for some ε. Class weights multiply sample weights (scikit-learn's NuSVC accepts `class_weight`
+//! but ignores it).
 
 use tove_optim::settings::Hyperparameters;
 
@@ -16,7 +17,7 @@ use super::svc::DecisionShape;
 use crate::kernel::{Gamma, KernelFunction, KernelKind};
 use crate::{Algorithm, Capabilities, ClassWeight, Result, Samples};
 
-/// Support vector classification with a share ν of margin errors.
+/// Support vector classification with at most a fraction ν of margin errors.
 ///
 /// ```
 /// use tove_learn::{Fit, Predict, svm::NuSvc};
@@ -29,10 +30,10 @@ use crate::{Algorithm, Capabilities, ClassWeight, Result, Samples};
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "NuSVC")]
 pub struct NuSvc {
-    /// Bound of the share of margin errors, and least share of support vectors.
+    /// Upper bound on the fraction of margin errors, and lower bound on the fraction of support vectors.
     #[hyper(default = 0.5, range = "(0, 1]")]
     pub nu: f64,
-    /// What it shares with other machines for classes.
+    /// Hyperparameters shared by kernel classifiers.
     #[hyper(flatten)]
     pub machine: ClassifierSettings,
 }
@@ -51,7 +52,7 @@ impl KernelClassifier for NuSvc {
 }
 
 impl NuSvc {
-    /// Fits with a kernel of the user's own in place of the named one.
+    /// Fits with a user-defined kernel instead of the named one.
     pub fn fit_with(&self, kernel: &KernelFunction, samples: &Samples) -> Result<FittedNuSvc> {
         FittedSupportClassifier::fit_with(self, kernel, samples)
     }
@@ -76,7 +77,7 @@ impl Algorithm for NuSvc {
     }
 }
 
-/// Support vector regression with a tube that leaves at most a share ν of the samples outside.
+/// Support vector regression with at most a fraction ν of the samples outside the tube.
 ///
 /// ```
 /// use tove_learn::{Fit, KernelKind, Predict, svm::NuSvr};
@@ -89,19 +90,19 @@ impl Algorithm for NuSvc {
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "NuSVR")]
 pub struct NuSvr {
-    /// Bound of the share of samples outside the tube, and least share of support vectors.
+    /// Upper bound on the fraction of samples outside the tube, and lower bound on the fraction of support vectors.
     #[hyper(default = 0.5, range = "(0, 1]")]
     pub nu: f64,
-    /// Cost of an error beyond the tube.
+    /// Inverse regularization strength: the penalty of errors outside the tube.
     #[hyper(default = 1.0, range = "(0, inf)", alias = "C")]
     pub c: f64,
-    /// The kernel and its numbers.
+    /// The kernel and its parameters.
     #[hyper(flatten)]
     pub kernel: KernelSettings,
-    /// The violation of optimality at which to stop.
+    /// Stop when the violation of the optimality conditions is below this.
     #[hyper(default = 1e-3, range = "(0, inf)")]
     pub tol: f64,
-    /// How the machine is solved.
+    /// Hyperparameters of the solver.
     #[hyper(flatten)]
     pub solver: SolverSettings,
 }
@@ -117,7 +118,7 @@ impl KernelRegressor for NuSvr {
 }
 
 impl NuSvr {
-    /// Fits with a kernel of the user's own in place of the named one.
+    /// Fits with a user-defined kernel instead of the named one.
     pub fn fit_with(&self, kernel: &KernelFunction, samples: &Samples) -> Result<FittedNuSvr> {
         FittedSupportRegressor::fit_with(self, kernel, samples)
     }

@@ -1,8 +1,9 @@
-//! Novelty detection: the region that holds most of the samples (Schölkopf, Platt, Shawe-Taylor, Smola and Williamson 2001).
+//! Novelty detection: estimates the region that contains most samples (Schölkopf, Platt, Shawe-Taylor, Smola and
+//! Williamson 2001).
 //!
-//! min ½ αᵀKα subject to 0 ≤ αᵢ ≤ sᵢ and Σα = ν Σs, for weights s of the samples. A row is an inlier where
-//! f(x) = Σ αᵢ k(x, xᵢ) − ρ is positive; ν bounds the share of training samples outside, and is the least share of support vectors.
-//! With α = α₀ + β, for a start α₀ that fulfils the constraints, β solves the problem that SMO solves for classes: Σβ = 0 and
+//! min ½ αᵀKα subject to 0 ≤ αᵢ ≤ sᵢ and Σα = ν Σs, for sample weights s. A row is an inlier if f(x) = Σ αᵢ k(x, xᵢ) −
+//! ρ is positive; ν is an upper bound on the fraction of training outliers and a lower bound on the fraction of support
+//! vectors. With α = α₀ + β for a feasible start α₀, β solves the same problem as SMO for classification: Σβ = 0 and
 //! the linear term −Kα₀.
 //!
 //! ```
@@ -20,7 +21,7 @@ use tove_tensor::Tensor;
 use super::rows::KernelRows;
 use super::settings::{KernelSettings, SolverSettings, kernel_settings_setters, solver_settings_setters};
 use super::smo::{Problem, Solution, solve};
-use super::smo_nu::share_out;
+use super::smo_nu::distribute;
 use crate::kernel::{Expansion, Features, Gamma, KernelFunction, KernelKind};
 use crate::{About, Algorithm, Capabilities, LearnError, Model, Record, Restore, Result, Rows, Samples};
 
@@ -28,16 +29,16 @@ use crate::{About, Algorithm, Capabilities, LearnError, Model, Record, Restore, 
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "OneClassSVM")]
 pub struct OneClassSvm {
-    /// Upper bound on the fraction of training errors, and lower bound of the fraction of support vectors.
+    /// Upper bound on the fraction of training errors, and lower bound on the fraction of support vectors.
     #[hyper(default = 0.5, range = "(0, 1]")]
     pub nu: f64,
-    /// The kernel and its numbers.
+    /// The kernel and its parameters.
     #[hyper(flatten)]
     pub kernel: KernelSettings,
-    /// The violation of optimality at which to stop.
+    /// Stop when the violation of the optimality conditions is below this.
     #[hyper(default = 1e-3, range = "(0, inf)")]
     pub tol: f64,
-    /// How the machine is solved.
+    /// Hyperparameters of the solver.
     #[hyper(flatten)]
     pub solver: SolverSettings,
 }
@@ -52,12 +53,12 @@ pub struct FittedOneClassSvm {
 }
 
 impl FittedOneClassSvm {
-    /// Places of the support vectors among the samples.
+    /// Indices of the support vectors in the training samples.
     pub fn support(&self) -> &[i64] {
         &self.support
     }
 
-    /// The support vectors, (s, d), sparse where the samples were.
+    /// The support vectors (s, d), sparse if the samples were.
     pub fn support_vectors(&self) -> &Rows {
         self.expansion.points()
     }
@@ -67,12 +68,12 @@ impl FittedOneClassSvm {
         self.expansion.coefficients().reshape([1, self.support.len()])
     }
 
-    /// ρ, which turns raw scores into decision values: `decision_function` = `score_samples` − `offset`.
+    /// ρ, which converts raw scores to decision values: `decision_function` = `score_samples` − `offset`.
     pub fn offset(&self) -> f64 {
         self.offset
     }
 
-    /// The kernel with its numbers.
+    /// The kernel with its parameters.
     pub fn kernel(&self) -> &KernelFunction {
         self.expansion.function()
     }
@@ -92,11 +93,11 @@ impl FittedOneClassSvm {
 }
 
 impl OneClassSvm {
-    /// α and ρ of the samples at these places.
-    fn solve(&self, features: &Features, places: &[usize], bounds: &[f64]) -> Result<Solution> {
-        let n = places.len();
-        let start = share_out(self.nu * bounds.iter().sum::<f64>(), bounds);
-        let mut rows = KernelRows::new(features, places, (self.solver.cache_size * 1e6) as usize)?;
+    /// Computes α and ρ for the samples at these indices.
+    fn solve(&self, features: &Features, indices: &[usize], bounds: &[f64]) -> Result<Solution> {
+        let n = indices.len();
+        let start = distribute(self.nu * bounds.iter().sum::<f64>(), bounds);
+        let mut rows = KernelRows::new(features, indices, (self.solver.cache_size * 1e6) as usize)?;
         let sums = rows.sums(&(0..n).collect::<Vec<_>>(), &start)?;
         let problem = Problem {
             target: sums.iter().map(|sum| -sum).collect(),
@@ -108,12 +109,12 @@ impl OneClassSvm {
             shrinking: self.solver.shrinking,
         };
         let mut solution = solve(&problem, &mut rows)?;
-        for (place, beta) in solution.beta.iter_mut().enumerate() {
-            // At the bounds exactly, so that only support vectors are kept.
+        for (index, beta) in solution.beta.iter_mut().enumerate() {
+            // Exactly at the bounds, so that only support vectors are kept.
             *beta = match *beta {
-                b if b <= problem.low[place] => 0.0,
-                b if b >= problem.high[place] => bounds[place],
-                b => b + start[place],
+                b if b <= problem.low[index] => 0.0,
+                b if b >= problem.high[index] => bounds[index],
+                b => b + start[index],
             };
         }
         Ok(solution)
@@ -133,25 +134,24 @@ impl Algorithm for OneClassSvm {
 
     fn train(&self, samples: &Samples) -> Result<FittedOneClassSvm> {
         let weights = samples.weights().map_or_else(|| vec![1.0; samples.len()], Tensor::to_f64_vec);
-        let places: Vec<usize> = (0..weights.len()).filter(|&place| weights[place] > 0.0).collect();
-        let bounds: Vec<f64> = places.iter().map(|&place| weights[place]).collect();
+        let indices: Vec<usize> = (0..weights.len()).filter(|&index| weights[index] > 0.0).collect();
+        let bounds: Vec<f64> = indices.iter().map(|&index| weights[index]).collect();
         let features = Features::new(samples.x(), self.kernel.function(samples)?)?;
-        let solution = self.solve(&features, &places, &bounds)?;
+        let solution = self.solve(&features, &indices, &bounds)?;
         solution.require_finite(Self::NAME)?;
         let summary = super::classifier::summary(Self::NAME, std::slice::from_ref(&solution));
-        let kept: Vec<usize> = (0..places.len()).filter(|&i| solution.beta[i] != 0.0).collect();
+        let kept: Vec<usize> = (0..indices.len()).filter(|&i| solution.beta[i] != 0.0).collect();
         if kept.is_empty() {
-            let problem =
-                "nu times the sum of the weights vanishes beside rounding, so that there are no support vectors";
+            let problem = "nu times the sum of the weights is below rounding, so there are no support vectors";
             return Err(LearnError::data(Self::NAME, problem, "choose a larger `nu`, or scale the weights"));
         }
-        let support: Vec<usize> = kept.iter().map(|&i| places[i]).collect();
+        let support: Vec<usize> = kept.iter().map(|&i| indices[i]).collect();
         let alpha: Vec<f64> = kept.iter().map(|&i| solution.beta[i]).collect();
         Ok(FittedOneClassSvm {
             about: About::of(self, samples).summary(summary),
             expansion: Expansion::of(&features, &support, &Tensor::try_from_vec(alpha, [kept.len(), 1])?)?,
             offset: -solution.bias,
-            support: support.iter().map(|&place| place as i64).collect(),
+            support: support.iter().map(|&index| index as i64).collect(),
         })
     }
 }

@@ -1,48 +1,48 @@
-//! One machine for each pair of classes.
+//! One-vs-one: one SVM per pair of classes.
 //!
-//! With several classes the kernel of each class with itself is needed in many pairs: where memory allows it is computed once
-//! and shared, so that a pair costs only its rectangle. Pairs are solved on all cores; each is the same computation whichever
-//! core runs it.
+//! With several classes the kernel of each class with itself is needed in many pairs. If memory allows it is computed
+//! once and shared, so that a pair only costs its off-diagonal block. Pairs are solved in parallel; the result does not
+//! depend on the number of threads.
 //!
-//! Kernel values are kept in single precision. The products behind them are computed in single precision too where the
-//! tolerance allows: errors of n kernel values, each times C at most, add up to about C √n times one of them.
+//! Kernel values are stored in single precision. The products behind them are also computed in single precision if the
+//! tolerance allows: errors of n kernel values, each multiplied by at most C, add up to about C √n times one of them.
 
 use std::borrow::Cow;
 
 use super::rows::KernelRows;
 use super::smo::{Problem, Solution, solve};
-use super::smo_nu::{Group, Grouped, share_out};
+use super::smo_nu::{Group, Grouped, distribute};
 use crate::kernel::{Features, between_f32, symmetric_f32};
 use crate::{LearnError, Result};
 
-/// How much kernel values from products in single precision err in the mean.
+/// Mean error of kernel values from products in single precision.
 const ERROR: f64 = 1.0 / (1u32 << 21) as f64;
 
-/// What all machines share.
+/// Settings that all pairs share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Training {
     /// The estimator, for messages.
     pub(super) who: &'static str,
-    /// ν, where it takes the place of C; costs are weights then.
+    /// ν, if it replaces C; then costs are weights.
     pub(super) nu: Option<f64>,
     pub(super) tolerance: f64,
     pub(super) limit: Option<usize>,
     pub(super) shrinking: bool,
-    /// Memory for kernel values.
+    /// Memory limit for kernel values.
     pub(super) bytes: usize,
 }
 
-/// What the machines are trained on.
+/// The training data.
 pub(super) struct Classes<'a> {
     pub(super) features: Cow<'a, Features>,
-    /// Places of the rows of each class.
+    /// Row indices of each class.
     pub(super) groups: Vec<Vec<usize>>,
-    /// C of the row at each place.
+    /// C of each row.
     pub(super) costs: Vec<f64>,
 }
 
 impl Training {
-    /// Rows by class; put into the order of the classes and into single precision where that serves.
+    /// Groups rows by class, converted to class order and single precision if that is useful.
     pub(super) fn classes<'a>(
         &self,
         features: &'a Features,
@@ -50,7 +50,7 @@ impl Training {
         costs: &[f64],
     ) -> Result<Classes<'a>> {
         let order = groups.concat();
-        let largest = order.iter().map(|&place| costs[place]).fold(0.0, f64::max);
+        let largest = order.iter().map(|&index| costs[index]).fold(0.0, f64::max);
         let serves = largest * (order.len() as f64).sqrt() * ERROR <= self.tolerance;
         let single = if serves { features.single(&order)? } else { None };
         let Some(single) = single else {
@@ -58,10 +58,10 @@ impl Training {
         };
         let mut next = 0..order.len();
         let groups = groups.iter().map(|group| next.by_ref().take(group.len()).collect()).collect();
-        Ok(Classes { features: Cow::Owned(single), groups, costs: order.iter().map(|&place| costs[place]).collect() })
+        Ok(Classes { features: Cow::Owned(single), groups, costs: order.iter().map(|&index| costs[index]).collect() })
     }
 
-    /// The problem of telling `first` samples of one class from the rest of another; `costs` holds C of each sample.
+    /// The problem of separating `first` samples of one class from those of another; `costs` holds C of each sample.
     fn problem(&self, first: usize, costs: &[f64]) -> Problem {
         let side = |i: usize| if i < first { 1.0 } else { -1.0 };
         let n = costs.len();
@@ -76,16 +76,17 @@ impl Training {
         }
     }
 
-    /// Solves one pair over the kernel of `rows`.
+    /// Solves one pair with the kernel of `rows`.
     fn run(&self, first: usize, costs: &[f64], rows: &mut KernelRows<'_>) -> Result<Solution> {
         match self.nu {
             None => solve(&self.problem(first, costs), rows),
-            Some(nu) => self.by_share(nu, first, costs, rows),
+            Some(nu) => self.by_nu(nu, first, costs, rows),
         }
     }
 
-    /// The machine whose margin errors are at most a share ν. The margin ρ that comes out becomes 1 by dividing β and b by it.
-    fn by_share(&self, nu: f64, first: usize, weights: &[f64], rows: &mut KernelRows<'_>) -> Result<Solution> {
+    /// Solves one pair with at most a fraction ν of margin errors. The resulting margin ρ is scaled to 1 by dividing β
+    /// and b by it.
+    fn by_nu(&self, nu: f64, first: usize, weights: &[f64], rows: &mut KernelRows<'_>) -> Result<Solution> {
         let n = weights.len();
         let half = 0.5 * nu * weights.iter().sum::<f64>();
         let (positive, negative) = weights.split_at(first);
@@ -96,7 +97,7 @@ impl Training {
         }
         let group = |row: std::ops::Range<usize>| {
             let weights = &weights[row.clone()];
-            let (zeros, start) = (vec![0.0; row.len()], share_out(half, weights));
+            let (zeros, start) = (vec![0.0; row.len()], distribute(half, weights));
             Group { row: row.collect(), target: zeros.clone(), low: zeros, high: weights.to_vec(), start }
         };
         let problem = Grouped {
@@ -119,17 +120,17 @@ impl Training {
         })
     }
 
-    /// Steps allowed for n variables.
+    /// Maximum number of steps for n variables.
     pub(super) fn limit(&self, n: usize) -> usize {
         self.limit.unwrap_or(10_000_000.max(100 * n))
     }
 
-    /// Tells the first samples at `places` from the others.
-    pub(super) fn two(&self, features: &Features, places: &[usize], first: usize, costs: &[f64]) -> Result<Solution> {
-        self.run(first, costs, &mut KernelRows::new(features, places, self.bytes)?)
+    /// Separates the first samples of `indices` from the others.
+    pub(super) fn two(&self, features: &Features, indices: &[usize], first: usize, costs: &[f64]) -> Result<Solution> {
+        self.run(first, costs, &mut KernelRows::new(features, indices, self.bytes)?)
     }
 
-    /// The machines of all pairs (a, b) with a < b, in this order: (0, 1), (0, 2), …, (1, 2), …; variables of class a come first.
+    /// Solves all pairs (a, b) with a < b, in the order (0, 1), (0, 2), …, (1, 2), …; variables of class a come first.
     pub(super) fn all(&self, classes: &Classes<'_>) -> Result<Vec<Solution>> {
         let Classes { features, groups, costs } = classes;
         let pairs = pairs(groups.len());
@@ -145,13 +146,13 @@ impl Training {
         };
         super::parallel(pairs.len(), |pair| {
             let (a, b) = pairs[pair];
-            let places: Vec<usize> = groups[a].iter().chain(&groups[b]).copied().collect();
-            let costs: Vec<f64> = places.iter().map(|&place| costs[place]).collect();
+            let indices: Vec<usize> = groups[a].iter().chain(&groups[b]).copied().collect();
+            let costs: Vec<f64> = indices.iter().map(|&index| costs[index]).collect();
             if !shared {
-                return training.two(features, &places, groups[a].len(), &costs);
+                return training.two(features, &indices, groups[a].len(), &costs);
             }
             let between = between_f32(features, &groups[a], &groups[b])?;
-            let mut rows = KernelRows::from_parts(features, &places, [&own[a], &own[b]], between, training.bytes);
+            let mut rows = KernelRows::from_parts(features, &indices, [&own[a], &own[b]], between, training.bytes);
             training.run(groups[a].len(), &costs, &mut rows)
         })
     }

@@ -1,8 +1,9 @@
-//! Probabilities from decision values (Platt 1999; Lin, Lin, Weng 2007) and from pairs of classes (Wu, Lin, Weng 2004).
+//! Probabilities from decision values (Platt 1999; Lin, Lin, Weng 2007) and from pairwise probabilities (Wu, Lin, Weng
+//! 2004).
 //!
-//! For each pair P(first | x) = 1 / (1 + exp(A f + B)), where f are decision values of samples that the machine was not trained
-//! on, by cross-validation in five parts; A and B maximise the likelihood of targets (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2).
-//! Several classes: p minimises Σᵢⱼ (rⱼᵢ pᵢ − rᵢⱼ pⱼ)², where rᵢⱼ estimates P(i | i or j, x).
+//! For each pair P(first | x) = 1 / (1 + exp(A f + B)), where f are held-out decision values from five-fold
+//! cross-validation; A and B maximize the likelihood of targets (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2). For several classes p
+//! minimizes Σᵢⱼ (rⱼᵢ pᵢ − rᵢⱼ pⱼ)², where rᵢⱼ estimates P(i | i or j, x).
 
 use tove_tensor::{Key, Tensor};
 
@@ -13,20 +14,20 @@ use crate::{Real, Result};
 /// A and B of a sigmoid.
 pub(super) type Sigmoid = (f64, f64);
 
-/// Parts of the cross-validation.
+/// Number of folds.
 const FOLDS: usize = 5;
 
-/// The sigmoid of one pair; `first` samples at `places` are of the first class.
+/// Fits the sigmoid of one pair; the first `first` of `indices` are of the first class.
 pub(super) fn cross_validated(
     training: &Training,
     features: &Features,
-    places: &[usize],
+    indices: &[usize],
     first: usize,
     costs: &[f64],
     key: Key,
 ) -> Result<Sigmoid> {
-    let n = places.len();
-    let order: Vec<usize> = key.permutation(n).to_vec::<i64>().iter().map(|&place| place as usize).collect();
+    let n = indices.len();
+    let order: Vec<usize> = key.permutation(n).to_vec::<i64>().iter().map(|&index| index as usize).collect();
     let mut decisions = vec![0.0; n];
     for fold in 0..FOLDS {
         let held = &order[fold * n / FOLDS..(fold + 1) * n / FOLDS];
@@ -38,7 +39,7 @@ pub(super) fn cross_validated(
         let kept: Vec<usize> = (0..n).filter(|&i| !out[i]).collect();
         let positive = kept.iter().filter(|&&i| i < first).count();
         if positive == 0 || positive == kept.len() {
-            // One class is left: its side is the whole answer, as in LIBSVM.
+            // Only one class is left: always predict it, as in LIBSVM.
             let side = if kept.is_empty() {
                 0.0
             } else if positive > 0 {
@@ -49,7 +50,7 @@ pub(super) fn cross_validated(
             held.iter().for_each(|&i| decisions[i] = side);
             continue;
         }
-        let trained: Vec<usize> = kept.iter().map(|&i| places[i]).collect();
+        let trained: Vec<usize> = kept.iter().map(|&i| indices[i]).collect();
         let trained_costs: Vec<f64> = kept.iter().map(|&i| costs[i]).collect();
         let solution = training.two(features, &trained, positive, &trained_costs)?;
         let support: Vec<usize> = (0..kept.len()).filter(|&i| solution.beta[i] != 0.0).collect();
@@ -57,19 +58,19 @@ pub(super) fn cross_validated(
         let beta: Vec<f64> = support.iter().map(|&i| solution.beta[i]).collect();
         let beta = Tensor::try_from_vec(beta, [support.len(), 1])?;
         let expansion = Expansion::of(features, &points, &beta)?;
-        let asked: Vec<usize> = held.iter().map(|&i| places[i]).collect();
-        let values = expansion.at(&features.rows().take(&asked)?)?.to_f64_vec();
+        let held_out: Vec<usize> = held.iter().map(|&i| indices[i]).collect();
+        let values = expansion.at(&features.rows().take(&held_out)?)?.to_f64_vec();
         held.iter().zip(values).for_each(|(&i, value)| decisions[i] = value + solution.bias);
     }
     Ok(sigmoid(&decisions, first))
 }
 
-/// A and B by Newton's method with halved steps; the first samples are positive.
+/// Fits A and B by Newton's method with step halving; the first samples are positive.
 pub(super) fn sigmoid(decisions: &[f64], first: usize) -> Sigmoid {
     let negative = decisions.len() - first;
     let (high, low) = ((first as f64 + 1.0) / (first as f64 + 2.0), 1.0 / (negative as f64 + 2.0));
     let target = |i: usize| if i < first { high } else { low };
-    // −ln likelihood, written so that neither exponential overflows.
+    // The negative log-likelihood, written so that no exponential overflows.
     let loss = |a: f64, b: f64| -> f64 {
         let one = |(i, f): (usize, &f64)| {
             let s = f * a + b;
@@ -114,14 +115,14 @@ pub(super) fn sigmoid(decisions: &[f64], first: usize) -> Sigmoid {
     (a, b)
 }
 
-/// P(first | decision), kept away from 0 and 1.
+/// P(first | decision), clipped away from 0 and 1.
 pub(super) fn probability(decision: f64, (a, b): Sigmoid) -> f64 {
     let s = decision * a + b;
     let p = if s >= 0.0 { (-s).exp() / (1.0 + (-s).exp()) } else { 1.0 / (1.0 + s.exp()) };
     p.clamp(1e-7, 1.0 - 1e-7)
 }
 
-/// Probabilities of k classes from those of the pairs, `pair(i, j)` for i < j.
+/// Probabilities of k classes from the pairwise ones, `pair(i, j)` for i < j.
 pub(super) fn couple<T: Real>(k: usize, pair: impl Fn(usize, usize) -> f64, out: &mut [T]) {
     let r = |i: usize, j: usize| if i < j { pair(i, j) } else { 1.0 - pair(j, i) };
     let mut q = vec![0.0; k * k];

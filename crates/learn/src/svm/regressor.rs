@@ -1,52 +1,52 @@
-//! What regressions with kernels share: the fit, predictions, and how they are stored.
+//! Shared code of kernel regressors: fitting, predictions, and serialization.
 
 use tove_tensor::Tensor;
 
 use super::rows::KernelRows;
 use super::settings::{KernelSettings, SolverSettings};
 use super::smo::{Problem, Solution, solve};
-use super::smo_nu::{Group, Grouped, share_out};
+use super::smo_nu::{Group, Grouped, distribute};
 use crate::kernel::{Expansion, Features, KernelFunction};
 use crate::{About, Algorithm, Model, Record, Restore, Result, Rows, Samples};
 
-/// An estimator whose fitted model is a regression with a kernel.
+/// An estimator whose fitted model is a kernel regressor.
 pub trait KernelRegressor: Algorithm {
-    /// What all such estimators have.
+    /// The shared hyperparameters.
     fn settings(&self) -> Settings<'_>;
 }
 
-/// Settings of a regression with a kernel.
+/// Hyperparameters of a kernel regressor.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
     /// The kernel.
     pub kernel: &'a KernelSettings,
-    /// How it is solved.
+    /// Hyperparameters of the solver.
     pub solver: &'a SolverSettings,
-    /// The violation of optimality at which to stop.
+    /// Stop when the violation of the optimality conditions is below this.
     pub tol: f64,
-    /// C, the cost of an error beyond the tube.
+    /// C, the penalty of errors outside the tube.
     pub cost: f64,
-    /// What decides how wide the tube is.
+    /// How the width of the tube is determined.
     pub error: Error,
 }
 
-/// Errors that cost nothing.
+/// The errors that have no loss.
 #[derive(Clone, Copy, Debug)]
 pub enum Error {
-    /// Up to ε.
+    /// Errors up to ε.
     Tube(f64),
-    /// All but a share ν of the samples.
+    /// Errors of all but a fraction ν of the samples.
     Share(f64),
 }
 
 impl Settings<'_> {
-    /// Steps allowed for n variables.
+    /// Maximum number of steps for n variables.
     fn limit(&self, n: usize) -> usize {
         self.solver.max_iter.unwrap_or(10_000_000.max(100 * n))
     }
 }
 
-/// A fitted regression with a kernel, of the estimator `E`.
+/// A fitted kernel regressor of the estimator `E`.
 #[derive(Clone, Debug)]
 pub struct FittedSupportRegressor<E> {
     about: About,
@@ -63,7 +63,7 @@ impl<E: KernelRegressor> FittedSupportRegressor<E> {
         FittedSupportRegressor::solve(estimator, function, samples)
     }
 
-    /// Fits with a kernel of the user's own.
+    /// Fits with a user-defined kernel.
     pub(super) fn fit_with(estimator: &E, kernel: &KernelFunction, samples: &Samples) -> Result<Self> {
         estimator.validate()?;
         let samples = &crate::estimator::admit(estimator, samples)?;
@@ -73,37 +73,37 @@ impl<E: KernelRegressor> FittedSupportRegressor<E> {
     fn solve(estimator: &E, function: KernelFunction, samples: &Samples) -> Result<FittedSupportRegressor<E>> {
         let (x, y, settings) = (samples.x(), samples.single_target(E::NAME)?, estimator.settings());
         let weights = samples.weights().map_or_else(|| vec![1.0; y.len()], Tensor::to_f64_vec);
-        let places: Vec<usize> = (0..y.len()).filter(|&place| weights[place] > 0.0).collect();
-        let high: Vec<f64> = places.iter().map(|&place| settings.cost * weights[place]).collect();
-        let target: Vec<f64> = places.iter().map(|&place| y[place]).collect();
+        let indices: Vec<usize> = (0..y.len()).filter(|&index| weights[index] > 0.0).collect();
+        let high: Vec<f64> = indices.iter().map(|&index| settings.cost * weights[index]).collect();
+        let target: Vec<f64> = indices.iter().map(|&index| y[index]).collect();
         let features = Features::new(x, function)?;
-        let mut rows = KernelRows::new(&features, &places, (settings.solver.cache_size * 1e6) as usize)?;
+        let mut rows = KernelRows::new(&features, &indices, (settings.solver.cache_size * 1e6) as usize)?;
         let solution = match settings.error {
             Error::Tube(epsilon) => by_tube(&settings, epsilon, target, high, &mut rows)?,
-            Error::Share(nu) => by_share(&settings, nu, &target, &high, &mut rows)?,
+            Error::Share(nu) => by_nu(&settings, nu, &target, &high, &mut rows)?,
         };
         drop(rows);
         solution.require_finite(E::NAME)?;
         let summary = super::classifier::summary(E::NAME, std::slice::from_ref(&solution));
-        let kept: Vec<usize> = (0..places.len()).filter(|&i| solution.beta[i] != 0.0).collect();
-        let support: Vec<usize> = kept.iter().map(|&i| places[i]).collect();
+        let kept: Vec<usize> = (0..indices.len()).filter(|&i| solution.beta[i] != 0.0).collect();
+        let support: Vec<usize> = kept.iter().map(|&i| indices[i]).collect();
         let beta: Vec<f64> = kept.iter().map(|&i| solution.beta[i]).collect();
         let beta = Tensor::try_from_vec(beta, [kept.len(), 1])?;
         Ok(FittedSupportRegressor {
             about: About::of(estimator, samples).summary(summary),
             expansion: Expansion::of(&features, &support, &beta)?,
             bias: solution.bias,
-            support: support.iter().map(|&place| place as i64).collect(),
+            support: support.iter().map(|&index| index as i64).collect(),
             estimator: std::marker::PhantomData,
         })
     }
 
-    /// Places of the support vectors among the samples.
+    /// Indices of the support vectors in the training samples.
     pub fn support(&self) -> &[i64] {
         &self.support
     }
 
-    /// The support vectors, (s, d), sparse where the samples were; a precomputed kernel has none.
+    /// The support vectors (s, d), sparse if the samples were; empty for a precomputed kernel.
     pub fn support_vectors(&self) -> &Rows {
         self.expansion.points()
     }
@@ -113,17 +113,17 @@ impl<E: KernelRegressor> FittedSupportRegressor<E> {
         self.expansion.coefficients()
     }
 
-    /// The constant.
+    /// The intercept.
     pub fn intercept(&self) -> f64 {
         self.bias
     }
 
-    /// The kernel with its numbers.
+    /// The kernel with its parameters.
     pub fn kernel(&self) -> &KernelFunction {
         self.expansion.function()
     }
 
-    /// Reads a record of a model with a kernel of the user's own, which is given again.
+    /// Reads a record of a model with a user-defined kernel, which must be passed again.
     pub fn restore_with(record: &Record, kernel: Option<&KernelFunction>) -> Result<FittedSupportRegressor<E>> {
         let settings: E = record.settings(E::NAME, 1)?;
         let (expansion, support) = (Expansion::read(record, kernel)?, record.integers("support")?);
@@ -136,7 +136,7 @@ impl<E: KernelRegressor> FittedSupportRegressor<E> {
     }
 }
 
-/// A tube of width ε.
+/// Solves for a tube of fixed width ε.
 fn by_tube(
     settings: &Settings<'_>,
     epsilon: f64,
@@ -156,8 +156,9 @@ fn by_tube(
     solve(&problem, rows)
 }
 
-/// A tube that leaves a share ν outside: errors above and below it are two groups of variables over the same samples.
-fn by_share(
+/// Solves for a tube with a fraction ν outside: errors above and below it are two groups of variables over the same
+/// samples.
+fn by_nu(
     settings: &Settings<'_>,
     nu: f64,
     target: &[f64],
@@ -170,7 +171,7 @@ fn by_share(
         target: target.to_vec(),
         low: vec![0.0; n],
         high: costs.to_vec(),
-        start: share_out(0.5 * nu * costs.iter().sum::<f64>(), costs),
+        start: distribute(0.5 * nu * costs.iter().sum::<f64>(), costs),
     };
     let problem = Grouped {
         groups: [above.clone(), above.below()],

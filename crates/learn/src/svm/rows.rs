@@ -1,41 +1,41 @@
-//! Rows of a kernel matrix for SMO: the whole matrix where it fits the memory allowed, else a cache of rows.
+//! Rows of a kernel matrix for SMO: the full matrix if it fits in the memory limit, otherwise a cache of rows.
 //!
-//! The matrix of two classes comes in parts, of which a row is put together when it is asked for: only samples near the border
-//! are, and the parts of a class with itself serve many pairs.
+//! The matrix of two classes is stored in blocks, from which a row is assembled on request: only samples near the
+//! boundary are requested, and the diagonal blocks are shared by many pairs.
 //!
-//! A row that is missing is computed together with others that will probably be asked for soon, because a product of a block
-//! of rows costs little more than that of one row: both have to read all features.
+//! A missing row is computed together with others that are likely to be requested soon, because a product of a block of
+//! rows costs little more than that of one row: both have to read all features.
 
 use crate::kernel::{Expansion, Features, require_single, symmetric_f32};
 use crate::{Real, Result, with_real};
 
 /// Rows computed at once.
-const TOGETHER: usize = 16;
-/// Columns of a block product.
+const ROWS_AT_ONCE: usize = 16;
+/// Columns per block product.
 const COLUMNS: usize = 512;
 
-/// The rows of the kernel matrix of some of the features, restricted to the columns in use.
+/// The rows of the kernel matrix of a subset of the features, restricted to the active columns.
 pub(crate) struct KernelRows<'k> {
     features: &'k Features,
-    places: &'k [usize],
+    indices: &'k [usize],
     diagonal: Vec<f32>,
     source: Source<'k>,
-    /// Columns in use; none means all.
+    /// Active columns; `None` means all.
     columns: Option<Vec<usize>>,
-    /// The slot of each row, or `ABSENT`.
+    /// The cache slot of each row, or `ABSENT`.
     slot: Vec<usize>,
     slots: Vec<Slot>,
     limit: usize,
     clock: u64,
 }
 
-/// Where rows come from.
+/// The source of the rows.
 enum Source<'k> {
-    /// All of K, row-major.
-    Whole(Vec<f32>),
-    /// K of the first rows with themselves, of the others with themselves, and between the two.
+    /// The full matrix K, row-major.
+    Full(Vec<f32>),
+    /// The blocks of the first rows, of the other rows, and between the two.
     Parts { own: [&'k [f32]; 2], between: Vec<f32> },
-    /// Products, when a row is asked for.
+    /// Products, computed on request.
     Products,
 }
 
@@ -48,50 +48,50 @@ struct Slot {
 const ABSENT: usize = usize::MAX;
 
 impl<'k> KernelRows<'k> {
-    /// The kernel matrix of the rows at `places`, in at most about `bytes` of memory.
-    pub(crate) fn new(features: &'k Features, places: &'k [usize], bytes: usize) -> Result<KernelRows<'k>> {
-        let n = places.len();
+    /// Creates the kernel matrix of the rows at `indices`, using at most about `bytes` of memory.
+    pub(crate) fn new(features: &'k Features, indices: &'k [usize], bytes: usize) -> Result<KernelRows<'k>> {
+        let n = indices.len();
         if n.saturating_mul(n).saturating_mul(4) <= bytes / 2 {
-            return Ok(KernelRows::from_whole(features, places, symmetric_f32(features, places)?, bytes));
+            return Ok(KernelRows::from_full(features, indices, symmetric_f32(features, indices)?, bytes));
         }
         let mut diagonal = Vec::with_capacity(n);
-        for place in places {
-            let own = features.part(std::iter::once(*place))?;
+        for index in indices {
+            let own = features.part(std::iter::once(*index))?;
             diagonal.push(features.block(&own, &own)?.to_f64_vec()[0] as f32);
         }
         require_single(diagonal.iter().copied())?;
-        Ok(KernelRows::bare(features, places, diagonal, Source::Products, bytes))
+        Ok(KernelRows::bare(features, indices, diagonal, Source::Products, bytes))
     }
 
-    /// With a matrix that is known already, row-major.
-    fn from_whole(features: &'k Features, places: &'k [usize], whole: Vec<f32>, bytes: usize) -> Self {
-        let diagonal = diagonal(&whole).collect();
-        KernelRows::bare(features, places, diagonal, Source::Whole(whole), bytes)
+    /// Creates the rows from a known matrix, row-major.
+    fn from_full(features: &'k Features, indices: &'k [usize], full: Vec<f32>, bytes: usize) -> Self {
+        let diagonal = diagonal(&full).collect();
+        KernelRows::bare(features, indices, diagonal, Source::Full(full), bytes)
     }
 
-    /// With the matrices of two classes, and the rectangle between them, all row-major.
+    /// Creates the rows from the blocks of two classes and the block between them, all row-major.
     pub(crate) fn from_parts(
         features: &'k Features,
-        places: &'k [usize],
+        indices: &'k [usize],
         own: [&'k [f32]; 2],
         between: Vec<f32>,
         bytes: usize,
     ) -> Self {
         let diagonal = diagonal(own[0]).chain(diagonal(own[1])).collect();
-        KernelRows::bare(features, places, diagonal, Source::Parts { own, between }, bytes)
+        KernelRows::bare(features, indices, diagonal, Source::Parts { own, between }, bytes)
     }
 
     fn bare(
         features: &'k Features,
-        places: &'k [usize],
+        indices: &'k [usize],
         diagonal: Vec<f32>,
         source: Source<'k>,
         bytes: usize,
     ) -> KernelRows<'k> {
-        let n = places.len();
-        let limit = (bytes / (4 * n.max(1))).max(2 * TOGETHER);
+        let n = indices.len();
+        let limit = (bytes / (4 * n.max(1))).max(2 * ROWS_AT_ONCE);
         let slot = vec![ABSENT; n];
-        KernelRows { features, places, diagonal, source, columns: None, slot, slots: Vec::new(), limit, clock: 0 }
+        KernelRows { features, indices, diagonal, source, columns: None, slot, slots: Vec::new(), limit, clock: 0 }
     }
 
     /// K of a row with itself.
@@ -99,25 +99,25 @@ impl<'k> KernelRows<'k> {
         self.diagonal[row]
     }
 
-    /// Goes on with these columns only, or with all.
+    /// Restricts the rows to these columns, or to all.
     pub(crate) fn restrict(&mut self, columns: Option<Vec<usize>>) {
         self.columns = columns;
         self.slots.clear();
         self.slot.fill(ABSENT);
     }
 
-    /// Makes sure that [`KernelRows::row`] has this row; the row fetched before stays.
+    /// Ensures that [`KernelRows::row`] has this row; the previously fetched row stays valid.
     pub(crate) fn fetch(&mut self, row: usize, wanted: impl FnOnce() -> Vec<usize>) -> Result<()> {
         self.clock += 1;
         if self.slot[row] != ABSENT {
             self.slots[self.slot[row]].used = self.clock;
             return Ok(());
         }
-        let n = self.places.len();
+        let n = self.indices.len();
         match (&self.source, &self.columns) {
-            (Source::Whole(_), None) => Ok(()),
-            (Source::Whole(whole), Some(columns)) => {
-                let all = &whole[row * n..(row + 1) * n];
+            (Source::Full(_), None) => Ok(()),
+            (Source::Full(full), Some(columns)) => {
+                let all = &full[row * n..(row + 1) * n];
                 let values = columns.iter().map(|&column| all[column]).collect();
                 self.keep(row, values);
                 Ok(())
@@ -130,7 +130,7 @@ impl<'k> KernelRows<'k> {
             (Source::Products, _) => {
                 let mut rows = vec![row];
                 let absent = wanted().into_iter().filter(|&other| other != row && self.slot[other] == ABSENT);
-                rows.extend(absent.take(TOGETHER - 1));
+                rows.extend(absent.take(ROWS_AT_ONCE - 1));
                 let blocks = self.compute(&rows)?;
                 for (row, values) in rows.into_iter().zip(blocks).rev() {
                     self.keep(row, values);
@@ -140,16 +140,16 @@ impl<'k> KernelRows<'k> {
         }
     }
 
-    /// The row at the columns in use; it must have been fetched.
+    /// The row at the active columns; it must have been fetched.
     pub(crate) fn row(&self, row: usize) -> &[f32] {
-        let n = self.places.len();
+        let n = self.indices.len();
         match (self.slot[row], &self.source) {
-            (ABSENT, Source::Whole(whole)) => &whole[row * n..(row + 1) * n],
+            (ABSENT, Source::Full(full)) => &full[row * n..(row + 1) * n],
             (slot, _) => &self.slots[slot].values,
         }
     }
 
-    /// Stores a row, in place of the one that was not used for longest if there is no room.
+    /// Caches a row; evicts the least recently used one if the cache is full.
     fn keep(&mut self, row: usize, values: Vec<f32>) {
         self.clock += 1;
         let fresh = Slot { owner: row, used: self.clock, values };
@@ -164,13 +164,13 @@ impl<'k> KernelRows<'k> {
         self.slots[oldest] = fresh;
     }
 
-    /// These rows at the columns in use.
+    /// Computes these rows at the active columns.
     fn compute(&self, rows: &[usize]) -> Result<Vec<Vec<f32>>> {
         let all: Vec<usize> = match &self.columns {
-            None => self.places.to_vec(),
-            Some(columns) => columns.iter().map(|&column| self.places[column]).collect(),
+            None => self.indices.to_vec(),
+            Some(columns) => columns.iter().map(|&column| self.indices[column]).collect(),
         };
-        let left = self.features.part(rows.iter().map(|&row| self.places[row]))?;
+        let left = self.features.part(rows.iter().map(|&row| self.indices[row]))?;
         let mut out = vec![Vec::with_capacity(all.len()); rows.len()];
         let blocks = super::parallel(all.len().div_ceil(COLUMNS), |block| {
             let end = all.len().min((block + 1) * COLUMNS);
@@ -190,15 +190,15 @@ impl<'k> KernelRows<'k> {
 
     /// (Kβ) at these rows.
     pub(crate) fn sums(&self, rows: &[usize], beta: &[f64]) -> Result<Vec<f64>> {
-        let n = self.places.len();
+        let n = self.indices.len();
         let support: Vec<usize> = (0..n).filter(|&i| beta[i] != 0.0).collect();
         let add = |sums: &mut [f64], beta: f64, row: &[f32]| {
             sums.iter_mut().zip(row).for_each(|(sum, &k)| *sum += beta * f64::from(k));
         };
         let mut sums = vec![0.0; n];
         match &self.source {
-            Source::Whole(whole) => {
-                support.iter().for_each(|&i| add(&mut sums, beta[i], &whole[i * n..(i + 1) * n]));
+            Source::Full(full) => {
+                support.iter().for_each(|&i| add(&mut sums, beta[i], &full[i * n..(i + 1) * n]));
                 return Ok(rows.iter().map(|&row| sums[row]).collect());
             }
             Source::Parts { own, between } => {
@@ -211,12 +211,12 @@ impl<'k> KernelRows<'k> {
             return Ok(vec![0.0; rows.len()]);
         }
         let coefficients: Vec<f64> = support.iter().map(|&i| beta[i]).collect();
-        let points: Vec<usize> = support.iter().map(|&i| self.places[i]).collect();
-        let asked: Vec<usize> = rows.iter().map(|&row| self.places[row]).collect();
-        let asked = self.features.rows().take(&asked)?;
+        let points: Vec<usize> = support.iter().map(|&i| self.indices[i]).collect();
+        let requested: Vec<usize> = rows.iter().map(|&row| self.indices[row]).collect();
+        let requested = self.features.rows().take(&requested)?;
         let coefficients = tove_tensor::Tensor::try_from_vec(coefficients, [support.len(), 1])?;
         let expansion = Expansion::of(self.features, &points, &coefficients)?;
-        Ok(expansion.at(&asked)?.to_f64_vec())
+        Ok(expansion.at(&requested)?.to_f64_vec())
     }
 }
 
@@ -230,12 +230,13 @@ fn joined(own: &[&[f32]; 2], between: &[f32], n: usize, row: usize, columns: Opt
     let m = own[0].len().isqrt();
     let k = n - m;
     let mut values = Vec::with_capacity(columns.map_or(n, <[usize]>::len));
-    // The row of the rectangle starts at `start` and goes on by `step`: along it for the first class, down for the second.
+    // The row of the off-diagonal block starts at `start` with stride `step`: along a row for the first class, down a
+    // column for the second.
     let (own, start, step) = match row.checked_sub(m) {
         None => (&own[0][row * m..(row + 1) * m], row * k, 1),
         Some(below) => (&own[1][below * k..(below + 1) * k], below, k),
     };
-    let across = |place: usize| between[start + place * step];
+    let across = |index: usize| between[start + index * step];
     match (columns, row < m) {
         (None, true) => {
             values.extend_from_slice(own);

@@ -1,4 +1,4 @@
-//! Hyperparameters that several machines have.
+//! Hyperparameters shared by several SVMs.
 
 use tove_optim::settings::Hyperparameters;
 use tove_tensor::Tensor;
@@ -7,7 +7,7 @@ use super::svc::DecisionShape;
 use crate::kernel::{Gamma, KernelFunction, KernelKind};
 use crate::{ClassWeight, Result, Samples};
 
-/// The kernel and its numbers.
+/// The kernel and its parameters.
 ///
 /// ```
 /// use tove_learn::{Gamma, svm::{KernelSettings, Svr}};
@@ -26,20 +26,20 @@ pub struct KernelSettings {
     /// γ of the kernel: scale, auto or a number.
     #[hyper(default = Gamma::Scale, range = "[0, inf)")]
     pub gamma: Gamma,
-    /// c₀ of the polynomial and the sigmoid kernel.
+    /// c₀ of the polynomial and sigmoid kernels.
     #[hyper(default = 0.0)]
     pub coef0: f64,
 }
 
 impl KernelSettings {
-    /// The kernel with its numbers for these samples.
+    /// The kernel function with its parameters for these samples.
     pub(super) fn function(&self, samples: &Samples) -> Result<KernelFunction> {
         let weights = samples.weights().map(Tensor::to_f64_vec);
         self.kernel.function(self.degree, self.gamma, self.coef0, samples.x(), weights.as_deref())
     }
 }
 
-/// What machines for classes have in common.
+/// Hyperparameters shared by kernel classifiers.
 ///
 /// ```
 /// use tove_learn::svm::{NuSvc, Svc};
@@ -48,39 +48,39 @@ impl KernelSettings {
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(shared)]
 pub struct ClassifierSettings {
-    /// The kernel and its numbers.
+    /// The kernel and its parameters.
     #[hyper(flatten)]
     pub kernel: KernelSettings,
-    /// Whether samples that seem settled are set aside during the fit.
+    /// Whether to use the shrinking heuristic.
     #[hyper(default = true)]
     pub shrinking: bool,
-    /// Whether probabilities are fitted too, by five more fits per pair.
+    /// Whether to fit probabilities, by five more fits per pair.
     #[hyper(default = false)]
     pub probability: bool,
-    /// The violation of optimality at which to stop.
+    /// Stop when the violation of the optimality conditions is below this.
     #[hyper(default = 1e-3, range = "(0, inf)")]
     pub tol: f64,
-    /// Memory for kernel values in megabytes.
+    /// Size of the kernel cache in megabytes.
     #[hyper(default = 200.0, range = "(0, inf)")]
     pub cache_size: f64,
-    /// Weights of the classes: none, balanced, or a list such as 0:1,1:5.
+    /// Class weights: none, balanced, or a list such as 0:1,1:5.
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
-    /// Steps at most for a pair; ten million or 100 n without it.
+    /// Maximum number of steps per pair; by default the larger of ten million and 100 n.
     #[hyper(default = None, range = "[1, inf)")]
     pub max_iter: Option<usize>,
-    /// Scores per class or per pair.
+    /// Shape of the decision function: one score per class or per pair.
     #[hyper(default = DecisionShape::Ovr)]
     pub decision_function_shape: DecisionShape,
-    /// Whether equal votes are decided by the decision values; else the first class wins.
+    /// Whether to break ties of votes by the decision values; otherwise the first class wins.
     #[hyper(default = false)]
     pub break_ties: bool,
-    /// Seed of the cross-validation behind the probabilities.
+    /// Seed of the cross-validation for the probabilities.
     #[hyper(default = 0)]
     pub random_state: u64,
 }
 
-/// How the machine of a regression is solved.
+/// Hyperparameters of the solver of a regressor.
 ///
 /// ```
 /// use tove_learn::svm::{NuSvr, Svr};
@@ -89,13 +89,13 @@ pub struct ClassifierSettings {
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(shared)]
 pub struct SolverSettings {
-    /// Whether samples that seem settled are set aside during the fit.
+    /// Whether to use the shrinking heuristic.
     #[hyper(default = true)]
     pub shrinking: bool,
-    /// Memory for kernel values in megabytes.
+    /// Size of the kernel cache in megabytes.
     #[hyper(default = 200.0, range = "(0, inf)")]
     pub cache_size: f64,
-    /// Steps at most; ten million or 100 n without it.
+    /// Maximum number of steps; by default the larger of ten million and 100 n.
     #[hyper(default = None, range = "[1, inf)")]
     pub max_iter: Option<usize>,
 }

@@ -1,18 +1,19 @@
-//! SMO for ν-machines: two groups of variables, the sum of each fixed (Chang and Lin 2001).
+//! SMO for ν-SVMs: two groups of variables, each with a fixed sum (Chang and Lin 2001).
 //!
-//! min ½ βᵀKβ − zᵀβ subject to lowᵥ ≤ βᵥ ≤ highᵥ and Σβ = sum of the start within each group. For classification the groups are
-//! the classes, β = yα, 0 ≤ α ≤ wᵢ and Σα = ν Σw / 2 in each; for regression they are the errors above and below the tube. As
-//! both sums are fixed, a step moves two variables of the same group. At the optimum the residual r = z − Kβ of the free
-//! variables of group g is a constant t_g; the two constants give the bias and the width of the margin or of the tube.
+//! min ½ βᵀKβ − zᵀβ subject to lowᵥ ≤ βᵥ ≤ highᵥ and Σβ = sum of the start within each group. For classification the
+//! groups are the classes, β = yα, 0 ≤ α ≤ wᵢ and Σα = ν Σw / 2 in each; for regression they are the errors above and
+//! below the tube. As both sums are fixed, a step changes two variables of the same group. At the optimum the residual
+//! r = z − Kβ of the free variables of group g is a constant t_g; the two constants give the bias and the width of the
+//! margin or of the tube.
 //!
-//! Each group is scanned by itself with the vector code of SMO, and variables that seem settled are set aside as there.
+//! Each group is scanned separately with the SIMD code of SMO, with the same shrinking heuristic.
 
 use super::rows::KernelRows;
 use super::smo::{Active, level, wanted};
 use super::smo_scan::{Best, gain, update};
 use crate::Result;
 
-/// Variables whose sum is fixed.
+/// Variables with a fixed sum.
 #[derive(Clone)]
 pub(super) struct Group {
     /// The row of the kernel matrix of each variable.
@@ -20,36 +21,36 @@ pub(super) struct Group {
     pub(super) target: Vec<f64>,
     pub(super) low: Vec<f64>,
     pub(super) high: Vec<f64>,
-    /// A point that fulfils all constraints.
+    /// A feasible point.
     pub(super) start: Vec<f64>,
 }
 
 impl Group {
-    /// The same variables with their signs turned.
+    /// The same variables with flipped signs.
     pub(super) fn below(self) -> Group {
-        let turned = |values: &[f64]| values.iter().map(|value| -value).collect();
-        Group { low: turned(&self.high), high: turned(&self.low), start: turned(&self.start), ..self }
+        let negated = |values: &[f64]| values.iter().map(|value| -value).collect();
+        Group { low: negated(&self.high), high: negated(&self.low), start: negated(&self.start), ..self }
     }
 
-    /// u and l of a variable: 0 where it may rise or fall, else an infinity that keeps it from being chosen.
-    fn scores(&self, place: usize, beta: f64) -> (f64, f64) {
-        let upper = if beta >= self.high[place] { f64::NEG_INFINITY } else { 0.0 };
-        let lower = if beta <= self.low[place] { f64::INFINITY } else { 0.0 };
+    /// u and l of a variable: 0 if it can be increased or decreased, otherwise an infinity that excludes it.
+    fn scores(&self, index: usize, beta: f64) -> (f64, f64) {
+        let upper = if beta >= self.high[index] { f64::NEG_INFINITY } else { 0.0 };
+        let lower = if beta <= self.low[index] { f64::INFINITY } else { 0.0 };
         (upper, lower)
     }
 }
 
-/// A problem in two groups; variables of both may share a row of the kernel matrix.
+/// A problem with two groups; variables of both may share a row of the kernel matrix.
 pub(super) struct Grouped {
     pub(super) groups: [Group; 2],
     pub(super) tolerance: f64,
     pub(super) limit: usize,
-    /// Whether variables that seem settled are set aside.
+    /// Whether to use the shrinking heuristic.
     pub(super) shrinking: bool,
 }
 
-/// What was found.
-pub(super) struct Settled {
+/// The solution.
+pub(super) struct Solution {
     pub(super) beta: [Vec<f64>; 2],
     /// t₀ and t₁.
     pub(super) levels: [f64; 2],
@@ -62,17 +63,17 @@ pub(super) struct Settled {
 struct Solver<'a, 'k> {
     problem: &'a Grouped,
     rows: &'a mut KernelRows<'k>,
-    /// Rows of the kernel matrix.
+    /// Number of rows of the kernel matrix.
     n: usize,
     beta: [Vec<f64>; 2],
-    /// Residuals of all variables; stale for those set aside.
+    /// Residuals of all variables; outdated for shrunk ones.
     residual: [Vec<f64>; 2],
     active: [Active; 2],
     best: [Best; 2],
     unshrunk: bool,
 }
 
-/// A pair of variables of one group, by their places among the active ones.
+/// A pair of variables of one group, by their indices among the active ones.
 struct Pair {
     group: usize,
     i: usize,
@@ -80,8 +81,8 @@ struct Pair {
 }
 
 impl Grouped {
-    /// Solves over a kernel matrix of n rows.
-    pub(super) fn solve(&self, rows: &mut KernelRows<'_>, n: usize) -> Result<Settled> {
+    /// Solves with a kernel matrix of n rows.
+    pub(super) fn solve(&self, rows: &mut KernelRows<'_>, n: usize) -> Result<Solution> {
         let solver = Solver {
             problem: self,
             rows,
@@ -101,11 +102,11 @@ impl Solver<'_, '_> {
         self.best.iter().map(|best| best.top - best.bottom).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    fn whole(&self) -> bool {
-        (0..2).all(|group| self.active[group].places.len() == self.beta[group].len())
+    fn all_active(&self) -> bool {
+        (0..2).all(|group| self.active[group].indices.len() == self.beta[group].len())
     }
 
-    fn run(mut self) -> Result<Settled> {
+    fn run(mut self) -> Result<Solution> {
         self.unshrink()?;
         let (tolerance, limit) = (self.problem.tolerance, self.problem.limit);
         let period = self.n.clamp(1, 1000);
@@ -118,12 +119,12 @@ impl Solver<'_, '_> {
                 }
             }
             let gap = self.gap();
-            let settled = gap.is_nan() || gap < tolerance;
+            let converged = gap.is_nan() || gap < tolerance;
             let over = steps >= limit || tove_optim::interrupted();
-            if settled || over {
-                if !self.whole() {
+            if converged || over {
+                if !self.all_active() {
                     self.unshrink()?;
-                    until_shrinking = 1; // shrink at once if it was not the end
+                    until_shrinking = 1; // shrink again at once if it was not the end
                     if self.gap() >= tolerance && !over {
                         continue;
                     }
@@ -137,7 +138,8 @@ impl Solver<'_, '_> {
         }
     }
 
-    /// The variable to raise is the worst of its group; the one to lower promises the largest gain over both groups.
+    /// Selects the variable to increase as the largest violation of its group, and the one to decrease by the largest
+    /// predicted gain over both groups.
     fn pair(&mut self) -> Result<Pair> {
         let mut found = (f32::NEG_INFINITY, Pair { group: 0, i: 0, j: 0 });
         for group in 0..2 {
@@ -145,10 +147,10 @@ impl Solver<'_, '_> {
             if best.top - best.bottom < self.problem.tolerance {
                 continue;
             }
-            let (i, row) = (best.top_place, &self.problem.groups[group].row);
-            let likely = || wanted(active, best).into_iter().map(|place| row[place]).collect();
-            self.rows.fetch(row[active.places[i]], likely)?;
-            let values = by_group(self.rows.row(row[active.places[i]]), self.counts())[group];
+            let (i, row) = (best.top_index, &self.problem.groups[group].row);
+            let likely = || wanted(active, best).into_iter().map(|index| row[index]).collect();
+            self.rows.fetch(row[active.indices[i]], likely)?;
+            let values = by_group(self.rows.row(row[active.indices[i]]), self.counts())[group];
             let j = gain(values, active.diagonal[i], &active.diagonal, &active.residual, &active.lower, best.top);
             let slope = (best.top - (active.residual[j] + active.lower[j])) as f32;
             let curvature = active.diagonal[i] + active.diagonal[j] - 2.0 * values[j];
@@ -161,13 +163,13 @@ impl Solver<'_, '_> {
     }
 
     fn counts(&self) -> [usize; 2] {
-        [0, 1].map(|group| self.active[group].places.len())
+        [0, 1].map(|group| self.active[group].indices.len())
     }
 
     fn step(&mut self, pair: &Pair) -> Result<()> {
         let &Pair { group, i, j } = pair;
         let (active, own) = (&self.active[group], &self.problem.groups[group]);
-        let (a, b) = (active.places[i], active.places[j]);
+        let (a, b) = (active.indices[i], active.indices[j]);
         self.rows.fetch(own.row[b], Vec::new)?;
         let counts = self.counts();
         let row = by_group(self.rows.row(own.row[a]), counts);
@@ -192,23 +194,23 @@ impl Solver<'_, '_> {
         Ok(())
     }
 
-    /// Sets aside variables at a bound that would not be chosen.
+    /// Shrinks variables at a bound that would not be selected.
     fn shrink(&mut self) -> Result<()> {
         if !self.unshrunk && self.gap() <= 10.0 * self.problem.tolerance {
             self.unshrunk = true;
-            if !self.whole() {
+            if !self.all_active() {
                 self.unshrink()?;
             }
         }
-        let kept = [0, 1].map(|group| self.active[group].unsettled(self.best[group]));
+        let kept = [0, 1].map(|group| self.active[group].selectable(self.best[group]));
         let (count, before) = (kept[0].len() + kept[1].len(), self.counts().iter().sum::<usize>());
-        // Setting aside a few is not worth new rows.
+        // Shrinking only a few is not worth new rows.
         if count < 4 || count * 10 > before * 9 {
             return Ok(());
         }
         self.store();
-        let places = kept.iter().zip(&self.problem.groups);
-        let columns = places.flat_map(|(kept, group)| kept.iter().map(|&place| group.row[place])).collect();
+        let indices = kept.iter().zip(&self.problem.groups);
+        let columns = indices.flat_map(|(kept, group)| kept.iter().map(|&index| group.row[index])).collect();
         self.rows.restrict(Some(columns));
         self.activate(kept);
         Ok(())
@@ -221,7 +223,7 @@ impl Solver<'_, '_> {
         }
     }
 
-    /// Brings all variables back, with residuals computed anew for those that were set aside.
+    /// Reactivates all variables, and recomputes the residuals of shrunk ones.
     fn unshrink(&mut self) -> Result<()> {
         self.store();
         let mut by_row = vec![0.0; self.n];
@@ -230,10 +232,10 @@ impl Solver<'_, '_> {
         }
         let sums = self.rows.sums(&(0..self.n).collect::<Vec<_>>(), &by_row)?;
         for (group, own) in self.problem.groups.iter().enumerate() {
-            let mut aside = vec![true; own.row.len()];
-            self.active[group].places.iter().for_each(|&place| aside[place] = false);
-            for place in (0..aside.len()).filter(|&place| aside[place]) {
-                self.residual[group][place] = own.target[place] - sums[own.row[place]];
+            let mut shrunk = vec![true; own.row.len()];
+            self.active[group].indices.iter().for_each(|&index| shrunk[index] = false);
+            for index in (0..shrunk.len()).filter(|&index| shrunk[index]) {
+                self.residual[group][index] = own.target[index] - sums[own.row[index]];
             }
         }
         self.rows.restrict(None);
@@ -241,18 +243,18 @@ impl Solver<'_, '_> {
         Ok(())
     }
 
-    /// Goes on with these variables only.
-    fn activate(&mut self, places: [Vec<usize>; 2]) {
-        for (group, places) in places.into_iter().enumerate() {
+    /// Restricts the state to these variables.
+    fn activate(&mut self, indices: [Vec<usize>; 2]) {
+        for (group, indices) in indices.into_iter().enumerate() {
             let (own, beta) = (&self.problem.groups[group], &self.beta[group]);
-            let diagonal = places.iter().map(|&place| self.rows.diagonal(own.row[place])).collect();
-            let scores = |place: usize| own.scores(place, beta[place]);
-            self.active[group] = Active::of(places, &self.residual[group], diagonal, scores);
+            let diagonal = indices.iter().map(|&index| self.rows.diagonal(own.row[index])).collect();
+            let scores = |index: usize| own.scores(index, beta[index]);
+            self.active[group] = Active::of(indices, &self.residual[group], diagonal, scores);
             self.best[group] = self.active[group].best();
         }
     }
 
-    fn finish(self, steps: usize) -> Settled {
+    fn finish(self, steps: usize) -> Solution {
         let gap = self.gap();
         let converged = gap.is_nan() || gap < self.problem.tolerance;
         let mut objective = 0.0;
@@ -264,18 +266,18 @@ impl Solver<'_, '_> {
             level(free.map(|v| residual[v]), self.best[group])
         });
         let gap = if gap.is_finite() { gap.max(0.0) } else { 0.0 };
-        Settled { beta: self.beta, levels, objective, steps, gap, converged }
+        Solution { beta: self.beta, levels, objective, steps, gap, converged }
     }
 }
 
-/// A row of the kernel matrix at the active variables of each group, of which there are so many.
+/// Splits a row of the kernel matrix into the active variables of each group.
 fn by_group(values: &[f32], [first, second]: [usize; 2]) -> [&[f32]; 2] {
-    // Groups over the same rows, of which none is set aside, read the same values.
+    // If no variable is shrunk, both groups use the same values.
     if first + second > values.len() { [values, values] } else { values.split_at(first).into() }
 }
 
-/// Shares out a sum among variables in their order, each up to its bound.
-pub(super) fn share_out(mut sum: f64, bounds: &[f64]) -> Vec<f64> {
+/// Distributes a sum among variables in order, each up to its bound.
+pub(super) fn distribute(mut sum: f64, bounds: &[f64]) -> Vec<f64> {
     let mut share = |bound: &f64| {
         let own = bound.min(sum);
         sum -= own;

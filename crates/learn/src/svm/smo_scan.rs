@@ -1,11 +1,11 @@
-//! The passes over all variables that a step of SMO is made of, in vector code.
+//! The SIMD passes over all variables in a step of SMO.
 //!
-//! The largest of many numbers is found block by block; only the block that holds it is looked at again for the place.
+//! The maximum is found block by block; only its block is scanned again for the index.
 
 use tove_tensor::kernels::simd::{Kernel, dispatch};
 
 const LANES: usize = 16;
-/// Numbers per block.
+/// Values per block.
 const BLOCK: usize = 128;
 
 /// The largest upper and the smallest lower score.
@@ -13,30 +13,30 @@ const BLOCK: usize = 128;
 pub(super) struct Best {
     /// max(r + u).
     pub(super) top: f64,
-    /// Where it is; the first of equal ones.
-    pub(super) top_place: usize,
+    /// Its index; ties go to the first.
+    pub(super) top_index: usize,
     /// min(r + l).
     pub(super) bottom: f64,
 }
 
 impl Best {
-    /// Of no scores.
-    pub(super) const NONE: Best = Best { top: f64::NEG_INFINITY, top_place: 0, bottom: f64::INFINITY };
+    /// The best of no scores.
+    pub(super) const NONE: Best = Best { top: f64::NEG_INFINITY, top_index: 0, bottom: f64::INFINITY };
 
-    /// Of these scores.
+    /// The best of these scores.
     pub(super) fn of(residual: &[f64], upper: &[f64], lower: &[f64]) -> Best {
         let mut best = Best::NONE;
-        for (place, &residual) in residual.iter().enumerate() {
-            if residual + upper[place] > best.top {
-                (best.top, best.top_place) = (residual + upper[place], place);
+        for (index, &residual) in residual.iter().enumerate() {
+            if residual + upper[index] > best.top {
+                (best.top, best.top_index) = (residual + upper[index], index);
             }
-            best.bottom = best.bottom.min(residual + lower[place]);
+            best.bottom = best.bottom.min(residual + lower[index]);
         }
         best
     }
 }
 
-/// r −= up · row + down · other, and the best of the new scores.
+/// r −= up · row + down · other; returns the best of the new scores.
 pub(super) fn update(
     residual: &mut [f64],
     row: &[f32],
@@ -87,8 +87,8 @@ impl Kernel for Update<'_> {
             let (others, _) = other[start..end].as_chunks::<LANES>();
             let (uppers, _) = upper[start..end].as_chunks::<LANES>();
             let (lowers, _) = lower[start..end].as_chunks::<LANES>();
-            let whole = residuals.len();
-            for chunk in 0..whole {
+            let chunks = residuals.len();
+            for chunk in 0..chunks {
                 let r = &mut residuals[chunk];
                 for lane in 0..LANES {
                     let new = r[lane] - (up * rows[chunk][lane] as f64 + down * others[chunk][lane] as f64);
@@ -98,10 +98,10 @@ impl Kernel for Update<'_> {
                 }
             }
             for (lane, r) in rest.iter_mut().enumerate() {
-                let place = start + whole * LANES + lane;
-                *r -= up * row[place] as f64 + down * other[place] as f64;
-                tops[lane] = larger(*r + upper[place], tops[lane]);
-                bottoms[lane] = smaller(*r + lower[place], bottoms[lane]);
+                let index = start + chunks * LANES + lane;
+                *r -= up * row[index] as f64 + down * other[index] as f64;
+                tops[lane] = larger(*r + upper[index], tops[lane]);
+                bottoms[lane] = smaller(*r + lower[index], bottoms[lane]);
             }
             let block = tops.into_iter().fold(f64::NEG_INFINITY, larger);
             if block > top {
@@ -111,12 +111,12 @@ impl Kernel for Update<'_> {
         }
         let bottom = bottoms.into_iter().fold(f64::INFINITY, smaller);
         let end = n.min(top_block + BLOCK);
-        let found = (top_block..end).find(|&place| residual[place] + upper[place] == top);
-        Best { top, top_place: found.unwrap_or(0), bottom }
+        let found = (top_block..end).find(|&index| residual[index] + upper[index] == top);
+        Best { top, top_index: found.unwrap_or(0), bottom }
     }
 }
 
-/// The partner j that promises the largest gain (top − rⱼ − lⱼ)² / (Kᵢᵢ + Kⱼⱼ − 2Kᵢⱼ).
+/// Returns the partner j with the largest predicted gain (top − rⱼ − lⱼ)² / (Kᵢᵢ + Kⱼⱼ − 2Kᵢⱼ).
 pub(super) fn gain(row: &[f32], own: f32, diagonal: &[f32], residual: &[f64], lower: &[f64], top: f64) -> usize {
     dispatch(Gain { row, own, diagonal, residual, lower, top })
 }
@@ -137,7 +137,7 @@ impl Gain<'_> {
         let slope = if slope > 0.0 { slope } else { 0.0 };
         let curvature = own + diagonal - 2.0 * row;
         let curvature = if curvature > 1e-12 { curvature } else { 1e-12 };
-        // Divided first: the square of a small slope would vanish.
+        // Divide first: the square of a small slope would underflow.
         slope * (slope / curvature)
     }
 }
@@ -150,7 +150,7 @@ impl Kernel for Gain<'_> {
         let Gain { row, own, diagonal, residual, lower, top } = self;
         let n = residual.len();
         let (row, diagonal, lower) = (&row[..n], &diagonal[..n], &lower[..n]);
-        let (mut most, mut most_block) = (-1.0f32, 0);
+        let (mut max, mut max_block) = (-1.0f32, 0);
         let mut start = 0;
         while start < n {
             let end = if start + BLOCK < n { start + BLOCK } else { n };
@@ -173,19 +173,19 @@ impl Kernel for Gain<'_> {
                 }
             }
             for (lane, best) in best.iter_mut().enumerate().take(rest.len()) {
-                let place = start + residuals.len() * LANES + lane;
-                let gain = Gain::of(row[place], own, diagonal[place], residual[place], lower[place], top);
+                let index = start + residuals.len() * LANES + lane;
+                let gain = Gain::of(row[index], own, diagonal[index], residual[index], lower[index], top);
                 *best = if gain > *best { gain } else { *best };
             }
             let block = best.into_iter().fold(-1.0f32, |a, b| if b > a { b } else { a });
-            if block > most {
-                (most, most_block) = (block, start);
+            if block > max {
+                (max, max_block) = (block, start);
             }
             start = end;
         }
-        let end = n.min(most_block + BLOCK);
-        let found = (most_block..end)
-            .find(|&place| Gain::of(row[place], own, diagonal[place], residual[place], lower[place], top) == most);
+        let end = n.min(max_block + BLOCK);
+        let found = (max_block..end)
+            .find(|&index| Gain::of(row[index], own, diagonal[index], residual[index], lower[index], top) == max);
         found.unwrap_or(0)
     }
 }

@@ -1,4 +1,4 @@
-//! Classification with kernels: a soft margin for each pair of classes.
+//! Kernel support vector classification, one-vs-one.
 
 use tove_optim::settings::{Choice, Hyperparameters};
 
@@ -7,17 +7,18 @@ use super::settings::{ClassifierSettings, classifier_settings_setters, kernel_se
 use crate::kernel::{Gamma, KernelFunction, KernelKind};
 use crate::{Algorithm, Capabilities, ClassWeight, Result, Samples};
 
-/// What the decision function of more than two classes gives.
+/// Shape of the decision function for more than two classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum DecisionShape {
-    /// A score per class: votes of the pairs, and between equal votes their decision values.
+    /// One score per class: pairwise votes, with ties broken by decision values.
     #[default]
     Ovr,
-    /// A decision value per pair of classes, positive for the first.
+    /// One decision value per pair of classes, positive for the first.
     Ovo,
 }
 
-/// Support vector classification: min ½‖w‖² + C Σ wᵢ ξᵢ for each pair of classes, in the space of a kernel; the pairs vote.
+/// Support vector classification: min ½‖w‖² + C Σ wᵢ ξᵢ for each pair of classes in the feature space of a kernel;
+/// one-vs-one voting.
 ///
 /// ```
 /// use tove_learn::{Fit, Predict, KernelKind, svm::Svc};
@@ -31,10 +32,10 @@ pub enum DecisionShape {
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "SVC")]
 pub struct Svc {
-    /// Cost of a violated margin; the larger, the weaker the regularisation.
+    /// Inverse regularization strength: the penalty of margin violations.
     #[hyper(default = 1.0, range = "(0, inf)", alias = "C")]
     pub c: f64,
-    /// What it shares with other machines for classes.
+    /// Hyperparameters shared by kernel classifiers.
     #[hyper(flatten)]
     pub machine: ClassifierSettings,
 }
@@ -53,7 +54,7 @@ impl KernelClassifier for Svc {
 }
 
 impl Svc {
-    /// Fits with a kernel of the user's own in place of the named one.
+    /// Fits with a user-defined kernel instead of the named one.
     pub fn fit_with(&self, kernel: &KernelFunction, samples: &Samples) -> Result<FittedSvc> {
         FittedSupportClassifier::fit_with(self, kernel, samples)
     }

@@ -1,4 +1,4 @@
-//! Regression with kernels and a tube of width ε in which errors cost nothing.
+//! Kernel support vector regression with an ε-insensitive loss.
 
 use tove_optim::settings::Hyperparameters;
 
@@ -7,7 +7,7 @@ use super::settings::{KernelSettings, SolverSettings, kernel_settings_setters, s
 use crate::kernel::{Gamma, KernelFunction, KernelKind};
 use crate::{Algorithm, Capabilities, Result, Samples};
 
-/// Support vector regression: min ½‖w‖² + C Σ wᵢ max(0, |yᵢ − f(xᵢ)| − ε), in the space of a kernel.
+/// Support vector regression: min ½‖w‖² + C Σ wᵢ max(0, |yᵢ − f(xᵢ)| − ε), in the feature space of a kernel.
 ///
 /// ```
 /// use tove_learn::{Fit, Predict, KernelKind, svm::Svr};
@@ -21,19 +21,19 @@ use crate::{Algorithm, Capabilities, Result, Samples};
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "SVR")]
 pub struct Svr {
-    /// The kernel and its numbers.
+    /// The kernel and its parameters.
     #[hyper(flatten)]
     pub kernel: KernelSettings,
-    /// The violation of optimality at which to stop.
+    /// Stop when the violation of the optimality conditions is below this.
     #[hyper(default = 1e-3, range = "(0, inf)")]
     pub tol: f64,
-    /// Cost of an error beyond the tube.
+    /// Inverse regularization strength: the penalty of errors outside the tube.
     #[hyper(default = 1.0, range = "(0, inf)", alias = "C")]
     pub c: f64,
-    /// Half the width of the tube.
+    /// The epsilon-tube: errors up to this size have no loss.
     #[hyper(default = 0.1, range = "[0, inf)")]
     pub epsilon: f64,
-    /// How the machine is solved.
+    /// Hyperparameters of the solver.
     #[hyper(flatten)]
     pub solver: SolverSettings,
 }
@@ -49,7 +49,7 @@ impl KernelRegressor for Svr {
 }
 
 impl Svr {
-    /// Fits with a kernel of the user's own in place of the named one.
+    /// Fits with a user-defined kernel instead of the named one.
     pub fn fit_with(&self, kernel: &KernelFunction, samples: &Samples) -> Result<FittedSvr> {
         FittedSupportRegressor::fit_with(self, kernel, samples)
     }

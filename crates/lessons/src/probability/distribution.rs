@@ -1,4 +1,4 @@
-//! Distributions with densities, draws, and fits by maximum likelihood.
+//! Distributions with log-densities, sampling, and maximum-likelihood fits.
 //!
 //! | distribution | density |
 //! |---|---|
@@ -27,7 +27,7 @@ use tove_learn::{LearnError, Result};
 
 /// A distribution over numbers, vectors or classes.
 pub trait Distribution {
-    /// Log-density (or log-probability) of each value, differentiable by the value and the parameters.
+    /// Log-density (or log-probability) of each value, differentiable with respect to the value and the parameters.
     fn log_prob(&self, y: &Tensor) -> Result<Tensor>;
 
     /// Density (or probability) of each value.
@@ -39,7 +39,7 @@ pub trait Distribution {
     fn sample(&self, n: usize, key: Key) -> Result<Tensor>;
 }
 
-/// That every number fulfils a condition.
+/// Checks that every value satisfies a condition.
 fn require(what: &'static str, x: &Tensor, holds: impl Fn(f64) -> bool, needed: &str) -> Result<()> {
     match x.to_f64_vec().into_iter().find(|&value| !holds(value)) {
         None => Ok(()),
@@ -47,7 +47,7 @@ fn require(what: &'static str, x: &Tensor, holds: impl Fn(f64) -> bool, needed: 
     }
 }
 
-/// Shape of draws: `n` along a new first axis, then the shape in which the parameters broadcast.
+/// Shape of `n` draws: a new first axis, followed by the broadcast shape of the parameters.
 fn draws(n: usize, a: &Tensor, b: &Tensor) -> Result<Vec<usize>> {
     let mut shape = vec![n];
     shape.extend_from_slice(a.try_add(b)?.dims());
@@ -62,7 +62,7 @@ pub struct Normal {
 }
 
 impl Normal {
-    /// N(mean, std²) with std > 0.
+    /// Creates N(mean, std²) with std > 0.
     pub fn new(mean: impl Into<Tensor>, std: impl Into<Tensor>) -> Result<Normal> {
         let (mean, std) = (mean.into(), std.into());
         require("Normal: the mean", &mean, f64::is_finite, "a finite number")?;
@@ -108,7 +108,7 @@ pub struct MultivariateNormal {
 }
 
 impl MultivariateNormal {
-    /// N(mean, covariance). A covariance that is singular has no density and is refused.
+    /// Creates N(mean, covariance). A singular covariance has no density and is an error.
     pub fn new(mean: Tensor, covariance: &Tensor) -> Result<MultivariateNormal> {
         let d = mean.numel();
         if mean.rank() != 1 || covariance.dims() != [d, d] {
@@ -123,7 +123,7 @@ impl MultivariateNormal {
             return Err(LearnError::parameter("MultivariateNormal", "the covariance is not symmetric"));
         }
         let singular = || {
-            let fix = "remove dependent columns, or add a small multiple of the unit matrix";
+            let fix = "remove dependent columns, or add a small multiple of the identity matrix";
             LearnError::data(
                 "MultivariateNormal",
                 "the covariance is not positive definite, so there is no density",
@@ -131,9 +131,9 @@ impl MultivariateNormal {
             )
         };
         let factor = covariance.try_cholesky().map_err(|_| singular())?;
-        // Rounding lets some singular matrices through with pivots of its own size.
+        // Rounding accepts some singular matrices, with pivots of the size of the rounding error.
         let pivots = factor.try_diagonal(0)?.to_f64_vec();
-        let largest = pivots.iter().fold(0.0f64, |most, &pivot| most.max(pivot));
+        let largest = pivots.iter().fold(0.0f64, |max, &pivot| max.max(pivot));
         if pivots.iter().any(|&pivot| pivot * pivot <= largest * largest * covariance.dtype().epsilon() * d as f64) {
             return Err(singular());
         }
@@ -143,9 +143,9 @@ impl MultivariateNormal {
     /// Maximum likelihood from rows (n, d): mean and covariance divided by n.
     pub fn fit(y: &Tensor) -> Result<MultivariateNormal> {
         let mean = y.try_mean_axes(&[0], false)?;
-        let centred = y.try_sub(&mean)?;
+        let centered = y.try_sub(&mean)?;
         let n = y.dims().first().copied().unwrap_or(0).max(1);
-        let covariance = centred.try_t()?.try_matmul(&centred)? / n as f64;
+        let covariance = centered.try_t()?.try_matmul(&centered)? / n as f64;
         MultivariateNormal::new(mean, &covariance)
     }
 
@@ -161,13 +161,13 @@ impl MultivariateNormal {
 }
 
 impl Distribution for MultivariateNormal {
-    /// Of a vector (d), or of each row of (n, d).
+    /// For a vector (d), or for each row of (n, d).
     fn log_prob(&self, y: &Tensor) -> Result<Tensor> {
         let d = self.mean.numel();
         require("MultivariateNormal: the value", y, |y| !y.is_nan(), "a number")?;
         let rows = y.try_reshape([y.numel() / d.max(1), d])?;
-        let centred = rows.try_sub(&self.mean)?.try_t()?; // (d, n)
-        let z = self.factor.try_triangular_solve(&centred, Triangle::LOWER)?;
+        let centered = rows.try_sub(&self.mean)?.try_t()?; // (d, n)
+        let z = self.factor.try_triangular_solve(&centered, Triangle::LOWER)?;
         let log_det = self.factor.try_diagonal(0)?.try_ln()?.try_sum()?; // half of log det Σ
         let constant = 0.5 * d as f64 * (2.0 * PI).ln();
         let values = (z.try_square()?.try_sum_axes(&[0], false)? * -0.5).try_sub(&log_det)? - constant;
@@ -183,29 +183,29 @@ impl Distribution for MultivariateNormal {
 /// The Laplace distribution, p(y) = exp(−|y − μ|/b)/(2b); parameters broadcast against the values.
 #[derive(Clone, Debug)]
 pub struct Laplace {
-    centre: Tensor,
+    center: Tensor,
     scale: Tensor,
 }
 
 impl Laplace {
-    /// Centre μ and scale b > 0.
-    pub fn new(centre: impl Into<Tensor>, scale: impl Into<Tensor>) -> Result<Laplace> {
-        let (centre, scale) = (centre.into(), scale.into());
-        require("Laplace: the center", &centre, f64::is_finite, "a finite number")?;
+    /// Creates a distribution with center μ and scale b > 0.
+    pub fn new(center: impl Into<Tensor>, scale: impl Into<Tensor>) -> Result<Laplace> {
+        let (center, scale) = (center.into(), scale.into());
+        require("Laplace: the center", &center, f64::is_finite, "a finite number")?;
         require("Laplace: the scale", &scale, |b| b > 0.0 && b.is_finite(), "a positive number")?;
-        Ok(Laplace { centre, scale })
+        Ok(Laplace { center, scale })
     }
 
     /// Maximum likelihood: the median, and the mean distance to it.
     pub fn fit(y: &Tensor) -> Result<Laplace> {
-        let centre = y.try_median()?;
-        let scale = y.try_sub(&centre)?.try_abs()?.try_mean()?;
-        Laplace::new(centre, scale)
+        let center = y.try_median()?;
+        let scale = y.try_sub(&center)?.try_abs()?.try_mean()?;
+        Laplace::new(center, scale)
     }
 
     /// μ.
     pub fn centre(&self) -> &Tensor {
-        &self.centre
+        &self.center
     }
 
     /// b.
@@ -217,17 +217,17 @@ impl Laplace {
 impl Distribution for Laplace {
     fn log_prob(&self, y: &Tensor) -> Result<Tensor> {
         require("Laplace: the value", y, |y| !y.is_nan(), "a number")?;
-        let distance = y.try_sub(&self.centre)?.try_abs()?.try_div(&self.scale)?;
+        let distance = y.try_sub(&self.center)?.try_abs()?.try_div(&self.scale)?;
         Ok((-distance).try_sub(&(&self.scale * 2.0).try_ln()?)?)
     }
 
     fn sample(&self, n: usize, key: Key) -> Result<Tensor> {
         // The difference of two exponential draws.
-        let shape = draws(n, &self.centre, &self.scale)?;
-        let dtype = self.centre.dtype();
+        let shape = draws(n, &self.center, &self.scale)?;
+        let dtype = self.center.dtype();
         let up = key.fold(0).try_exponential(1.0, shape.clone(), dtype)?;
         let down = key.fold(1).try_exponential(1.0, shape, dtype)?;
-        Ok(up.try_sub(&down)?.try_mul(&self.scale)?.try_add(&self.centre)?)
+        Ok(up.try_sub(&down)?.try_mul(&self.scale)?.try_add(&self.center)?)
     }
 }
 
@@ -238,21 +238,22 @@ pub struct Categorical {
 }
 
 impl Categorical {
-    /// Probabilities (m), or a row per sample (n, m): not negative, each row summing to 1.
+    /// Creates a distribution from probabilities (m), or one row per sample (n, m): non-negative, each row summing to
+    /// 1.
     pub fn new(probabilities: Tensor) -> Result<Categorical> {
         let m = probabilities.dims().last().copied().unwrap_or(0);
         let tolerance = 1e3 * probabilities.dtype().epsilon();
         for row in probabilities.to_f64_vec().chunks(m.max(1)) {
             let total: f64 = row.iter().sum();
             if row.iter().any(|p| p.is_nan() || *p < 0.0) || (total - 1.0).abs() > tolerance {
-                let problem = format!("probabilities are not negative and sum to 1; a row sums to {total}");
+                let problem = format!("probabilities must be non-negative and sum to 1; a row sums to {total}");
                 return Err(LearnError::parameter("Categorical", problem));
             }
         }
         Ok(Categorical { probabilities })
     }
 
-    /// Maximum likelihood: the share of each of `m` classes among labels 0 … m − 1.
+    /// Maximum likelihood: the fraction of each of `m` classes among labels 0 … m − 1.
     pub fn fit(labels: &Tensor, m: usize) -> Result<Categorical> {
         let counts = labels.try_bincount(None, m)?.to_dtype(DType::F64);
         Categorical::new(&counts / labels.numel().max(1) as f64)
@@ -263,7 +264,7 @@ impl Categorical {
         &self.probabilities
     }
 
-    /// That values are labels below m, or one-hot rows of length m.
+    /// Checks that values are labels below m, or one-hot rows of length m.
     fn check(&self, y: &Tensor, m: usize) -> Result<()> {
         if !y.dtype().is_float() {
             return require("Categorical: the label", y, |y| y >= 0.0 && y < m as f64, "the number of a class");
@@ -273,18 +274,15 @@ impl Categorical {
             |row: &[f64]| row.iter().all(|&y| y == 0.0 || y == 1.0) && row.iter().filter(|&&y| y == 1.0).count() == 1;
         if last != m || !y.to_f64_vec().chunks(m.max(1)).all(one_hot) {
             let problem = format!("values of shape {} that are not one-hot rows of length {m}", y.shape());
-            return Err(LearnError::parameter(
-                "Categorical",
-                format!("{problem}; give those, or whole numbers as labels"),
-            ));
+            return Err(LearnError::parameter("Categorical", format!("{problem}; give those, or integer labels")));
         }
         Ok(())
     }
 }
 
 impl Distribution for Categorical {
-    /// Of labels 0 … m − 1, or of one-hot rows (…, m) in floating point; anything else is an error. A class of probability 0 has
-    /// log-probability −∞.
+    /// For labels 0 … m − 1, or one-hot rows (…, m) in floating point; other values are an error. A class of
+    /// probability 0 has log-probability −∞.
     fn log_prob(&self, y: &Tensor) -> Result<Tensor> {
         let m = self.probabilities.dims().last().copied().unwrap_or(0);
         self.check(y, m)?;
@@ -296,7 +294,7 @@ impl Distribution for Categorical {
         Ok(f.try_ln()?.try_sum_axes(&[-1], false)?)
     }
 
-    /// Labels (n) from probabilities (m); one label per row from (k, m) gives (n, k).
+    /// Labels (n) from probabilities (m); (k, m) gives one label per row, (n, k).
     fn sample(&self, n: usize, key: Key) -> Result<Tensor> {
         let drawn = key.try_categorical(&self.probabilities, n)?;
         Ok(if drawn.rank() == 2 { drawn.try_t()?.try_contiguous()? } else { drawn })
@@ -310,7 +308,7 @@ pub struct Bernoulli {
 }
 
 impl Bernoulli {
-    /// p(1) = q in \[0, 1\].
+    /// Creates p(1) = q in \[0, 1\].
     pub fn new(q: impl Into<Tensor>) -> Result<Bernoulli> {
         let q = q.into();
         require("Bernoulli", &q, |q| (0.0..=1.0).contains(&q), "a probability")?;
@@ -335,7 +333,7 @@ impl Distribution for Bernoulli {
         let y = y.to_dtype(self.q.dtype());
         require("Bernoulli: the value", &y, |y| y == 0.0 || y == 1.0, "0 or 1")?;
         let chosen = y.try_gt_scalar(0.5)?;
-        let q = self.q.try_add(&y.zeros_like())?; // in the common shape
+        let q = self.q.try_add(&y.zeros_like())?; // broadcast to the common shape
         let p = chosen.try_broadcast_to(q.shape().clone())?.try_select(&q, &(1.0 - &q))?;
         Ok(p.try_ln()?)
     }

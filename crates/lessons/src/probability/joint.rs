@@ -1,7 +1,7 @@
 //! Tables of discrete joint probabilities.
 //!
-//! p(x, y) = p(x) p(y | x), and for more variables the chain rule holds in any order:
-//! p(a, b, c) = p(c) p(a | c) p(b | a, c) = …. A table holds p over named variables, given others or none.
+//! p(x, y) = p(x) p(y | x), and for more variables the chain rule holds in any order: p(a, b, c) = p(c) p(a | c) p(b |
+//! a, c) = …. A table stores p over named variables, conditional on others or none.
 //!
 //! ```
 //! use tove_lessons::probability::JointTable;
@@ -18,7 +18,7 @@ use tove_tensor::{DType, Tensor, TryOps, TryUnary};
 
 use tove_learn::{LearnError, Result};
 
-/// Probabilities of discrete variables: of some, given others. One axis per variable, named.
+/// Probabilities of discrete variables, conditional on others. One named axis per variable.
 #[derive(Clone, Debug)]
 pub struct JointTable {
     names: Vec<String>,
@@ -26,11 +26,11 @@ pub struct JointTable {
     values: Tensor, // f64, one axis per name
 }
 
-/// How far sums may be from 1.
+/// Tolerance of sums to 1.
 const TOLERANCE: f64 = 1e-9;
 
 impl JointTable {
-    /// A joint distribution: not negative, summing to 1, an axis per name.
+    /// Creates a joint distribution: non-negative, summing to 1, one axis per name.
     pub fn new(names: &[&str], values: Tensor) -> Result<JointTable> {
         let table = JointTable {
             names: names.iter().map(|&name| name.to_owned()).collect(),
@@ -47,7 +47,7 @@ impl JointTable {
         let entries = table.values.to_f64_vec();
         let total: f64 = entries.iter().sum();
         if entries.iter().any(|p| p.is_nan() || *p < 0.0) || (total - 1.0).abs() > TOLERANCE {
-            return wrong(format!("probabilities are not negative and sum to 1; these sum to {total}"));
+            return wrong(format!("probabilities must be non-negative and sum to 1; these sum to {total}"));
         }
         Ok(table)
     }
@@ -57,7 +57,7 @@ impl JointTable {
         &self.names
     }
 
-    /// The variables that are given.
+    /// The conditioning variables.
     pub fn given(&self) -> &[String] {
         &self.given
     }
@@ -75,7 +75,7 @@ impl JointTable {
         })
     }
 
-    /// p over these variables alone, the others summed out. What is given stays.
+    /// The marginal over these variables; the others are summed out. Conditioning variables are kept.
     pub fn marginal(&self, keep: &[&str]) -> Result<JointTable> {
         keep.iter().try_for_each(|name| self.axis(name).map(drop))?;
         let kept = |name: &String| keep.contains(&name.as_str()) || self.given.contains(name);
@@ -86,10 +86,13 @@ impl JointTable {
         Ok(JointTable { names, given: self.given.clone(), values })
     }
 
-    /// p(of | given) of a joint distribution. Where the condition has probability 0 the entries are NaN: nothing is known.
+    /// p(of | given) of a joint distribution. Entries are NaN if the condition has probability 0.
     pub fn conditional(&self, of: &[&str], given: &[&str]) -> Result<JointTable> {
         if let Some(both) = of.iter().find(|name| given.contains(name)) {
-            return Err(LearnError::parameter("JointTable", format!("{both} cannot be given and asked for")));
+            return Err(LearnError::parameter(
+                "JointTable",
+                format!("{both} cannot be on both sides of the condition"),
+            ));
         }
         let both: Vec<&str> = of.iter().chain(given).copied().collect();
         let joint = self.marginal(&both)?;
@@ -100,8 +103,8 @@ impl JointTable {
         Ok(JointTable { values: joint.values.try_div(&condition)?, given: all, names: joint.names })
     }
 
-    /// The product of two tables over all their variables. A variable that is given in one and asked for in the other is
-    /// asked for in the product.
+    /// The product of two tables over all their variables. A variable that is conditioned on in one table and not in
+    /// the other is not conditioned on in the product.
     pub fn times(&self, other: &JointTable) -> Result<JointTable> {
         let mut names = self.names.clone();
         names.extend(other.names.iter().filter(|name| !self.names.contains(name)).cloned());
@@ -111,7 +114,7 @@ impl JointTable {
         Ok(JointTable { names, given, values })
     }
 
-    /// The entries with an axis for every name, of length 1 where the table lacks it.
+    /// The entries with one axis per name, of length 1 if the table lacks it.
     fn spread(&self, names: &[String]) -> Result<Tensor> {
         let present: Vec<usize> = names.iter().filter_map(|name| self.axis(name).ok()).collect();
         let ordered = self.values.try_permute(&present)?;
@@ -122,7 +125,7 @@ impl JointTable {
         Ok(ordered.try_reshape(shape)?)
     }
 
-    /// The largest difference to another table over the same variables, in any order of axes.
+    /// The largest difference to another table over the same variables, in any axis order.
     pub fn distance(&self, other: &JointTable) -> Result<f64> {
         other.names.iter().try_for_each(|name| self.axis(name).map(drop))?;
         let difference = self.values.try_sub(&other.spread(&self.names)?)?;
@@ -130,12 +133,12 @@ impl JointTable {
     }
 
     /// The entry at these values of all variables.
-    pub fn at(&self, place: &[(&str, usize)]) -> Result<f64> {
+    pub fn at(&self, position: &[(&str, usize)]) -> Result<f64> {
         let index: Vec<usize> = self
             .names
             .iter()
             .map(|name| {
-                let found = place.iter().find(|(known, _)| known == name);
+                let found = position.iter().find(|(known, _)| known == name);
                 found.map(|&(_, value)| value).ok_or_else(|| {
                     LearnError::parameter("JointTable", format!("no value for {name}; give one for every variable"))
                 })

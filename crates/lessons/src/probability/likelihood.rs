@@ -1,7 +1,7 @@
-//! The likelihood of a data set, and the best of several models.
+//! The likelihood of a data set, and the maximum-likelihood model among several.
 //!
-//! For independent samples p(S | f) = Πᵢ p(yᵢ | f(xᵢ)). The product of many factors leaves the range of doubles; its
-//! logarithm, the sum of log-factors, does not. argmax Π p = argmin Σ −log p.
+//! For independent samples p(S | f) = Πᵢ p(yᵢ | f(xᵢ)). The product of many factors underflows; its logarithm, the sum
+//! of log-factors, does not. argmax Π p = argmin Σ −log p.
 //!
 //! ```
 //! use tove_lessons::probability::data_likelihood;
@@ -21,30 +21,30 @@ use tove_learn::{LearnError, Result};
 /// The likelihood of a data set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DataLikelihood {
-    /// The product of the factors, as far as doubles hold it.
+    /// The product of the factors, which may underflow or overflow.
     pub product: f64,
     /// Its logarithm, from the sum of the log-factors.
     pub logarithm: f64,
 }
 
 impl DataLikelihood {
-    /// −log p, what is minimised.
+    /// −log p, the quantity to minimize.
     pub fn negative_log(&self) -> f64 {
         -self.logarithm
     }
 }
 
-/// The likelihood of independent samples from the log-probability of each.
+/// The likelihood of independent samples, given the log-probability of each.
 pub fn data_likelihood(log_probabilities: &Tensor) -> Result<DataLikelihood> {
     let logs = log_probabilities.to_f64_vec();
     if let Some(row) = logs.iter().position(|log| log.is_nan()) {
-        let fix = "look at what was predicted for that sample";
+        let fix = "check the prediction for that sample";
         return Err(LearnError::data("data_likelihood", format!("the log-probability of sample {row} is NaN"), fix));
     }
     Ok(DataLikelihood { product: logs.iter().map(|log| log.exp()).product(), logarithm: logs.iter().sum() })
 }
 
-/// The model that makes the data most likely: its place and its likelihood. The first of equally good ones.
+/// The maximum-likelihood model: its index and its likelihood. Ties go to the first.
 ///
 /// ```
 /// use tove_lessons::probability::{Bernoulli, most_likely};
@@ -59,10 +59,10 @@ pub fn most_likely<'a, D: Distribution + 'a>(
     y: &Tensor,
 ) -> Result<(usize, DataLikelihood)> {
     let mut best: Option<(usize, DataLikelihood)> = None;
-    for (place, model) in models.into_iter().enumerate() {
+    for (index, model) in models.into_iter().enumerate() {
         let likelihood = data_likelihood(&model.log_prob(y)?)?;
         if best.is_none_or(|(_, known)| likelihood.logarithm > known.logarithm) {
-            best = Some((place, likelihood));
+            best = Some((index, likelihood));
         }
     }
     best.ok_or_else(|| LearnError::parameter("most_likely", "no models to choose from; give at least one"))

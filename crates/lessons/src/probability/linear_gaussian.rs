@@ -1,11 +1,11 @@
 //! The linear model with normal noise, y = Xw + ε with ε ~ N(0, s²).
 //!
-//! log p(y | X, w, s) = −n log s − (n/2) log 2π − ‖y − Xw‖²/(2s²): whatever s is, the best w is that of least squares, and
+//! log p(y | X, w, s) = −n log s − (n/2) log 2π − ‖y − Xw‖²/(2s²): for any s, the best w is that of least squares, and
 //! the best s² is ‖y − Xw‖²/n. That estimate is biased, with expectation (n − c)/n · s² for c columns.
 //!
-//! The Fisher information of w in the whole sample is F = −E ∂² log p/∂w∂wᵀ = Cov(score) = XᵀX/s². No unbiased estimate has
-//! a covariance below F⁻¹ (Cramér and Rao), and least squares reaches it. Per sample the information is F/n, and
-//! √n (w − w_true) tends to N(0, (F/n)⁻¹).
+//! The Fisher information of w in the whole sample is F = −E ∂² log p/∂w∂wᵀ = Cov(score) = XᵀX/s². No unbiased
+//! estimator has a covariance below F⁻¹ (Cramér and Rao), and least squares attains it. Per sample the information is
+//! F/n, and √n (w − w_true) converges to N(0, (F/n)⁻¹) in distribution.
 //!
 //! ```
 //! use tove_lessons::probability::LinearGaussian;
@@ -30,7 +30,7 @@ pub struct LinearGaussian {
 }
 
 impl LinearGaussian {
-    /// A model with known weights and standard deviation of the noise.
+    /// Creates a model with known weights and noise standard deviation.
     pub fn new(weights: Tensor, std: f64) -> Result<LinearGaussian> {
         if weights.rank() != 1 || !(std > 0.0 && std.is_finite()) {
             let problem = format!("weights of shape {} and deviation {std}", weights.shape());
@@ -65,19 +65,19 @@ impl LinearGaussian {
         self.std
     }
 
-    /// log p(y | X, w, s), differentiable by the weights the model holds.
+    /// log p(y | X, w, s), differentiable with respect to the weights.
     pub fn log_likelihood(&self, x: &Tensor, y: &Tensor) -> Result<Tensor> {
         let residual = y.try_sub(&x.try_matmul(&self.weights)?)?;
         let constant = y.numel() as f64 * (self.std.ln() + 0.5 * (2.0 * PI).ln());
         Ok(residual.try_square()?.try_sum()? * (-0.5 / (self.std * self.std)) - constant)
     }
 
-    /// Fisher information of the weights in a whole sample with these rows: XᵀX/s².
+    /// Fisher information of the weights in a sample with these rows: XᵀX/s².
     pub fn fisher_information(&self, x: &Tensor) -> Result<Tensor> {
         Ok(x.try_t()?.try_matmul(x)? / (self.std * self.std))
     }
 
-    /// The least covariance that an unbiased estimate of the weights can have: s² (XᵀX)⁻¹.
+    /// The Cramér-Rao lower bound on the covariance of an unbiased estimator of the weights: s² (XᵀX)⁻¹.
     pub fn cramer_rao(&self, x: &Tensor) -> Result<Tensor> {
         Ok(self.fisher_information(x)?.try_inverse()?)
     }

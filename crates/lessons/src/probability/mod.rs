@@ -1,16 +1,16 @@
 //! Probability and estimation: distributions, likelihoods, posteriors.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`joint`] | tables of discrete joint probabilities: marginals, conditionals, products |
 //! | [`distribution`] | normal, multivariate normal, Laplace, categorical and Bernoulli distributions |
-//! | [`likelihood`] | the likelihood of a data set and its logarithm; the best of several models |
+//! | [`likelihood`] | the likelihood of a data set and its logarithm; the most likely of several models |
 //! | [`linear_gaussian`] | y = Xw + ε with normal ε: estimates, Fisher information, bounds |
-//! | [`prior`] | distributions over weights, as densities and as penalties; the maximum of the posterior |
-//! | [`posterior`] | Bayes' theorem over a finite set of models, averages of predictions, conjugate families |
+//! | [`prior`] | priors over weights, as densities and as penalties; MAP estimates |
+//! | [`posterior`] | Bayes' theorem over a finite set of models, model averaging, conjugate families |
 //!
-//! Parameters are tensors that broadcast against the data, and log-densities are made of tensor operations, so that they
-//! can be differentiated by either.
+//! Parameters are tensors that broadcast against the data, and log-densities consist of tensor operations, so they are
+//! differentiable with respect to both.
 
 pub mod distribution;
 pub mod joint;

@@ -1,8 +1,8 @@
-//! Bayes' theorem, and predictions averaged over models.
+//! Bayes' theorem, and Bayesian model averaging.
 //!
-//! posterior = likelihood × prior / evidence. Over finitely many models the evidence is a sum. The prediction is
-//! p(y | x) = Σᵢ wᵢ p(y | fᵢ(x)) with the posterior weights wᵢ; or (1/k) Σᵢ p(y | fᵢ(x)) with fᵢ *drawn from* the posterior.
-//! Weighting draws by the posterior once more would count it twice, and the result would not sum to 1.
+//! posterior = likelihood × prior / evidence. Over finitely many models the evidence is a sum. The prediction is p(y |
+//! x) = Σᵢ wᵢ p(y | fᵢ(x)) with the posterior weights wᵢ; or (1/k) Σᵢ p(y | fᵢ(x)) with fᵢ *drawn from* the posterior.
+//! Weighting draws by the posterior again would count it twice, and the result would not sum to 1.
 //!
 //! ```
 //! use tove_lessons::probability::FinitePosterior;
@@ -23,48 +23,48 @@ use tove_learn::{LearnError, Result};
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinitePosterior {
     weights: Vec<f64>,
-    /// Logarithms of the weights up to a constant, the largest 0: a weight that is too small for a double can grow again.
+    /// Log-weights up to a constant, with maximum 0: a weight that underflows can grow again.
     logs: Vec<f64>,
     log_evidence: f64,
 }
 
 impl FinitePosterior {
-    /// The prior: not negative, summing to 1.
+    /// Creates the prior: non-negative, summing to 1.
     pub fn new(prior: &[f64]) -> Result<FinitePosterior> {
         let total: f64 = prior.iter().sum();
         if prior.iter().any(|p| p.is_nan() || *p < 0.0) || (total - 1.0).abs() > 1e-9 {
-            let problem = format!("prior weights are not negative and sum to 1; these sum to {total}");
+            let problem = format!("prior weights must be non-negative and sum to 1; these sum to {total}");
             return Err(LearnError::parameter("FinitePosterior", problem));
         }
         let logs = prior.iter().map(|weight| weight.ln()).collect();
         Ok(FinitePosterior { weights: prior.to_vec(), logs, log_evidence: 0.0 })
     }
 
-    /// The posterior after data with this log-likelihood under each model; −∞ for data that the model does not allow. Updating in
-    /// parts gives the same as at once, up to rounding of the logarithms.
+    /// The posterior after data with this log-likelihood under each model; −∞ for data that are impossible under the
+    /// model. Sequential updates give the same result as one update, up to rounding.
     pub fn update(&self, log_likelihoods: &[f64]) -> Result<FinitePosterior> {
         if log_likelihoods.len() != self.weights.len() {
             let (found, needed) = (log_likelihoods.len(), self.weights.len());
             return Err(LearnError::parameter("FinitePosterior", format!("{found} likelihoods for {needed} models")));
         }
-        if let Some(place) = log_likelihoods.iter().position(|log| log.is_nan() || *log == f64::INFINITY) {
-            let problem = format!("the log-likelihood of model {place} is {}", log_likelihoods[place]);
-            let fix = "give finite numbers, or −∞ for data that a model does not allow";
+        if let Some(index) = log_likelihoods.iter().position(|log| log.is_nan() || *log == f64::INFINITY) {
+            let problem = format!("the log-likelihood of model {index} is {}", log_likelihoods[index]);
+            let fix = "give finite numbers, or −∞ for data that are impossible under a model";
             return Err(LearnError::data("FinitePosterior", problem, fix));
         }
         let logs: Vec<f64> = self.logs.iter().zip(log_likelihoods).map(|(weight, log)| weight + log).collect();
-        let most = logs.iter().fold(f64::NEG_INFINITY, |most, &log| most.max(log));
-        if !most.is_finite() {
-            let fix = "widen the set of models, or look for a sample that cannot be";
-            return Err(LearnError::data("FinitePosterior", "no model allows the data", fix));
+        let max = logs.iter().fold(f64::NEG_INFINITY, |max, &log| max.max(log));
+        if !max.is_finite() {
+            let fix = "extend the set of models, or check for impossible samples";
+            return Err(LearnError::data("FinitePosterior", "the data are impossible under every model", fix));
         }
-        let logs: Vec<f64> = logs.iter().map(|log| log - most).collect();
+        let logs: Vec<f64> = logs.iter().map(|log| log - max).collect();
         let scaled: Vec<f64> = logs.iter().map(|log| log.exp()).collect();
         let total: f64 = scaled.iter().sum();
         let weights = scaled.iter().map(|weight| weight / total).collect();
-        // The logarithms sum to that of the evidence: what was taken off them before, and now.
+        // The accumulated normalization constants sum to the log-evidence.
         let before: f64 = self.logs.iter().map(|log| log.exp()).sum();
-        let log_evidence = self.log_evidence - before.ln() + most + total.ln();
+        let log_evidence = self.log_evidence - before.ln() + max + total.ln();
         Ok(FinitePosterior { weights, logs, log_evidence })
     }
 
@@ -78,13 +78,13 @@ impl FinitePosterior {
         self.log_evidence
     }
 
-    /// The place of the most probable model.
+    /// The index of the most probable model.
     pub fn best(&self) -> usize {
-        let better = |best: usize, place: usize| if self.weights[place] > self.weights[best] { place } else { best };
+        let better = |best: usize, index: usize| if self.weights[index] > self.weights[best] { index } else { best };
         (0..self.weights.len()).fold(0, better)
     }
 
-    /// Σᵢ wᵢ pᵢ of the models' predictions, all of one shape.
+    /// Σᵢ wᵢ pᵢ of the models' predictions, all of the same shape.
     pub fn average(&self, predictions: &[Tensor]) -> Result<Tensor> {
         if predictions.len() != self.weights.len() || predictions.is_empty() {
             let (found, needed) = (predictions.len(), self.weights.len());
@@ -97,14 +97,14 @@ impl FinitePosterior {
         Ok(sum)
     }
 
-    /// Places of `k` models drawn from the posterior, for [`average_of_draws`].
+    /// Indices of `k` models drawn from the posterior, for [`average_of_draws`].
     pub fn draw(&self, k: usize, key: Key) -> Result<Vec<usize>> {
         let drawn = key.try_categorical(&Tensor::from_slice(&self.weights), k)?;
-        Ok(drawn.to_vec::<i64>().into_iter().map(|place| place as usize).collect())
+        Ok(drawn.to_vec::<i64>().into_iter().map(|index| index as usize).collect())
     }
 }
 
-/// (1/k) Σᵢ pᵢ of the predictions of models that were drawn from the posterior.
+/// (1/k) Σᵢ pᵢ of the predictions of models drawn from the posterior.
 pub fn average_of_draws(predictions: &[Tensor]) -> Result<Tensor> {
     let [first, rest @ ..] = predictions else {
         return Err(LearnError::parameter("average_of_draws", "no predictions; draw at least one model"));
@@ -113,17 +113,17 @@ pub fn average_of_draws(predictions: &[Tensor]) -> Result<Tensor> {
     Ok(sum / predictions.len() as f64)
 }
 
-/// The share q of ones with a Beta(a, b) prior; conjugate, so that the posterior is again of this form.
+/// The success probability q with a Beta(a, b) prior; conjugate, so the posterior has the same form.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BetaBernoulli {
-    /// Ones seen, plus the prior's.
+    /// Number of ones, plus the prior's.
     pub a: f64,
-    /// Zeros seen, plus the prior's.
+    /// Number of zeros, plus the prior's.
     pub b: f64,
 }
 
 impl BetaBernoulli {
-    /// Beta(a, b) with positive a and b.
+    /// Creates Beta(a, b) with positive a and b.
     pub fn new(a: f64, b: f64) -> Result<BetaBernoulli> {
         if !(a > 0.0 && b > 0.0 && a.is_finite() && b.is_finite()) {
             return Err(LearnError::parameter("BetaBernoulli", format!("a = {a} and b = {b}; give positive numbers")));
@@ -131,12 +131,12 @@ impl BetaBernoulli {
         Ok(BetaBernoulli { a, b })
     }
 
-    /// The posterior after so many ones and zeros: Beta(a + ones, b + zeros).
+    /// The posterior after this many ones and zeros: Beta(a + ones, b + zeros).
     pub fn update(self, ones: usize, zeros: usize) -> BetaBernoulli {
         BetaBernoulli { a: self.a + ones as f64, b: self.b + zeros as f64 }
     }
 
-    /// The mean of q, which is also the probability that the next one is 1: a/(a + b).
+    /// The mean of q, which is also the probability that the next value is 1: a/(a + b).
     pub fn mean(self) -> f64 {
         self.a / (self.a + self.b)
     }
@@ -158,7 +158,7 @@ pub struct ConjugateLinear {
 }
 
 impl ConjugateLinear {
-    /// The posterior after rows X (n, c) and targets y (n).
+    /// Computes the posterior from rows X (n, c) and targets y (n).
     pub fn fit(x: &Tensor, y: &Tensor, noise: f64, prior: f64) -> Result<ConjugateLinear> {
         let good = |width: f64| width > 0.0 && width.is_finite();
         if !good(noise) || !good(prior) {
@@ -176,19 +176,19 @@ impl ConjugateLinear {
         Ok(ConjugateLinear { mean, factor, noise })
     }
 
-    /// Mean of the posterior; also its maximum.
+    /// Posterior mean, which is also the mode.
     pub fn mean(&self) -> &Tensor {
         &self.mean
     }
 
-    /// Draws of the weights from the posterior, (n, c).
+    /// Samples weights from the posterior, (n, c).
     pub fn sample(&self, n: usize, key: Key) -> Result<Tensor> {
         let noise = key.try_normal([self.mean.numel(), n], DType::F64)?;
         let spread = self.factor.try_triangular_solve(&noise, Triangle::LOWER.transposed())?; // (c, n)
         Ok(spread.try_t()?.try_add(&self.mean)?)
     }
 
-    /// Mean (n) and standard deviation (n) of the prediction at rows (n, c), noise included.
+    /// Mean (n) and standard deviation (n) of the predictive distribution at rows (n, c), including noise.
     pub fn predict(&self, x: &Tensor) -> Result<(Tensor, Tensor)> {
         let mean = x.try_matmul(&self.mean)?;
         let half = self.factor.try_triangular_solve(&x.try_t()?.try_contiguous()?, Triangle::LOWER)?; // (c, n)

@@ -1,16 +1,16 @@
-//! Distributions over weights, and the maximum of the posterior.
+//! Priors over weights, and maximum a posteriori estimates.
 //!
-//! A prior p(f) says which models are preferred before data are seen. The maximum a posteriori (MAP) estimate is
+//! A prior p(f) expresses which models are preferred before seeing data. The maximum a posteriori (MAP) estimate is
 //! argmax log p(S | f) + log p(f); the evidence p(S) does not depend on f and drops out. A flat prior gives maximum
 //! likelihood, a normal one ridge regression, a Laplace one the lasso:
 //!
-//! | prior on each weight | −log p(w) | penalty beside (1/(2s²)) ‖y − Xw‖² |
+//! | prior on each weight | −log p(w) | penalty added to (1/(2s²)) ‖y − Xw‖² |
 //! |---|---|---|
-//! | N(0, t²) | Σ w²/(2t²) + const | ridge with λ = s²/t² beside ½‖y − Xw‖² |
-//! | Laplace(0, b) | Σ ∣w∣/b + const | lasso with α = s²/(n b) beside ‖y − Xw‖²/(2n) |
+//! | N(0, t²) | Σ w²/(2t²) + const | ridge with λ = s²/t² added to ½‖y − Xw‖² |
+//! | Laplace(0, b) | Σ ∣w∣/b + const | lasso with α = s²/(n b) added to ‖y − Xw‖²/(2n) |
 //!
-//! A density proportional to 1/‖f‖ cannot be normalised on ℝᵈ and is unbounded at 0; as weights over a finite set of models
-//! that are not 0 it is fine, see [`Prior::inverse_norm_weights`].
+//! A density proportional to 1/‖f‖ cannot be normalized on ℝᵈ and is unbounded at 0; as weights over a finite set of
+//! non-zero models it is valid, see [`Prior::inverse_norm_weights`].
 //!
 //! ```
 //! use tove_lessons::probability::{Prior, map_estimate};
@@ -30,10 +30,10 @@ use tove_tensor::{DType, Key, Tensor, TryOps, TryUnary};
 use super::distribution::{Distribution, Laplace, Normal};
 use tove_learn::{LearnError, Result, Summary};
 
-/// A distribution over independent weights.
+/// A prior over independent weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Prior {
-    /// No preference; not a distribution, but the limit of wide ones. Its log-density counts as 0.
+    /// The improper flat prior, the limit of wide ones. Its log-density is defined as 0.
     Flat,
     /// N(0, std²) for each weight.
     Normal {
@@ -71,23 +71,26 @@ impl Prior {
         })
     }
 
-    /// `n` draws of `d` weights, (n, d). A flat prior cannot be drawn from.
+    /// Draws `n` times `d` weights, (n, d). A flat prior cannot be sampled.
     pub fn sample(&self, n: usize, d: usize, key: Key) -> Result<Tensor> {
         self.check()?;
         let zeros = Tensor::try_zeros([d], DType::F64)?;
         match *self {
-            Prior::Flat => Err(LearnError::parameter("Prior", "a flat prior is no distribution; give it a width")),
+            Prior::Flat => Err(LearnError::parameter(
+                "Prior",
+                "a flat prior is improper and cannot be sampled; choose a proper prior",
+            )),
             Prior::Normal { std } => Normal::new(zeros, std)?.sample(n, key),
             Prior::Laplace { scale } => Laplace::new(zeros, scale)?.sample(n, key),
         }
     }
 
-    /// Weights proportional to 1/‖f‖ over a finite set of models, normalised. A model of norm 0 would take all the weight
-    /// and is refused.
+    /// Normalized weights proportional to 1/‖f‖ over a finite set of models. A model of norm 0 would take all the
+    /// weight and is an error.
     pub fn inverse_norm_weights(models: &[Tensor]) -> Result<Vec<f64>> {
         let norms: Vec<f64> = models.iter().map(|f| f.to_f64_vec().iter().map(|w| w * w).sum::<f64>().sqrt()).collect();
-        if let Some(place) = norms.iter().position(|&norm| !(norm > 0.0 && norm.is_finite())) {
-            let problem = format!("model {place} has norm {}, and 1/‖f‖ needs a positive one", norms[place]);
+        if let Some(index) = norms.iter().position(|&norm| !(norm > 0.0 && norm.is_finite())) {
+            let problem = format!("model {index} has norm {}, and 1/‖f‖ needs a positive one", norms[index]);
             return Err(LearnError::parameter("Prior", problem));
         }
         let total: f64 = norms.iter().map(|norm| 1.0 / norm).sum();
@@ -95,21 +98,21 @@ impl Prior {
     }
 }
 
-/// The maximum of a posterior.
+/// A maximum a posteriori estimate.
 #[derive(Clone, Debug)]
 pub struct MapEstimate {
     /// The weights, in the shape of the start.
     pub weights: Tensor,
-    /// log p(S | w) + log p(w) there.
+    /// log p(S | w) + log p(w) at the estimate.
     pub log_posterior: f64,
-    /// How the search went.
+    /// Convergence information.
     pub summary: Summary,
 }
 
 /// argmax log p(S | w) + log p(w), for a concave log-likelihood with two derivatives.
 ///
-/// Smooth priors by Newton's method; the Laplace prior by proximal Newton steps, whose coordinate descent sets weights to
-/// exactly 0.
+/// Smooth priors use Newton's method; the Laplace prior uses proximal Newton steps, whose coordinate descent sets
+/// weights to exactly 0.
 pub fn map_estimate(log_likelihood: &dyn Fn(&Tensor) -> Tensor, prior: &Prior, start: &Tensor) -> Result<MapEstimate> {
     prior.check()?;
     let negative = |w: &Tensor| -log_likelihood(w);
@@ -129,8 +132,8 @@ pub fn map_estimate(log_likelihood: &dyn Fn(&Tensor) -> Tensor, prior: &Prior, s
     Ok(MapEstimate { weights, log_posterior: -value, summary })
 }
 
-/// Minimises f(w) + λ ‖w‖₁: in each round the quadratic model of f with the l1 term is solved by coordinate descent, and a
-/// step along the way to its minimiser is taken that lowers the objective.
+/// Minimizes f(w) + λ ‖w‖₁: each round solves the quadratic model of f plus the l1 term by coordinate descent, and
+/// takes a step toward its minimizer that decreases the objective.
 fn proximal_newton(f: &dyn Fn(&Tensor) -> Tensor, prior: &Prior, lambda: f64, start: &Tensor) -> Result<MapEstimate> {
     const ROUNDS: usize = 100;
     let shape = start.shape().clone();
@@ -142,13 +145,13 @@ fn proximal_newton(f: &dyn Fn(&Tensor) -> Tensor, prior: &Prior, lambda: f64, st
     let mut rounds = 0;
     while rounds < ROUNDS {
         let g = gradient.to_f64_vec();
-        violation = w.iter().zip(&g).fold(0.0f64, |most, (&w, &g)| most.max(distance_to_optimal(w, g, lambda)));
+        violation = w.iter().zip(&g).fold(0.0f64, |max, (&w, &g)| max.max(distance_to_optimal(w, g, lambda)));
         if violation <= 1e-10 * (1.0 + lambda) {
             break;
         }
         rounds += 1;
         let hessian = f.hessian(&tensor(&w)?)?.to_f64_vec();
-        let target = model_minimiser(&hessian, &g, &w, lambda);
+        let target = model_minimizer(&hessian, &g, &w, lambda);
         let old = value + l1(&w);
         let mut step = 1.0;
         loop {
@@ -174,8 +177,8 @@ fn distance_to_optimal(w: f64, g: f64, lambda: f64) -> f64 {
     if w == 0.0 { (g.abs() - lambda).max(0.0) } else { (g + lambda * w.signum()).abs() }
 }
 
-/// Minimises gᵀd + ½ dᵀHd + λ ‖w + d‖₁ over w + d by coordinate descent.
-fn model_minimiser(hessian: &[f64], g: &[f64], w: &[f64], lambda: f64) -> Vec<f64> {
+/// Minimizes gᵀd + ½ dᵀHd + λ ‖w + d‖₁ over w + d by coordinate descent.
+fn model_minimizer(hessian: &[f64], g: &[f64], w: &[f64], lambda: f64) -> Vec<f64> {
     let n = w.len();
     let mut target = w.to_vec();
     let mut slope = g.to_vec(); // g + H d

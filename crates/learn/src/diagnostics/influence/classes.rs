@@ -1,4 +1,4 @@
-//! Influences of samples on scores of classes.
+//! Influences of samples on classification scores.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,8 @@ pub(crate) fn recalls(w: &Weights, e: &Evaluation<'_>, _: f64) -> Option<Vec<f64
     Some(w.of_recalls(&truth, &predicted))
 }
 
-/// What a sample adds to part and whole of a ratio, from whether it is of the class and whether it is called so.
+/// The contribution of a sample to numerator and denominator of a ratio, given whether it is of the class and whether
+/// it is predicted so.
 pub(crate) type Ratio = fn(is: f64, said: f64, beta: f64) -> (f64, f64);
 
 pub(crate) const PRECISION: Ratio = |is, said, _| (is * said, said);
@@ -34,13 +35,13 @@ pub(crate) const F_BETA: Ratio = |is, said, beta| {
 };
 pub(crate) const JACCARD: Ratio = |is, said, _| (is * said, is.max(said));
 
-/// A ratio of the second of two classes.
+/// A ratio of the positive class.
 pub(crate) fn of_positive(w: &Weights, e: &Evaluation<'_>, ratio: Ratio, beta: f64) -> Option<Vec<f64>> {
     let (truth, predicted) = labels(e)?;
     Some(w.of_class(&truth, &predicted, e.positive()?, ratio, beta))
 }
 
-/// The plain mean of a ratio over all classes that occur.
+/// The unweighted mean of a ratio over all classes that occur.
 pub(crate) fn of_mean(w: &Weights, e: &Evaluation<'_>, ratio: Ratio, beta: f64) -> Option<Vec<f64>> {
     let (truth, predicted) = labels(e)?;
     let classes: BTreeSet<i64> = truth.iter().chain(&predicted).copied().collect();
@@ -52,7 +53,7 @@ pub(crate) fn of_mean(w: &Weights, e: &Evaluation<'_>, ratio: Ratio, beta: f64) 
     Some(sum)
 }
 
-/// Labels as places among those that occur, and the shares of each place in truth and prediction.
+/// Labels as indices among those that occur, and the proportions of each class in truth and prediction.
 struct Table {
     truth: Vec<usize>,
     predicted: Vec<usize>,
@@ -64,8 +65,8 @@ impl Table {
     fn new(w: &Weights, e: &Evaluation<'_>) -> Option<Table> {
         let (truth, predicted) = labels(e)?;
         let classes: BTreeSet<i64> = truth.iter().chain(&predicted).copied().collect();
-        let places: BTreeMap<i64, usize> = classes.iter().enumerate().map(|(place, &class)| (class, place)).collect();
-        let code = |labels: &[i64]| labels.iter().map(|label| places[label]).collect::<Vec<usize>>();
+        let indices: BTreeMap<i64, usize> = classes.iter().enumerate().map(|(index, &class)| (class, index)).collect();
+        let code = |labels: &[i64]| labels.iter().map(|label| indices[label]).collect::<Vec<usize>>();
         let shares = |codes: &[usize]| {
             let (mut shares, total) = (vec![0.0; classes.len()], w.total(codes.len()));
             codes.iter().enumerate().for_each(|(i, &code)| shares[code] += w.weight(i) / total);
@@ -104,11 +105,11 @@ pub(crate) fn matthews(w: &Weights, e: &Evaluation<'_>, _: f64) -> Option<Vec<f6
 pub(crate) fn kappa(w: &Weights, e: &Evaluation<'_>, kind: KappaWeights) -> Option<Vec<f64>> {
     let table = Table::new(w, e)?;
     let (t, p) = (&table.actual_shares, &table.predicted_shares);
-    let from = |place: usize, shares: &[f64]| -> f64 {
-        shares.iter().enumerate().map(|(other, share)| kind.distance(place, other) * share).sum()
+    let from = |index: usize, shares: &[f64]| -> f64 {
+        shares.iter().enumerate().map(|(other, share)| kind.distance(index, other) * share).sum()
     };
-    let by_truth: Vec<f64> = (0..t.len()).map(|place| from(place, p)).collect();
-    let by_prediction: Vec<f64> = (0..t.len()).map(|place| from(place, t)).collect();
+    let by_truth: Vec<f64> = (0..t.len()).map(|index| from(index, p)).collect();
+    let by_prediction: Vec<f64> = (0..t.len()).map(|index| from(index, t)).collect();
     let expected = product(t, &by_truth);
     let observed = w.mean(&table.pairs().map(|(a, b)| kind.distance(a, b)).collect::<Vec<f64>>());
     let psi = |(a, b): (usize, usize)| {
@@ -118,7 +119,7 @@ pub(crate) fn kappa(w: &Weights, e: &Evaluation<'_>, kind: KappaWeights) -> Opti
     (expected > 0.0).then(|| table.pairs().map(psi).collect())
 }
 
-/// By −log of the probability of the true class.
+/// From −log of the probability of the true class.
 pub(crate) fn log_loss(w: &Weights, e: &Evaluation<'_>, _: f64) -> Option<Vec<f64>> {
     let (probabilities, codes) = (e.probabilities().ok()?, e.codes().ok()?.try_to_vec::<i64>().ok()?);
     let (epsilon, m) = (probabilities.dtype().epsilon(), e.classes().len());
@@ -133,7 +134,7 @@ pub(crate) fn area(w: &Weights, e: &Evaluation<'_>, _: f64) -> Option<Vec<f64>> 
 
 impl Weights {
     fn of_recalls(&self, truth: &[i64], predicted: &[i64]) -> Vec<f64> {
-        let mut classes: BTreeMap<i64, (f64, f64)> = BTreeMap::new(); // all of the class, those recognised
+        let mut classes: BTreeMap<i64, (f64, f64)> = BTreeMap::new(); // total weight of the class, and its correctly predicted part
         for (i, (class, found)) in truth.iter().zip(predicted).enumerate() {
             let entry = classes.entry(*class).or_default();
             entry.0 += self.weight(i);
@@ -152,7 +153,7 @@ impl Weights {
         self.of_ratio(&truth.iter().zip(predicted).map(part).collect::<Vec<_>>())
     }
 
-    /// The samples in the order of their scores; those of equal score count half as ranked right.
+    /// The samples sorted by score; ties count as half ranked correctly.
     fn of_area(&self, hits: &[bool], scores: &[f64]) -> Option<Vec<f64>> {
         let mut order: Vec<usize> = (0..scores.len()).collect();
         order.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));

@@ -1,21 +1,22 @@
-//! How far a score may be from the one that very many samples would give.
+//! Standard errors of scores.
 //!
-//! A score is a function θ of the samples' weights w; its influence ψᵢ = W ∂θ/∂wᵢ with W = Σ wᵢ says how much sample i moves it.
-//! The standard error is √(Σ (wᵢψᵢ)²)/W, the infinitesimal jackknife: the usual s/√n for a mean, DeLong's for the area under the
-//! ROC curve. θ ± 1.96 standard errors holds the true score with a probability near 95 % for many samples; unlike Hoeffding's
-//! interval that is an approximation, but it exists for scores that are not bounded, and it is narrower.
+//! A score is a function θ of the sample weights w; its influence ψᵢ = W ∂θ/∂wᵢ with W = Σ wᵢ measures the effect of
+//! sample i. The standard error is √(Σ (wᵢψᵢ)²)/W, the infinitesimal jackknife: the usual s/√n for a mean, DeLong's for
+//! the area under the ROC curve. θ ± 1.96 standard errors contains the true score with a probability near 95 % for many
+//! samples. Unlike Hoeffding's interval this is an approximation, but it exists for unbounded scores, and it is
+//! narrower.
 //!
 //! | score | ψᵢ |
 //! |---|---|
 //! | a mean m of vᵢ (accuracy, log loss, errors) | vᵢ − m |
 //! | root of the mean squared error, √A | (rᵢ² − A)/(2√A) |
 //! | R² = 1 − A/B with B the variance of y | A(dᵢ² − B)/B² − (rᵢ² − A)/B |
-//! | mean recall ρ_c of m classes with shares p_c | (1{right} − ρ_c)/(m p_c), c the class of i |
+//! | mean recall ρ_c of m classes with proportions p_c | (1{right} − ρ_c)/(m p_c), c the class of i |
 //! | precision, recall, F-beta, Jaccard = T/D, ratios of means of tᵢ and dᵢ | (tᵢ − (T/D)dᵢ)/D |
-//! | explained variance, D² = 1 − A/B with B the least deviance of a constant | A(bᵢ − B)/B² − (aᵢ − A)/B |
+//! | explained variance, D² = 1 − A/B with B the smallest deviance of a constant | A(bᵢ − B)/B² − (aᵢ − A)/B |
 //! | Cohen's kappa 1 − O/E, i of class a predicted as b | −(w(a, b) − O)/E + O(Σⱼ w(a, j)pⱼ + Σⱼ w(j, b)tⱼ − 2E)/E² |
 //! | Matthews correlation N/√(PQ) | N'/√(PQ) − (P'/P + Q'/Q)N/(2√(PQ)), primes the influences of N, P and Q |
-//! | area A under ROC | (share of the other class ranked right by i − A)/(share of its own class) |
+//! | area A under ROC | (fraction of the other class ranked correctly against i − A)/(fraction of the class of i) |
 //!
 //! ```
 //! use tove_learn::selection::{Evaluation, Scorer};
@@ -35,8 +36,8 @@ use crate::selection::Evaluation;
 pub(crate) mod classes;
 pub(crate) mod numbers;
 
-/// What each sample adds to a score: the formula of an entry of [`Scorer`](crate::selection::Scorer), with the parameter of the
-/// score. None where the model does not give what it needs.
+/// The influence of each sample on a score: the formula of an entry of [`Scorer`](crate::selection::Scorer), with the
+/// parameter of the score. `None` if the model does not provide the required outputs.
 pub(crate) type Formula = fn(&Weights, &Evaluation<'_>, f64) -> Option<Vec<f64>>;
 
 /// The standard error of a score with this formula.
@@ -48,7 +49,7 @@ pub(crate) fn standard_error(evaluation: &Evaluation<'_>, formula: Formula, para
     error.is_finite().then_some(error)
 }
 
-/// Weights of the samples; 1 each without.
+/// Sample weights; 1 by default.
 pub(crate) struct Weights(Option<Vec<f64>>);
 
 impl Weights {
@@ -74,8 +75,10 @@ impl Weights {
     /// (tᵢ − (T/D)dᵢ)/D for a ratio T/D of means; 0 where D is 0.
     fn of_ratio(&self, parts: &[(f64, f64)]) -> Vec<f64> {
         let sum = |of: fn(&(f64, f64)) -> f64| self.mean(&parts.iter().map(of).collect::<Vec<f64>>());
-        let (part, whole) = (sum(|parts| parts.0), sum(|parts| parts.1));
-        let psi = |&(t, d): &(f64, f64)| if whole > 0.0 { (t - part / whole * d) / whole } else { 0.0 };
+        let (numerator, denominator) = (sum(|parts| parts.0), sum(|parts| parts.1));
+        let psi = |&(t, d): &(f64, f64)| {
+            if denominator > 0.0 { (t - numerator / denominator * d) / denominator } else { 0.0 }
+        };
         parts.iter().map(psi).collect()
     }
 

@@ -1,4 +1,4 @@
-//! Influences of samples on scores of numbers.
+//! Influences of samples on regression scores.
 
 use tove_metrics::deviance::tweedie_deviance;
 use tove_metrics::quantile::{pinball, quantile};
@@ -7,20 +7,20 @@ use tove_metrics::regression::percentage_error;
 use super::Weights;
 use crate::selection::Evaluation;
 
-/// True and predicted numbers of a single target.
+/// True and predicted values of a single target.
 fn numbers(e: &Evaluation<'_>) -> Option<(Vec<f64>, Vec<f64>)> {
     let (truth, predicted) = (e.true_numbers().ok()?.to_f64_vec(), e.predictions().ok()?.to_f64_vec());
     let single = truth.len() == e.len() && predicted.len() == e.len();
     single.then_some((truth, predicted))
 }
 
-/// A function of each true and predicted number.
+/// A function of each true and predicted value.
 fn each(e: &Evaluation<'_>, value: impl Fn(f64, f64) -> f64) -> Option<Vec<f64>> {
     let (truth, predicted) = numbers(e)?;
     Some(truth.iter().zip(&predicted).map(|(&y, &p)| value(y, p)).collect())
 }
 
-/// The influence on the mean of a function of each true and predicted number.
+/// The influence on the mean of a function of each true and predicted value.
 fn mean(w: &Weights, e: &Evaluation<'_>, value: impl Fn(f64, f64) -> f64) -> Option<Vec<f64>> {
     Some(w.about_mean(each(e, value)?.into_iter()))
 }
@@ -60,7 +60,7 @@ pub(crate) fn r2(w: &Weights, e: &Evaluation<'_>, _: f64) -> Option<Vec<f64>> {
     d2_deviance(w, e, 0.0)
 }
 
-/// The mean, to which the deviance of a constant is compared, is where that deviance is least: moving it a little changes nothing.
+/// The reference constant is the mean, which minimizes the deviance, so its own influence is zero to first order.
 pub(crate) fn d2_deviance(w: &Weights, e: &Evaluation<'_>, power: f64) -> Option<Vec<f64>> {
     let truth = numbers(e)?.0;
     let constant = w.mean(&truth);

@@ -10,7 +10,7 @@ use crate::selection::Evaluation;
 use crate::{LearnError, Result};
 
 scorers! {
-/// Share of right answers, with an interval.
+/// Accuracy, with a confidence interval.
 Accuracy = Entry {
     id: "accuracy",
     label: "accuracy",
@@ -18,7 +18,7 @@ Accuracy = Entry {
     influence: Some(classes::accuracy),
     ..CLASSES
 };
-/// Share of samples whose class is among the k with the largest scores; k is 2 unless said.
+/// Fraction of samples whose class is among the k with the largest scores; k is 2 by default.
 TopKAccuracy = Entry {
     id: "top_k_accuracy",
     label: "top-k accuracy",
@@ -26,13 +26,13 @@ TopKAccuracy = Entry {
         name: "k",
         default: 2.0,
         fits: |k| k >= 1.0 && k.fract() == 0.0 && k < 1e9,
-        range: "a whole number of at least 1",
+        range: "an integer of at least 1",
     }),
     inputs: Inputs::Decision,
     value: |e, k| Ok(metrics::top_k_accuracy(&e.codes()?, &class_scores(e)?, k as usize, e.weights())?),
     ..CLASSES
 };
-/// Mean of the classes' recalls.
+/// Mean recall over the classes.
 BalancedAccuracy = Entry {
     id: "balanced_accuracy",
     label: "balanced accuracy",
@@ -40,7 +40,7 @@ BalancedAccuracy = Entry {
     influence: Some(classes::recalls),
     ..CLASSES
 };
-/// Correlation of predicted and true classes.
+/// Matthews correlation coefficient.
 MatthewsCorrcoef = Entry {
     id: "matthews_corrcoef",
     aliases: &["mcc", "matthews"],
@@ -49,7 +49,7 @@ MatthewsCorrcoef = Entry {
     influence: Some(classes::matthews),
     ..CLASSES
 };
-/// Agreement beyond chance.
+/// Cohen's kappa: agreement beyond chance.
 CohenKappa = Entry {
     id: "cohen_kappa",
     aliases: &["kappa"],
@@ -58,7 +58,7 @@ CohenKappa = Entry {
     influence: Some(|w, e, _| classes::kappa(w, e, KappaWeights::None)),
     ..CLASSES
 };
-/// Agreement of ordered classes beyond chance, by their distance.
+/// Cohen's kappa for ordered classes, weighted by their distance.
 CohenKappaLinear = Entry {
     id: "cohen_kappa_linear",
     label: "linear kappa",
@@ -66,7 +66,7 @@ CohenKappaLinear = Entry {
     influence: Some(|w, e, _| classes::kappa(w, e, KappaWeights::Linear)),
     ..CLASSES
 };
-/// Agreement of ordered classes beyond chance, by their squared distance.
+/// Cohen's kappa for ordered classes, weighted by their squared distance.
 CohenKappaQuadratic = Entry {
     id: "cohen_kappa_quadratic",
     aliases: &["quadratic_kappa", "qwk"],
@@ -75,7 +75,7 @@ CohenKappaQuadratic = Entry {
     influence: Some(|w, e, _| classes::kappa(w, e, KappaWeights::Quadratic)),
     ..CLASSES
 };
-/// F1 of the larger of two classes.
+/// F1 of the positive class.
 F1 = Entry {
     id: "f1",
     label: "F1",
@@ -84,7 +84,7 @@ F1 = Entry {
     influence: Some(|w, e, x| classes::of_positive(w, e, classes::F1, x)),
     ..CLASSES
 };
-/// Plain mean of the classes' F1.
+/// Unweighted mean of the F1 of each class.
 F1Macro = Entry {
     id: "f1_macro",
     label: "macro F1",
@@ -100,14 +100,14 @@ F1Micro = Entry {
     influence: Some(classes::accuracy),
     ..CLASSES
 };
-/// Mean of the classes' F1 by their frequency.
+/// Mean of the F1 of each class, weighted by class frequency.
 F1Weighted = Entry {
     id: "f1_weighted",
     label: "weighted F1",
     value: |e, _| plain(e, metrics::f1(e.truth(), e.predictions()?, Average::Weighted, e.weights())?),
     ..CLASSES
 };
-/// F-beta of the larger of two classes, in which recall counts β times as much as precision; β is 2 unless said.
+/// F-beta of the positive class, in which recall counts β times as much as precision; β is 2 by default.
 FBeta = Entry {
     id: "fbeta",
     label: "F-beta",
@@ -117,7 +117,7 @@ FBeta = Entry {
     influence: Some(|w, e, beta| classes::of_positive(w, e, classes::F_BETA, beta)),
     ..CLASSES
 };
-/// Plain mean of the classes' F-beta; β is 2 unless said.
+/// Unweighted mean of the F-beta of each class; β is 2 by default.
 FBetaMacro = Entry {
     id: "fbeta_macro",
     label: "macro F-beta",
@@ -126,7 +126,7 @@ FBetaMacro = Entry {
     influence: Some(|w, e, beta| classes::of_mean(w, e, classes::F_BETA, beta)),
     ..CLASSES
 };
-/// Precision of the larger of two classes.
+/// Precision of the positive class.
 Precision = Entry {
     id: "precision",
     label: "precision",
@@ -135,7 +135,7 @@ Precision = Entry {
     influence: Some(|w, e, x| classes::of_positive(w, e, classes::PRECISION, x)),
     ..CLASSES
 };
-/// Plain mean of the classes' precisions.
+/// Unweighted mean of the precision of each class.
 PrecisionMacro = Entry {
     id: "precision_macro",
     label: "macro precision",
@@ -151,14 +151,14 @@ PrecisionMicro = Entry {
     influence: Some(classes::accuracy),
     ..CLASSES
 };
-/// Mean of the classes' precisions by their frequency.
+/// Mean of the precision of each class, weighted by class frequency.
 PrecisionWeighted = Entry {
     id: "precision_weighted",
     label: "weighted precision",
     value: |e, _| plain(e, metrics::precision(e.truth(), e.predictions()?, Average::Weighted, e.weights())?),
     ..CLASSES
 };
-/// Recall of the larger of two classes.
+/// Recall of the positive class.
 Recall = Entry {
     id: "recall",
     label: "recall",
@@ -167,7 +167,7 @@ Recall = Entry {
     influence: Some(|w, e, x| classes::of_positive(w, e, classes::RECALL, x)),
     ..CLASSES
 };
-/// Plain mean of the classes' recalls.
+/// Unweighted mean of the recall of each class.
 RecallMacro = Entry {
     id: "recall_macro",
     label: "macro recall",
@@ -183,14 +183,14 @@ RecallMicro = Entry {
     influence: Some(classes::accuracy),
     ..CLASSES
 };
-/// Mean of the classes' recalls by their frequency.
+/// Mean of the recall of each class, weighted by class frequency.
 RecallWeighted = Entry {
     id: "recall_weighted",
     label: "weighted recall",
     value: |e, _| plain(e, metrics::recall(e.truth(), e.predictions()?, Average::Weighted, e.weights())?),
     ..CLASSES
 };
-/// Intersection over union of the larger of two classes.
+/// Intersection over union of the positive class.
 Jaccard = Entry {
     id: "jaccard",
     label: "Jaccard index",
@@ -199,7 +199,7 @@ Jaccard = Entry {
     influence: Some(|w, e, x| classes::of_positive(w, e, classes::JACCARD, x)),
     ..CLASSES
 };
-/// Plain mean of the classes' intersections over unions.
+/// Unweighted mean of the intersection over union of each class.
 JaccardMacro = Entry {
     id: "jaccard_macro",
     label: "macro Jaccard index",
@@ -214,7 +214,7 @@ JaccardMicro = Entry {
     value: |e, _| plain(e, metrics::jaccard(e.truth(), e.predictions()?, Average::Micro, e.weights())?),
     ..CLASSES
 };
-/// Mean of the classes' intersections over unions by their frequency.
+/// Mean of the intersection over union of each class, weighted by class frequency.
 JaccardWeighted = Entry {
     id: "jaccard_weighted",
     label: "weighted Jaccard index",
@@ -232,7 +232,7 @@ RocAuc = Entry {
     influence: Some(classes::area),
     ..CLASSES
 };
-/// Area under the ROC curve, mean over each class against the rest.
+/// Area under the ROC curve, averaged over the classes one-vs-rest.
 RocAucOvr = Entry {
     id: "roc_auc_ovr",
     label: "area under ROC, one versus rest",
@@ -249,7 +249,7 @@ AveragePrecision = Entry {
     value: |e, _| Ok(metrics::average_precision(&hits(e, "another score")?, &e.ranking()?, e.weights())?),
     ..CLASSES
 };
-/// Minus the mean log loss.
+/// The negative log loss.
 NegLogLoss = Entry {
     id: "neg_log_loss",
     aliases: &["log_loss"],
@@ -260,7 +260,7 @@ NegLogLoss = Entry {
     influence: Some(classes::log_loss),
     ..CLASSES
 };
-/// Minus the Brier score, with an interval.
+/// The negative Brier score, with a confidence interval.
 NegBrierScore = Entry {
     id: "neg_brier_score",
     aliases: &["brier", "brier_score"],
@@ -279,7 +279,7 @@ fn kappa(e: &Evaluation<'_>, weights: KappaWeights) -> Result<metrics::Score> {
     Ok(metrics::cohen_kappa(e.truth(), e.predictions()?, weights, e.weights())?)
 }
 
-/// A score of each class (n, classes).
+/// Scores of each class (n, classes).
 fn class_scores(e: &Evaluation<'_>) -> Result<Tensor> {
     match e.decision() {
         Ok(scores) if scores.rank() == 2 => Ok(scores.clone()),
@@ -291,9 +291,9 @@ fn class_scores(e: &Evaluation<'_>) -> Result<Tensor> {
     }
 }
 
-/// The second of two classes, whose score is meant.
+/// The positive class, the second of two.
 fn positive(e: &Evaluation<'_>) -> Result<Average> {
-    let other = "the score with `_macro` behind its name";
+    let other = "the score with the suffix `_macro`";
     e.positive().map(Average::Class).ok_or_else(|| too_many_classes(e, other))
 }
 
@@ -303,6 +303,6 @@ fn hits(e: &Evaluation<'_>, other: &str) -> Result<Tensor> {
 
 #[cold]
 fn too_many_classes(e: &Evaluation<'_>, other: &str) -> LearnError {
-    let problem = format!("the score is for two classes, and {} knows {}; choose {other}", e.name(), e.classes().len());
+    let problem = format!("the score needs two classes, but {} has {}; choose {other}", e.name(), e.classes().len());
     LearnError::parameter("Scorer", problem)
 }

@@ -1,4 +1,4 @@
-//! Scores by name; the greater the better, so errors are negated as in scikit-learn.
+//! Scorers by name. Greater is better, so errors are negated as in scikit-learn.
 //!
 //! ```
 //! use tove_learn::selection::Scorer;
@@ -9,7 +9,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 //!
-//! Some scores have a parameter, which is written in brackets behind the name:
+//! Some scores have a parameter, which is written in parentheses after the name:
 //!
 //! ```
 //! use tove_learn::selection::Scorer;
@@ -17,12 +17,12 @@
 //! assert_eq!((f2, f2.to_string()), (Scorer::FBeta.with(2.0)?, "fbeta(beta=2)".to_owned()));
 //! assert_eq!(Scorer::named("fbeta(0.5)")?.to_string(), "fbeta(beta=0.5)");
 //! let error = Scorer::named("top_k_accuracy(k=0)").unwrap_err().to_string();
-//! assert!(error.contains("give a whole number of at least 1"), "{error}");
+//! assert!(error.contains("give an integer of at least 1"), "{error}");
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 //!
-//! A score is one entry: its name, what it is called in reports, its value, and where there is a formula its standard error.
-//! Adding one is an entry in [`classes`] or [`numbers`]; [`Scorer::ALL`] lists all.
+//! A score is one entry: its name, its label in reports, its value, and the formula of its standard error if there is
+//! one. To add a score, add an entry to [`classes`] or [`numbers`]; [`Scorer::ALL`] lists all.
 
 use std::fmt;
 
@@ -33,62 +33,62 @@ use super::evaluation::Evaluation;
 use crate::diagnostics::influence;
 use crate::{Capabilities, LearnError, Model, Predictions, Result, Samples};
 
-/// The number that some scores take.
+/// The parameter of a score.
 struct Parameter {
     name: &'static str,
     default: f64,
     fits: fn(f64) -> bool,
-    /// What fits, in words.
+    /// Description of the valid range.
     range: &'static str,
 }
 
-/// What a score is computed from, beside the targets.
+/// The model outputs that a score needs, besides the targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inputs {
     /// `predict`.
     Predictions,
     /// `predict_proba`.
     Probabilities,
-    /// `decision_function`, or `predict_proba` where there is none.
+    /// `decision_function`, or `predict_proba` if there is none.
     Decision,
 }
 
-/// What is known of a score.
+/// An entry of the list of scores.
 struct Entry {
     /// scikit-learn's name of the scorer.
     id: &'static str,
-    /// Other names that are understood.
+    /// Aliases.
     aliases: &'static [&'static str],
     /// Name in reports.
     label: &'static str,
-    /// Whether more is better; otherwise the scorer is the negated value, and its name begins with `neg_`.
+    /// Whether greater is better; otherwise the scorer is the negated value, and its name starts with `neg_`.
     greater_is_better: bool,
-    /// What the models predict that it judges.
+    /// The kind of predictions that it evaluates.
     judges: Predictions,
-    /// What it is computed from.
+    /// The model outputs that it needs.
     inputs: Inputs,
     /// Whether it is defined for two classes only.
     binary: bool,
     /// The parameter, if it has one.
     parameter: Option<Parameter>,
-    /// The value, as the label says it; the second argument is the parameter.
+    /// Computes the value that the label describes; the second argument is the parameter.
     value: fn(&Evaluation<'_>, f64) -> Result<Score>,
-    /// What each sample adds to the value, for its standard error.
+    /// The influence of each sample on the value, for its standard error.
     influence: Option<influence::Formula>,
 }
 
-/// A score by which models are compared; the greater the better.
+/// A score for comparing models; greater is better.
 #[derive(Clone, Copy)]
 pub struct Scorer {
     entry: &'static Entry,
-    /// 0 for scores without one.
+    /// 0 for scores without a parameter.
     parameter: f64,
 }
 
-/// Entries as constants of [`Scorer`], and the list of them.
+/// Defines entries as constants of [`Scorer`], and their list.
 macro_rules! scorers {
     ($($(#[$doc:meta])* $name:ident = $entry:expr;)*) => {
-        #[allow(non_upper_case_globals)] // they read as the variants of an enum
+        #[allow(non_upper_case_globals)] // they read like the variants of an enum
         impl Scorer {
             $($(#[$doc])* pub const $name: Scorer = Scorer::of_entry(&$entry);)*
         }
@@ -120,20 +120,20 @@ fn plain(e: &Evaluation<'_>, value: f64) -> Result<Score> {
 
 const COUNT: usize = classes::LIST.len() + numbers::LIST.len();
 
-/// Both lists, one behind the other.
+/// Concatenates both lists.
 const fn all() -> [Scorer; COUNT] {
     let mut all = [classes::LIST[0]; COUNT];
-    let mut place = 0;
-    while place < COUNT {
+    let mut index = 0;
+    while index < COUNT {
         let first = classes::LIST.len();
-        all[place] = if place < first { classes::LIST[place] } else { numbers::LIST[place - first] };
-        place += 1;
+        all[index] = if index < first { classes::LIST[index] } else { numbers::LIST[index - first] };
+        index += 1;
     }
     all
 }
 
 impl Scorer {
-    /// All scores, those with a parameter at its default.
+    /// All scores, with default parameters.
     pub const ALL: &'static [Scorer] = &all();
 
     const fn of_entry(entry: &'static Entry) -> Scorer {
@@ -154,17 +154,17 @@ impl Scorer {
         self.entry.label
     }
 
-    /// Whether more of what the label says is better; scorers of the others are negated.
+    /// Whether greater is better for the value that the label describes; other scorers are negated.
     pub fn greater_is_better(self) -> bool {
         self.entry.greater_is_better
     }
 
-    /// Whether it judges what such a model predicts.
+    /// Whether it evaluates the predictions of such a model.
     pub fn judges(self, capabilities: Capabilities) -> bool {
         self.entry.judges == capabilities.predictions
     }
 
-    /// What it is computed from, beside the targets.
+    /// The model outputs that it needs, besides the targets.
     pub fn inputs(self) -> Inputs {
         self.entry.inputs
     }
@@ -174,8 +174,8 @@ impl Scorer {
         self.entry.binary
     }
 
-    /// Whether a model with these capabilities and this many classes (0 for numbers) can be scored: it predicts what the score
-    /// judges, has what the score is computed from, and not more classes than the score is defined for.
+    /// Whether a model with these capabilities and this many classes (0 for numbers) can be scored: it predicts what
+    /// the score evaluates, has the outputs that the score needs, and not more classes than the score supports.
     ///
     /// ```
     /// use tove_learn::selection::Scorer;
@@ -194,7 +194,7 @@ impl Scorer {
         Scorer::ALL.iter().copied().filter(move |scorer| scorer.applies(capabilities, n_classes))
     }
 
-    /// What it is computed from and such a model does not have.
+    /// The required model output that such a model does not have.
     fn lacks(self, capabilities: Capabilities) -> Option<&'static str> {
         let has = capabilities.probabilities;
         match self.entry.inputs {
@@ -204,12 +204,12 @@ impl Scorer {
         }
     }
 
-    /// The scores that judge what such a model predicts.
+    /// The scores that evaluate the predictions of such a model.
     pub fn judging(capabilities: Capabilities) -> impl Iterator<Item = Scorer> {
         Scorer::ALL.iter().copied().filter(move |scorer| scorer.judges(capabilities))
     }
 
-    /// The same score with another parameter: `Scorer::FBeta.with(0.5)`.
+    /// Sets the parameter: `Scorer::FBeta.with(0.5)`.
     pub fn with(self, parameter: f64) -> Result<Scorer> {
         match &self.entry.parameter {
             Some(known) if (known.fits)(parameter) => Ok(Scorer { parameter, ..self }),
@@ -218,14 +218,14 @@ impl Scorer {
                 Err(LearnError::parameter("Scorer", problem))
             }
             None => {
-                let problem = format!("{} has no parameter; leave out the brackets", self.entry.id);
+                let problem = format!("{} has no parameter; remove the parentheses", self.entry.id);
                 Err(LearnError::parameter("Scorer", problem))
             }
         }
     }
 
-    /// The scorer of this name; `mse`, `rmse`, `mae`, `log_loss`, `auc` and `brier` are understood too. A parameter stands in
-    /// brackets: `fbeta(beta=2)` or `fbeta(2)`.
+    /// Finds a scorer by name; `mse`, `rmse`, `mae`, `log_loss`, `auc` and `brier` are accepted too. A parameter is
+    /// given in parentheses: `fbeta(beta=2)` or `fbeta(2)`.
     pub fn named(name: &str) -> Result<Scorer> {
         let wanted = name.trim().to_ascii_lowercase();
         let (id, argument) = match wanted.split_once('(') {
@@ -249,7 +249,7 @@ impl Scorer {
         }
     }
 
-    /// What stands behind the opening bracket.
+    /// Parses the text after the opening parenthesis.
     fn with_argument(self, name: &str, argument: &str) -> Result<Scorer> {
         let Some(known) = &self.entry.parameter else { return self.with(0.0) };
         let number = argument.strip_suffix(')').and_then(|inside| {
@@ -268,16 +268,16 @@ impl Scorer {
         self.with(number)
     }
 
-    /// The usual score of what is predicted: accuracy, or R².
+    /// The default score of a task: accuracy, or R².
     pub fn usual(capabilities: Capabilities) -> Result<Scorer> {
         let usual = [Scorer::Accuracy, Scorer::R2].into_iter().find(|scorer| scorer.judges(capabilities));
         usual.ok_or_else(|| {
-            LearnError::parameter("Scorer", "there is no usual score of a model without targets; give your own")
+            LearnError::parameter("Scorer", "there is no default score for a model without targets; give a score")
         })
     }
 
-    /// That it judges what a model of this name and kind predicts, from what the model has; otherwise the error lists the scores
-    /// that do.
+    /// Checks that it evaluates the predictions of a model of this name and kind, and that the model has the required
+    /// outputs; otherwise the error lists suitable scores.
     pub fn check(self, name: &str, capabilities: Capabilities) -> Result<()> {
         let lacking = self.lacks(capabilities);
         if self.judges(capabilities) && lacking.is_none() {
@@ -286,31 +286,31 @@ impl Scorer {
         let others: Vec<&str> = Scorer::applying(capabilities, 0).map(Scorer::name).collect();
         let others = if others.is_empty() { "a score of your own".to_owned() } else { others.join(", ") };
         if let (true, Some(lacking)) = (self.judges(capabilities), lacking) {
-            let problem = format!("{self} needs {lacking}, and {name} has no {lacking}; choose {others}");
+            let problem = format!("{self} needs {lacking}, but {name} has no {lacking}; choose {others}");
             return Err(LearnError::parameter("Scorer", problem));
         }
-        let problem = format!("{self} does not judge a {} ({name}); choose {others}", capabilities.kind());
+        let problem = format!("{self} is not defined for a {} ({name}); choose {others}", capabilities.kind());
         Err(LearnError::parameter("Scorer", problem))
     }
 
-    /// The score of a model on samples; weights of the samples are used.
+    /// Scores a model on samples; sample weights are used.
     pub fn score(self, model: &dyn Model, samples: &Samples) -> Result<Score> {
         self.of(&Evaluation::new(model, samples)?)
     }
 
-    /// The score of an evaluation: the greater the better.
+    /// The score of an evaluation; greater is better.
     pub fn of(self, evaluation: &Evaluation<'_>) -> Result<Score> {
         let value = self.value(evaluation)?;
         Ok(if self.entry.greater_is_better { value } else { value.negated() })
     }
 
-    /// The value as its label says it: an error is not negated, nor is its interval.
+    /// The value that the label describes: errors and their intervals are not negated.
     pub fn value(self, evaluation: &Evaluation<'_>) -> Result<Score> {
         self.check(evaluation.name(), evaluation.capabilities())?;
         (self.entry.value)(evaluation, self.parameter)
     }
 
-    /// The standard error of the value on samples that the model was not fitted on; none where there is no formula.
+    /// The standard error of the value on held-out samples; `None` if there is no formula.
     pub fn standard_error(self, evaluation: &Evaluation<'_>) -> Option<f64> {
         influence::standard_error(evaluation, self.entry.influence?, self.parameter)
     }
@@ -330,7 +330,7 @@ impl fmt::Debug for Scorer {
     }
 }
 
-/// The text that [`Scorer::named`] reads.
+/// Formats the name that [`Scorer::named`] parses.
 impl fmt::Display for Scorer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.entry.id)?;

@@ -20,14 +20,14 @@ const POWER: Option<Parameter> = Some(Parameter {
 });
 
 scorers! {
-    /// The part of the variance that is explained.
+    /// Fraction of explained variance (R²).
     R2 = Entry {
         id: "r2",
         label: "R²",
         value: |e, _| Ok(metrics::r2_score(&e.true_numbers()?, e.predictions()?, e.weights())?),
         influence: Some(numbers::r2),
         ..NUMBERS
-    };    /// The part of the variance that is explained, a constant offset forgiven.
+    };    /// Fraction of explained variance, ignoring a constant offset.
     ExplainedVariance = Entry {
         id: "explained_variance",
         label: "explained variance",
@@ -35,7 +35,7 @@ scorers! {
         influence: Some(numbers::explained_variance),
         ..NUMBERS
     };
-    /// Minus the mean squared error.
+    /// The negative mean squared error.
     NegMeanSquaredError = Entry {
         id: "neg_mean_squared_error",
         aliases: &["mse", "mean_squared_error"],
@@ -44,7 +44,7 @@ scorers! {
         value: |e, _| Ok(metrics::mean_squared_error(&e.true_numbers()?, e.predictions()?, e.weights())?),
         influence: Some(numbers::squared_error),
         ..NUMBERS
-    };    /// Minus the root of the mean squared error.
+    };    /// The negative root mean squared error.
     NegRootMeanSquaredError = Entry {
         id: "neg_root_mean_squared_error",
         aliases: &["rmse", "root_mean_squared_error"],
@@ -53,7 +53,7 @@ scorers! {
         value: |e, _| Ok(metrics::root_mean_squared_error(&e.true_numbers()?, e.predictions()?, e.weights())?),
         influence: Some(numbers::root_squared_error),
         ..NUMBERS
-    };    /// Minus the mean absolute error.
+    };    /// The negative mean absolute error.
     NegMeanAbsoluteError = Entry {
         id: "neg_mean_absolute_error",
         aliases: &["mae", "mean_absolute_error"],
@@ -62,7 +62,7 @@ scorers! {
         value: |e, _| Ok(metrics::mean_absolute_error(&e.true_numbers()?, e.predictions()?, e.weights())?),
         influence: Some(numbers::absolute_error),
         ..NUMBERS
-    };    /// Minus the median absolute error.
+    };    /// The negative median absolute error.
     NegMedianAbsoluteError = Entry {
         id: "neg_median_absolute_error",
         aliases: &["median_absolute_error"],
@@ -71,7 +71,7 @@ scorers! {
         value: |e, _| Ok(metrics::median_absolute_error(&e.true_numbers()?, e.predictions()?, e.weights())?),
         ..NUMBERS
     };
-    /// Minus the mean of the absolute errors relative to the truth.
+    /// The negative mean absolute percentage error.
     NegMeanAbsolutePercentageError = Entry {
         id: "neg_mean_absolute_percentage_error",
         aliases: &["mape", "mean_absolute_percentage_error"],
@@ -81,7 +81,7 @@ scorers! {
         influence: Some(numbers::relative_error),
         ..NUMBERS
     };
-    /// Minus the mean squared difference of ln(1 + y).
+    /// The negative mean squared difference of ln(1 + y).
     NegMeanSquaredLogError = Entry {
         id: "neg_mean_squared_log_error",
         aliases: &["msle", "mean_squared_log_error"],
@@ -91,7 +91,7 @@ scorers! {
         influence: Some(numbers::squared_log_error),
         ..NUMBERS
     };
-    /// Minus the largest absolute error of a sample whose weight is not 0.
+    /// The negative maximum absolute error over samples with non-zero weight.
     NegMaxError = Entry {
         id: "neg_max_error",
         aliases: &["max_error"],
@@ -100,7 +100,7 @@ scorers! {
         value: |e, _| Ok(metrics::max_error(&e.true_numbers()?, e.predictions()?, e.weights())?),
         ..NUMBERS
     };
-    /// Minus the mean pinball loss of a predicted quantile; its level alpha is 0.5 unless said.
+    /// The negative mean pinball loss of a predicted quantile; its level alpha is 0.5 by default.
     NegMeanPinballLoss = Entry {
         id: "neg_mean_pinball_loss",
         aliases: &["pinball", "mean_pinball_loss"],
@@ -111,7 +111,7 @@ scorers! {
         influence: Some(numbers::pinball_loss),
         ..NUMBERS
     };
-    /// Minus the mean Poisson deviance, for counts.
+    /// The negative mean Poisson deviance, for counts.
     NegMeanPoissonDeviance = Entry {
         id: "neg_mean_poisson_deviance",
         aliases: &["poisson_deviance", "mean_poisson_deviance"],
@@ -121,7 +121,7 @@ scorers! {
         influence: Some(|w, e, _| numbers::deviance(w, e, 1.0)),
         ..NUMBERS
     };
-    /// Minus the mean Gamma deviance, for positive amounts.
+    /// The negative mean Gamma deviance, for positive amounts.
     NegMeanGammaDeviance = Entry {
         id: "neg_mean_gamma_deviance",
         aliases: &["gamma_deviance", "mean_gamma_deviance"],
@@ -131,7 +131,7 @@ scorers! {
         influence: Some(|w, e, _| numbers::deviance(w, e, 2.0)),
         ..NUMBERS
     };
-    /// The part of the mean absolute error of the median that is explained.
+    /// Fraction of the mean absolute error of the median that is explained.
     D2AbsoluteError = Entry {
         id: "d2_absolute_error_score",
         aliases: &["d2_absolute_error"],
@@ -140,7 +140,7 @@ scorers! {
         influence: Some(|w, e, _| numbers::d2_pinball(w, e, 0.5)),
         ..NUMBERS
     };
-    /// The part of the pinball loss of the constant quantile that is explained; its level alpha is 0.5 unless said.
+    /// Fraction of the pinball loss of the constant quantile that is explained; its level alpha is 0.5 by default.
     D2Pinball = Entry {
         id: "d2_pinball_score",
         aliases: &["d2_pinball"],
@@ -150,7 +150,7 @@ scorers! {
         influence: Some(numbers::d2_pinball),
         ..NUMBERS
     };
-    /// The part of the Tweedie deviance of this power that is explained; 0 unless said, which is R².
+    /// Fraction of the Tweedie deviance of this power that is explained; 0 by default, which is R².
     D2Tweedie = Entry {
         id: "d2_tweedie_score",
         aliases: &["d2_tweedie"],
@@ -160,7 +160,7 @@ scorers! {
         influence: Some(numbers::d2_deviance),
         ..NUMBERS
     };
-    /// The part of the Poisson deviance that is explained.
+    /// Fraction of the Poisson deviance that is explained.
     D2Poisson = Entry {
         id: "d2_poisson",
         label: "D² (Poisson)",
@@ -168,7 +168,7 @@ scorers! {
         influence: Some(|w, e, _| numbers::d2_deviance(w, e, 1.0)),
         ..NUMBERS
     };
-    /// The part of the Gamma deviance that is explained.
+    /// Fraction of the Gamma deviance that is explained.
     D2Gamma = Entry {
         id: "d2_gamma",
         label: "D² (Gamma)",
