@@ -48,6 +48,7 @@ pub mod diagnostics;
 pub mod ensemble;
 mod error;
 mod estimator;
+pub mod factorization;
 pub mod features;
 pub mod kernel;
 mod labels;

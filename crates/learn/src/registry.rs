@@ -103,6 +103,8 @@ pub const OWN: &[Entry] = &[
     entry::<crate::features::QuantileTransformer>(),
     entry::<crate::features::PowerTransformer>(),
     entry::<crate::features::SplineTransformer>(),
+    entry::<crate::factorization::MatrixFactorization>(),
+    entry::<crate::factorization::ImplicitFactorization>(),
     // -- meta-estimators --
     composite::<crate::Pipeline>(),
     composite::<crate::ColumnTransformer>(),

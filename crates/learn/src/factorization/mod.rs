@@ -1,0 +1,20 @@
+//! Matrix factorization: a matrix of users and items, most of whose entries are unknown, as a product of two thin ones.
+//!
+//! Rows are users, columns are items. Of sparse rows the stored entries are observed, of dense rows all that are not NaN. A model
+//! holds the items' factors; `transform` finds the factors of users from their observed entries, whether they were in the training
+//! data or not, and `inverse_transform` predicts all entries from factors. [`recommend`] lists the best items of each row.
+//!
+//! | estimator | entries | method |
+//! |---|---|---|
+//! | [`MatrixFactorization`] | ratings | alternating least squares, or stochastic gradient descent, with biases |
+//! | [`ImplicitFactorization`] | counts of clicks, plays or purchases | alternating least squares with confidences |
+
+mod implicit;
+mod observed;
+mod ratings;
+mod recommendation;
+mod solve;
+
+pub use implicit::{FittedImplicitFactorization, ImplicitFactorization};
+pub use ratings::{FactorizationSolver, FittedMatrixFactorization, MatrixFactorization, sgd_step};
+pub use recommendation::{Recommended, recommend};

@@ -1,0 +1,330 @@
+//! Factorization of ratings: x ≈ μ + b + c + W Zᵀ over the observed entries only.
+//!
+//! min ½ Σ (x_ui − μ − b_u − c_i − w_uᵀz_i)² + ½ α (‖W‖² + ‖Z‖² + ‖b‖² + ‖c‖²), the sum over observed entries, with μ their mean.
+//! The problem is not convex in all factors together, but a ridge regression in those of the users alone and in those of the items
+//! alone: alternating least squares solves one K × K system per row and per column (Zhou, Wilkinson, Schreiber and Pan 2008), and
+//! the objective never increases. Stochastic gradient descent takes a step of cost O(K) per entry (Funk 2006; Koren, Bell and
+//! Volinsky 2009). Both are deterministic for any number of threads.
+//!
+//! ```
+//! use tove_learn::factorization::MatrixFactorization;
+//! use tove_learn::{Fit, Transform};
+//! use tove_tensor::Tensor;
+//! // Ratings of rank one, one of them unknown.
+//! let x = Tensor::from([[1.0, 2.0, 3.0], [2.0, 4.0, f64::NAN], [3.0, 6.0, 9.0]]);
+//! let estimator = MatrixFactorization::default().n_components(1).biases(false).alpha(1e-6).max_iter(200);
+//! let model = estimator.fit(&x, None)?;
+//! let filled = model.inverse_transform(&model.transform(&x)?)?;
+//! assert!((filled.at::<f64>(&[1, 2]) - 6.0).abs() < 1e-3);
+//! # Ok::<(), tove_learn::LearnError>(())
+//! ```
+
+use tove_optim::settings::{Choice, Hyperparameters, Named};
+use tove_tensor::{DType, Key, Tensor, TryOps};
+
+use super::observed::Observed;
+use super::solve::{Scratch, add, dot, each_row, ridge};
+use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples, Summary};
+
+/// How factors are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
+pub enum FactorizationSolver {
+    /// Alternating least squares.
+    #[default]
+    Als,
+    /// Stochastic gradient descent.
+    Sgd,
+}
+
+/// Factorizes a matrix of ratings with missing entries.
+#[derive(Clone, Debug, PartialEq, Hyperparameters)]
+pub struct MatrixFactorization {
+    /// Number of factors K.
+    #[hyper(default = 10, range = "[1, inf)")]
+    pub n_components: usize,
+    /// Regularization strength α.
+    #[hyper(default = 1.0, range = "[0, inf)")]
+    pub alpha: f64,
+    /// Whether the mean and biases of users and items are fitted.
+    #[hyper(default = true)]
+    pub biases: bool,
+    /// Alternating least squares or stochastic gradient descent.
+    #[hyper(default = FactorizationSolver::Als)]
+    pub solver: FactorizationSolver,
+    /// Step size of stochastic gradient descent.
+    #[hyper(default = 0.01, range = "[0, inf)")]
+    pub learning_rate: f64,
+    /// Passes over the entries at most.
+    #[hyper(default = 50, range = "[1, inf)")]
+    pub max_iter: usize,
+    /// The fit stops when the objective falls by less than this fraction.
+    #[hyper(default = 1e-4, range = "[0, inf)")]
+    pub tol: f64,
+    /// Seed of the initial factors and of the order of the entries.
+    #[hyper(default = 0)]
+    pub seed: u64,
+}
+
+/// A fitted [`MatrixFactorization`].
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = MatrixFactorization)]
+pub struct FittedMatrixFactorization {
+    about: About,
+    /// The items' factors, one item per column; with biases the last row is ones, the factor of the users' biases.
+    #[fitted(shape = "outputs, features")]
+    components: Tensor,
+    /// The items' biases with the mean.
+    #[fitted(shape = "features")]
+    intercept: Tensor,
+    /// The regularization strength, which new rows are fitted with too.
+    alpha: f64,
+}
+
+/// Factors of users and items, with biases in the last column of each.
+struct Factors {
+    users: Vec<f64>,
+    items: Vec<f64>,
+    /// Columns, with the bias.
+    width: usize,
+    k: usize,
+    mean: f64,
+}
+
+impl Factors {
+    fn start(estimator: &MatrixFactorization, observed: &Observed) -> Result<Factors> {
+        let (k, biases) = (estimator.n_components, estimator.biases);
+        let width = k + usize::from(biases);
+        let (n, m) = (observed.len(), observed.width());
+        let (what, bytes) = ("factors of users and items", (n + m) as u64 * width as u64 * 8);
+        crate::memory::require(MatrixFactorization::NAME, what, bytes, "lower `n_components`")?;
+        let count = observed.values().len() as f64;
+        let mean = if biases { observed.values().iter().sum::<f64>() / count } else { 0.0 };
+        let spread = observed.values().iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / count;
+        // Products of random factors have the size of the entries.
+        let size = (spread.sqrt() / (k as f64).sqrt()).sqrt() * 0.5;
+        let key = Key::new(estimator.seed);
+        let draw = |stream: u64, rows: usize| -> Result<Vec<f64>> {
+            let mut numbers = key.fold(stream).try_normal([rows, width], DType::F64)?.to_f64_vec();
+            numbers.iter_mut().for_each(|x| *x *= size);
+            if biases {
+                numbers.chunks_exact_mut(width).for_each(|row| row[k] = 0.0);
+            }
+            Ok(numbers)
+        };
+        Ok(Factors { users: draw(0, n)?, items: draw(1, m)?, width, k, mean })
+    }
+
+    fn biased(&self) -> bool {
+        self.width > self.k
+    }
+
+    /// What the model says of an entry.
+    fn predicted(&self, user: usize, item: usize) -> f64 {
+        let (w, z) = (self.user(user), self.item(item));
+        let biases = if self.biased() { w[self.k] + z[self.k] } else { 0.0 };
+        self.mean + biases + dot(&w[..self.k], &z[..self.k])
+    }
+
+    fn user(&self, user: usize) -> &[f64] {
+        &self.users[user * self.width..(user + 1) * self.width]
+    }
+
+    fn item(&self, item: usize) -> &[f64] {
+        &self.items[item * self.width..(item + 1) * self.width]
+    }
+
+    fn objective(&self, observed: &Observed, alpha: f64) -> f64 {
+        let errors: f64 =
+            observed.entries().map(|(user, item, value)| (value - self.predicted(user, item)).powi(2)).sum();
+        0.5 * errors + 0.5 * alpha * (dot(&self.users, &self.users) + dot(&self.items, &self.items))
+    }
+
+    /// One pass of stochastic gradient descent over the entries in this order.
+    fn descend(&mut self, entries: &[(u32, u32, f64)], order: &[i64], rate: f64, alpha: f64) {
+        let (k, width) = (self.k, self.width);
+        for &at in order {
+            let (user, item, value) = entries[at as usize];
+            let error = value - self.predicted(user as usize, item as usize);
+            let w = &mut self.users[user as usize * width..][..width];
+            let z = &mut self.items[item as usize * width..][..width];
+            sgd_step(&mut w[..k], &mut z[..k], error, rate, alpha);
+            for bias in w[k..].iter_mut().chain(&mut z[k..]) {
+                *bias += rate * (error - alpha * *bias);
+            }
+        }
+    }
+}
+
+/// One step of stochastic gradient descent for an entry whose prediction misses it by `error`:
+/// w ← w + γ (e z − αw) and z ← z + γ (e w − αz), both from the old values.
+///
+/// ```
+/// use tove_learn::factorization::sgd_step;
+/// let (mut w, mut z) = ([1.0, 0.0], [2.0, 1.0]);
+/// sgd_step(&mut w, &mut z, 0.5, 0.1, 0.0);
+/// assert_eq!((w, z), ([1.1, 0.05], [2.05, 1.0]));
+/// ```
+///
+/// # Panics
+/// If the factors have different lengths.
+pub fn sgd_step(w: &mut [f64], z: &mut [f64], error: f64, rate: f64, alpha: f64) {
+    assert_eq!(w.len(), z.len(), "factors of a user and an item have the same length");
+    for (w, z) in w.iter_mut().zip(z) {
+        let old = *w;
+        *w += rate * (error * *z - alpha * *w);
+        *z += rate * (error * old - alpha * *z);
+    }
+}
+
+/// The best rows of `out` for fixed factors of the other side: one ridge regression per row, on its observed entries.
+fn half_step(out: &mut [f64], width: usize, k: usize, observed: &Observed, fixed: &[f64], mean: f64, alpha: f64) {
+    each_row(out, width, &|row, out, scratch| {
+        solve_row(out, (width, k), observed.row(row), fixed, mean, alpha, scratch)
+    });
+}
+
+fn solve_row(
+    out: &mut [f64],
+    (width, k): (usize, usize),
+    (columns, values): (&[u32], &[f64]),
+    fixed: &[f64],
+    mean: f64,
+    alpha: f64,
+    scratch: &mut Scratch,
+) {
+    scratch.vectors.clear();
+    scratch.right.clear();
+    for (&column, &value) in columns.iter().zip(values) {
+        let vector = &fixed[column as usize * width..][..width];
+        let start = scratch.vectors.len();
+        scratch.vectors.extend_from_slice(vector);
+        // The other side's bias is part of the target; its place is taken by the factor 1 of the own bias.
+        let mut target = value - mean;
+        for bias in &mut scratch.vectors[start + k..] {
+            target -= *bias;
+            *bias = 1.0;
+        }
+        scratch.right.push(target);
+    }
+    ridge(scratch, alpha, out);
+}
+
+impl Algorithm for MatrixFactorization {
+    type Fitted = FittedMatrixFactorization;
+    const CAPABILITIES: Capabilities = Capabilities {
+        sparse: true,
+        missing: true,
+        fills: true,
+        inverse_transform: true,
+        order_free: false,
+        anytime: true,
+        accuracy: 1e-4,
+        ..Capabilities::TRANSFORMER
+    };
+
+    fn train(&self, samples: &Samples) -> Result<FittedMatrixFactorization> {
+        samples.require_moderate(Self::NAME, true)?;
+        let observed = Observed::of(samples.x())?;
+        if observed.values().is_empty() {
+            let problem = "no entry is observed";
+            return Err(LearnError::data(Self::NAME, problem, "give ratings; missing ones are NaN, or not stored"));
+        }
+        let mut factors = Factors::start(self, &observed)?;
+        let by_item = observed.transposed();
+        let entries: Vec<(u32, u32, f64)> = match self.solver {
+            FactorizationSolver::Als => Vec::new(),
+            FactorizationSolver::Sgd => observed.entries().map(|(u, i, value)| (u as u32, i as u32, value)).collect(),
+        };
+        let (mut curve, mut converged, mut last) = (Vec::new(), false, factors.objective(&observed, self.alpha));
+        for iteration in 0..self.max_iter {
+            if tove_optim::interrupted() {
+                break;
+            }
+            let (width, k, mean) = (factors.width, factors.k, factors.mean);
+            match self.solver {
+                FactorizationSolver::Als => {
+                    half_step(&mut factors.users, width, k, &observed, &factors.items, mean, self.alpha);
+                    half_step(&mut factors.items, width, k, &by_item, &factors.users, mean, self.alpha);
+                }
+                FactorizationSolver::Sgd => {
+                    let order = Key::new(self.seed).fold(2 + iteration as u64).permutation(entries.len());
+                    factors.descend(&entries, &order.to_vec::<i64>(), self.learning_rate, self.alpha);
+                }
+            }
+            let objective = factors.objective(&observed, self.alpha);
+            if !objective.is_finite() {
+                let problem = "stochastic gradient descent diverged";
+                return Err(LearnError::data(Self::NAME, problem, "lower `learning_rate`, or scale the entries"));
+            }
+            curve.push(objective);
+            converged = (last - objective).abs() <= self.tol * last.abs();
+            last = objective;
+            if converged {
+                break;
+            }
+        }
+        let change = curve.windows(2).last().map_or(f64::NAN, |two| (two[0] - two[1]).abs());
+        let mut summary = Summary::iterative(Self::NAME, curve.len(), converged, change, last);
+        summary.curve = curve;
+        let about = About::of(self, samples).outputs(factors.width).summary(summary);
+        factors.fitted(about, samples.x().dtype(), self.alpha)
+    }
+}
+
+impl Factors {
+    fn fitted(&self, about: About, dtype: DType, alpha: f64) -> Result<FittedMatrixFactorization> {
+        let (k, width, items) = (self.k, self.width, self.items.len() / self.width);
+        let mut components = vec![1.0; width * items];
+        let mut intercept = vec![self.mean; items];
+        for item in 0..items {
+            let row = self.item(item);
+            (0..k).for_each(|factor| components[factor * items + item] = row[factor]);
+            add(&mut intercept[item..item + 1], 1.0, &row[k..]);
+        }
+        Ok(FittedMatrixFactorization {
+            about,
+            components: Tensor::try_from_vec(components, [width, items])?.to_dtype(dtype),
+            intercept: Tensor::try_from_vec(intercept, [items])?.to_dtype(dtype),
+            alpha,
+        })
+    }
+}
+
+impl Model for FittedMatrixFactorization {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn transform_rows(&self, x: &Rows) -> Result<Rows> {
+        let observed = Observed::of(x)?;
+        let width = self.outputs();
+        let items = self.components.to_dtype(DType::F64).try_t()?.try_contiguous()?.to_f64_vec();
+        let intercept = self.intercept.to_f64_vec();
+        let mut users = vec![0.0; observed.len() * width];
+        each_row(&mut users, width, &|row, out, scratch| {
+            let (columns, values) = observed.row(row);
+            scratch.vectors.clear();
+            scratch.right.clear();
+            for (&column, &value) in columns.iter().zip(values) {
+                scratch.vectors.extend_from_slice(&items[column as usize * width..][..width]);
+                scratch.right.push(value - intercept[column as usize]);
+            }
+            ridge(scratch, self.alpha, out);
+        });
+        Ok(Rows::Dense(Tensor::try_from_vec(users, [observed.len(), width])?.to_dtype(x.dtype())))
+    }
+
+    fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
+        let x = x.dense(self.name())?;
+        let as_given = |tensor: &Tensor| tensor.to_dtype(x.dtype());
+        Ok(Rows::Dense(x.try_matmul(&as_given(&self.components))?.try_add(&as_given(&self.intercept))?))
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
+        self.state_attributes()
+    }
+
+    fn record(&self) -> Record {
+        self.state_record()
+    }
+}

@@ -1,0 +1,170 @@
+//! One small regularized least-squares problem per row, in parallel.
+
+use std::sync::{Mutex, PoisonError};
+
+use tove_tensor::pool::parallel_for;
+
+/// Rows of one task.
+const ROWS: usize = 64;
+
+/// A symmetric positive definite system of a fixed largest size, solved by Cholesky decomposition in memory that is used again.
+#[derive(Default)]
+pub(super) struct System {
+    matrix: Vec<f64>,
+    factor: Vec<f64>,
+    n: usize,
+}
+
+impl System {
+    /// Starts a system of n unknowns; returns its matrix, all zeros. Only the lower triangle is read.
+    pub fn start(&mut self, n: usize) -> &mut [f64] {
+        self.n = n;
+        self.matrix.clear();
+        self.matrix.resize(n * n, 0.0);
+        &mut self.matrix
+    }
+
+    /// Solves for the right-hand side in place. A matrix that is singular to rounding gets a small ridge.
+    pub fn solve(&mut self, right: &mut [f64]) {
+        let n = self.n;
+        let trace: f64 = (0..n).map(|i| self.matrix[i * n + i]).sum();
+        let mut ridge = 0.0;
+        while !self.decompose(ridge) {
+            ridge = if ridge == 0.0 { 1e-13 * trace.max(f64::MIN_POSITIVE) } else { 100.0 * ridge };
+            if !ridge.is_finite() {
+                right.fill(0.0);
+                return;
+            }
+        }
+        for i in 0..n {
+            let (done, rest) = right.split_at_mut(i);
+            rest[0] = (rest[0] - dot(&self.factor[i * n..i * n + i], done)) / self.factor[i * n + i];
+        }
+        for i in (0..n).rev() {
+            let value = right[i] / self.factor[i * n + i];
+            right[i] = value;
+            right[..i].iter_mut().zip(&self.factor[i * n..]).for_each(|(right, l)| *right -= value * l);
+        }
+    }
+
+    /// The lower Cholesky factor of the matrix with a ridge; false if it is not positive definite to rounding.
+    fn decompose(&mut self, ridge: f64) -> bool {
+        let n = self.n;
+        self.factor.clear();
+        self.factor.extend_from_slice(&self.matrix);
+        for j in 0..n {
+            let (above, below) = self.factor.split_at_mut((j + 1) * n);
+            let row = &mut above[j * n..];
+            let full = row[j] + ridge;
+            let pivot = full - dot(&row[..j], &row[..j]);
+            if pivot.is_nan() || pivot <= 1e-14 * full {
+                return false;
+            }
+            let root = pivot.sqrt();
+            row[j] = root;
+            for other in below.chunks_exact_mut(n) {
+                other[j] = (other[j] - dot(&other[..j], &row[..j])) / root;
+            }
+        }
+        true
+    }
+}
+
+/// A sum of products in four lanes, so that it is computed in vectors and always in the same order.
+#[inline]
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let (a4, a_rest) = a.as_chunks::<4>();
+    let (b4, b_rest) = b.as_chunks::<4>();
+    let mut lanes = [0.0; 4];
+    for (a, b) in a4.iter().zip(b4) {
+        (0..4).for_each(|lane| lanes[lane] += a[lane] * b[lane]);
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]) + rest
+}
+
+/// out += a x.
+#[inline]
+pub(super) fn add(out: &mut [f64], a: f64, x: &[f64]) {
+    out.iter_mut().zip(x).for_each(|(out, x)| *out += a * x);
+}
+
+/// Memory of one task.
+#[derive(Default)]
+pub(super) struct Scratch {
+    pub system: System,
+    pub vectors: Vec<f64>,
+    pub right: Vec<f64>,
+}
+
+/// Calls `solve` with every row of `out` (rows of `width` numbers), its index and scratch memory, in parallel.
+pub(super) fn each_row(out: &mut [f64], width: usize, solve: &(dyn Fn(usize, &mut [f64], &mut Scratch) + Sync)) {
+    if width == 0 {
+        return;
+    }
+    let tasks: Vec<Mutex<&mut [f64]>> = out.chunks_mut(ROWS * width).map(Mutex::new).collect();
+    parallel_for(tasks.len(), &|task| {
+        let mut scratch = Scratch::default();
+        let mut rows = tasks[task].lock().unwrap_or_else(PoisonError::into_inner);
+        for (row, out) in rows.chunks_exact_mut(width).enumerate() {
+            solve(task * ROWS + row, out, &mut scratch);
+        }
+    });
+}
+
+/// min ½‖Ax − b‖² + ½ α‖x‖² for the rows of A in `scratch.vectors` and b in `scratch.right`, into `out`. With fewer rows than
+/// unknowns the smaller system x = Aᵀ(AAᵀ + αI)⁻¹b is solved.
+pub(super) fn ridge(scratch: &mut Scratch, alpha: f64, out: &mut [f64]) {
+    let (k, n) = (out.len(), scratch.right.len());
+    let Scratch { system, vectors, right } = scratch;
+    out.fill(0.0);
+    if n == 0 {
+        return;
+    }
+    let rows = || vectors.chunks_exact(k);
+    if n < k {
+        let gram = system.start(n);
+        for (i, a) in rows().enumerate() {
+            for (j, b) in rows().take(i + 1).enumerate() {
+                gram[i * n + j] = dot(a, b);
+            }
+            gram[i * n + i] += alpha;
+        }
+        system.solve(right);
+        for (row, weight) in rows().zip(&*right) {
+            add(out, *weight, row);
+        }
+        return;
+    }
+    let gram = system.start(k);
+    for (row, target) in rows().zip(&*right) {
+        for (i, &x) in row.iter().enumerate() {
+            add(&mut gram[i * k..i * k + i + 1], x, &row[..i + 1]);
+        }
+        add(out, *target, row);
+    }
+    (0..k).for_each(|i| gram[i * k + i] += alpha);
+    system.solve(out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_of_the_ridge_problem_fulfil_its_normal_equations() {
+        for (n, k) in [(3, 7), (7, 3), (1, 1), (5, 5)] {
+            let number = |i: usize| ((i * 2_654_435_761) % 1000) as f64 / 500.0 - 1.0;
+            let vectors: Vec<f64> = (0..n * k).map(number).collect();
+            let right: Vec<f64> = (0..n).map(|i| number(i + 77)).collect();
+            let mut scratch = Scratch { vectors: vectors.clone(), right: right.clone(), ..Scratch::default() };
+            let mut x = vec![0.0; k];
+            ridge(&mut scratch, 0.3, &mut x);
+            let mut gradient: Vec<f64> = x.iter().map(|x| 0.3 * x).collect();
+            for (row, b) in vectors.chunks(k).zip(&right) {
+                add(&mut gradient, dot(row, &x) - b, row);
+            }
+            assert!(gradient.iter().all(|g| g.abs() < 1e-12), "{n} x {k}: {gradient:?}");
+        }
+    }
+}
