@@ -47,7 +47,7 @@ impl TableChunks {
         let wanted = Wanted { only: Some(only), unneeded: Vec::new() };
         let failed = |error: DataError| match error {
             DataError::NoColumn { .. } => Failure::usage(format!("--type: {error}")),
-            other => Failure::work(tables::with_options(&other.to_string())),
+            other => Failure::from(other),
         };
         let (source, names) = match file.format() {
             Format::Parquet if file.reads_once() => {
@@ -99,7 +99,7 @@ impl Iterator for TableChunks {
         };
         let table = match next? {
             Ok(table) => table,
-            Err(error) => return Some(Err(Failure::work(tables::with_options(&error.to_string())))),
+            Err(error) => return Some(Err(Failure::from(error))),
         };
         let Some(only) = &self.wanted.only else { return Some(Ok(table)) };
         let here: Vec<&String> = only.iter().filter(|name| table.has(name)).collect();

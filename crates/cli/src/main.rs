@@ -16,6 +16,7 @@ mod metrics;
 #[path = "../../tove/tests/common/mutate.rs"]
 mod mutate;
 mod output;
+mod remedies;
 mod report;
 mod runs;
 mod serve;

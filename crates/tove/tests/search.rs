@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tove::data::table::{Column, Table, TaskKind};
+use tove::data::Remedy;
+use tove::data::table::{Column, Role, Table, TaskKind};
 use tove::learn::linear::Ridge;
 use tove::learn::{Capabilities, Estimator, LearnError, Model, Samples};
 use tove::metrics::hoeffding_union;
 use tove::optim::settings::Hyperparameters;
-use tove::tabular::{Candidate, Event, Outcome, Plan, usual_candidates};
+use tove::tabular::{Candidate, ClassWeights, Event, Outcome, Plan, usual_candidates};
 use tove::tensor::{DType, Key};
 
 /// Rows of numbers and a category; the target needs a product, which no linear model has.
@@ -280,4 +281,22 @@ fn a_slow_starter_is_tried_again_on_many_rows() {
             outcome.candidates
         );
     }
+}
+
+/// Errors of plans carry the setting that avoids them.
+#[test]
+fn plans_that_fail_have_remedies() {
+    let (table, ridge) = (table(40), Candidate::named("Ridge").unwrap());
+    let fit = |plan: Plan, candidates: &[Candidate]| {
+        plan.fit_and_test(&table, None, candidates, &mut |_| {}).map(|_| ()).unwrap_err()
+    };
+    let error = fit(Plan::new("class"), std::slice::from_ref(&ridge));
+    assert_eq!(error.remedies(), [Remedy::Model]);
+    assert!(error.to_string().ends_with("choose another model (`Candidate::named`)"), "{error}");
+    let error = fit(Plan::new("y").class_weights(ClassWeights::Balanced), std::slice::from_ref(&ridge));
+    assert_eq!(error.remedies(), [Remedy::ClassWeight]);
+    let plan = ["a", "b", "kind", "class"].iter().fold(Plan::new("y"), |plan, name| plan.role(*name, Role::Dropped));
+    let error = fit(plan, &[ridge]);
+    assert_eq!(error.remedies(), [Remedy::DropFewer]);
+    assert!(error.reworded(|_| "drop nothing".to_owned()).to_string().ends_with("; drop nothing"));
 }

@@ -116,7 +116,7 @@ impl Job<'_> {
     /// Writes the predictions chunk by chunk to the output of this name; returns the number of rows.
     fn write(&mut self, tables: TableChunks, out: &mut impl Write, name: &str, format: Rows) -> Result<usize, Failure> {
         let mut rows = 0;
-        let failed = |error: std::io::Error| Failure::stopped(format!("{name}: {error}"), error.kind());
+        let failed = |error: std::io::Error| Failure::stopped(name, &error);
         for table in tables {
             let answer = self.answer(&table?)?;
             format.write(&answer, rows, out).map_err(failed)?;

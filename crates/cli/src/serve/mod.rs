@@ -136,7 +136,9 @@ async fn listen(
         std::io::ErrorKind::AddrNotAvailable => {
             Failure::work(format!("--host {}: this machine has no such address; try 127.0.0.1", address.ip()))
         }
-        _ => Failure::work(format!("cannot listen on {address}: {error}; choose others with --host and --port")),
+        _ => {
+            Failure::stopped(format!("cannot listen on {address}"), &error).but("choose others with --host and --port")
+        }
     })?;
     let bound = listener.local_addr()?;
     if !bound.ip().is_loopback() {

@@ -53,7 +53,7 @@ impl Plan {
     ) -> Result<Outcome> {
         let (start, clock) = (Instant::now(), Clock::new(self.budget));
         if candidates.is_empty() {
-            return Err(TabularError::Plan("no model to fit; name one".into()));
+            return Err(TabularError::plan("no model to fit; name one"));
         }
         let data = self.prepare(table, test)?;
         check_candidates(candidates, data.classifies(), &self.target)?;

@@ -55,7 +55,7 @@ impl TableSource {
         let file = TableFile::open(&path)?;
         if file.reads_once() || file.format() == FileFormat::Json {
             let what = if file.reads_once() { "can be read only once" } else { "is JSON, which is read as a whole" };
-            return Err(TabularError::Plan(format!("{} {what}; give a CSV or Parquet file", file.name())));
+            return Err(TabularError::plan(format!("{} {what}; give a CSV or Parquet file", file.name())));
         }
         #[cfg(feature = "parquet")]
         if file.format() == FileFormat::Parquet {
@@ -87,7 +87,7 @@ impl TableSource {
     /// # Errors
     /// If they cannot be read, or there are none.
     pub fn head(&self, rows: usize) -> Result<Table> {
-        let none = || TabularError::Plan(format!("{}: the table has no rows; give one with data", self.path.display()));
+        let none = || TabularError::plan(format!("{}: the table has no rows; give one with data", self.path.display()));
         self.chunks(rows)?.next().ok_or_else(none)?
     }
 
@@ -172,7 +172,7 @@ impl Pass {
         match self {
             Pass::Csv(chunks) => Ok(chunks.read_again(place)?),
             #[cfg(feature = "parquet")]
-            Pass::Parquet(..) => Err(TabularError::Plan("a Parquet file has no places".to_owned())),
+            Pass::Parquet(..) => Err(TabularError::plan("a Parquet file has no places".to_owned())),
         }
     }
 }

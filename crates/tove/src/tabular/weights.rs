@@ -31,7 +31,7 @@ impl ClassWeights {
         for (name, weight) in given {
             let place = classes.iter().position(|class| class == name).ok_or_else(|| {
                 let known = classes.iter().take(12).cloned().collect::<Vec<_>>().join(", ");
-                TabularError::Plan(format!("there is no class {name} to weigh; there are {known}"))
+                TabularError::plan(format!("there is no class {name} to weigh; there are {known}"))
             })?;
             weights[place] = *weight;
         }

@@ -75,7 +75,7 @@ impl Notes {
 
 /// Everything in a folder that is not hidden, by name.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let wrong = |error: std::io::Error| Failure::work(format!("{}: {error}", folder.display()));
+    let wrong = |error: std::io::Error| Failure::stopped(folder.display(), &error);
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).map_err(wrong)? {
         let path = entry.map_err(wrong)?.path();

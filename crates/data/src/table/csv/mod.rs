@@ -304,7 +304,7 @@ impl CsvOptions {
         let delimiter = self.delimiter.unwrap_or_else(|| dialect::delimiter(text, newline, self.trim));
         if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r') {
             let problem = format!("{:?} cannot separate fields; use one ASCII character", char::from(delimiter));
-            return Err(DataError::TableFile { file: file.to_owned(), problem });
+            return Err(DataError::TableFile { file: file.to_owned(), problem: problem.into() });
         }
         let mut missing_lengths = vec![0u64; 256];
         for token in &self.missing {
