@@ -5,6 +5,8 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
+use tove::vision::ModelError;
+
 use crate::remedies;
 
 /// Why a command did not do its work.
@@ -127,3 +129,23 @@ from_errors!(
     tove::metrics::MetricError => |error| error,
     tove::tensor::Error => |error| error,
 );
+
+/// Settings of image and text models are named as their options.
+impl From<ModelError> for Failure {
+    #[cold]
+    fn from(error: ModelError) -> Failure {
+        match error {
+            ModelError::Setting { name, value, problem } => Failure::usage(remedies::setting(name, &value, &problem)),
+            ModelError::Unsuited { name, value, problem } => Failure::work(remedies::setting(name, &value, &problem)),
+            ModelError::Data(error) => Failure::from(*error),
+            ModelError::Net(error) => Failure::from(*error),
+            ModelError::Learn(error) => Failure::from(*error),
+            ModelError::File(error) => Failure::from(*error),
+            ModelError::Kind { path, found, expected } => {
+                let (path, maker) = (path.display(), remedies::maker(expected));
+                Failure::work(format!("{path} holds a {found}, not a {expected}; give a file that `{maker}` wrote"))
+            }
+            other => Failure::work(other),
+        }
+    }
+}

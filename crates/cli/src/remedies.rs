@@ -31,6 +31,22 @@ pub fn option(remedy: &Remedy) -> String {
     format!("{} ({option})", remedy.action())
 }
 
+/// What is wrong with a setting of a net, by its option.
+pub fn setting(name: &str, value: &str, problem: &str) -> String {
+    let option = if name == "kind" { "model".to_owned() } else { name.replace('_', "-") };
+    let value = if value.is_empty() { String::new() } else { format!(" {value}") };
+    format!("--{option}{value}: {problem}")
+}
+
+/// The command that writes files of a kind.
+pub fn maker(kind: &str) -> &'static str {
+    match kind {
+        "ImageModel" => "tove images fit",
+        "TextModel" => "tove text fit",
+        _ => "tove fit",
+    }
+}
+
 /// What is wrong with a file, with what to do about it.
 pub fn file(error: &FileError) -> String {
     match error {

@@ -45,6 +45,18 @@ pub fn read_image(path: impl AsRef<Path>) -> Result<Tensor> {
         return Err(source.fault(FaultKind::Malformed, 0, problem, advice));
     }
     bytes.append(&mut source.rest()?);
+    planes(path, bytes)
+}
+
+/// The same for the bytes of a PNG or JPEG picture (feature `images`); `name` is what errors call it.
+///
+/// # Errors
+/// If the bytes are not a valid image.
+pub fn decode_image(name: &str, bytes: &[u8]) -> Result<Tensor> {
+    planes(Path::new(name), bytes)
+}
+
+fn planes(path: &Path, bytes: impl AsRef<[u8]>) -> Result<Tensor> {
     let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
     let picture = reader
         .map_err(image::ImageError::IoError)

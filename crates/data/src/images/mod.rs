@@ -11,6 +11,6 @@ mod streamed;
 
 pub use cover::cover;
 #[cfg(feature = "images")]
-pub use decode::{image_size, read_image};
+pub use decode::{decode_image, image_size, read_image};
 pub use idx::{IdxType, read_idx, write_idx};
 pub use streamed::StreamedImages;

@@ -3,13 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::json;
-use tove::nn::Rng;
-use tove::tensor::io::WriteOptions;
-use tove::tensor::{DType, Key, Tensor};
+use tove_nn::Rng;
+use tove_tensor::io::WriteOptions;
+use tove_tensor::{DType, Key, Tensor};
 
 use super::model::ImageModel;
-use super::net::Plan;
-use crate::arguments::NetKind;
+use super::net::{NetConfig, NetKind};
 use crate::meter::peak_bytes;
 use crate::mutate::{Random, mutate, unsealed};
 
@@ -17,14 +16,15 @@ const ROUNDS: usize = 20_000;
 
 fn model(kind: NetKind, hidden: &[usize], filters: &[usize], border: usize) -> ImageModel {
     let size = 8 + 2 * border;
-    let plan = Plan { kind, input: [1, size, size], hidden: hidden.to_vec(), filters: filters.to_vec(), classes: 3 };
-    let net = plan.build(&mut Rng::new(5)).unwrap();
+    let config =
+        NetConfig { kind, input: [1, size, size], hidden: hidden.to_vec(), filters: filters.to_vec(), classes: 3 };
+    let net = config.build(&mut Rng::new(5)).unwrap();
     let classes = ["a", "b", "c"].map(str::to_owned).to_vec();
-    ImageModel { net, plan, classes, border, facts: json!({"seed": 5}) }
+    ImageModel { net, config, classes, border, facts: json!({"seed": 5}) }
 }
 
 fn pictures(model: &ImageModel, count: usize) -> Tensor {
-    let [channels, height, width] = model.picture();
+    let [channels, height, width] = model.input();
     Key::new(1).uniform([count, channels, height, width], DType::F32)
 }
 
@@ -37,11 +37,10 @@ fn predictions_are_the_same_after_loading() {
         model.save(&path, WriteOptions::overwriting()).unwrap();
         let back = ImageModel::load(&path).unwrap();
         let x = pictures(&model, 7);
-        let (before, after) =
-            (model.net.probabilities(&model.framed(&x)).unwrap(), back.net.probabilities(&back.framed(&x)).unwrap());
+        let (before, after) = (model.predict_proba(&x).unwrap(), back.predict_proba(&x).unwrap());
         let bits = |x: &Tensor| x.to_vec::<f64>().iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-        assert_eq!(bits(&before), bits(&after), "{:?}", model.plan);
-        assert_eq!((back.plan, back.classes, back.facts), (model.plan, model.classes, model.facts));
+        assert_eq!(bits(&before), bits(&after), "{:?}", model.config);
+        assert_eq!((back.config, back.classes, back.facts), (model.config, model.classes, model.facts));
     }
     std::fs::remove_file(path).unwrap();
 }
@@ -63,10 +62,9 @@ fn files_that_were_tampered_with_do_no_harm() {
         std::fs::write(&path, &file).unwrap();
         let work = || {
             let model = ImageModel::load(&path).ok()?;
-            let [channels, height, width] = model.picture();
+            let [channels, height, width] = model.input();
             // A net that loads answers, or says why not; what is as large as its file says may take its time.
-            (channels * height * width < 1 << 12)
-                .then(|| model.net.probabilities(&model.framed(&pictures(&model, 1))).is_ok())
+            (channels * height * width < 1 << 12).then(|| model.predict_proba(&pictures(&model, 1)).is_ok())
         };
         let (outcome, peak) = peak_bytes(|| catch_unwind(AssertUnwindSafe(work)));
         let outcome = outcome.unwrap_or_else(|_| panic!("round {round} panics; the file is {}", path.display()));

@@ -3,12 +3,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::json;
-use tove::data::CharVocabulary;
-use tove::nn::{Gpt, GptConfig, Rng, Sampling};
-use tove::tensor::Key;
-use tove::tensor::io::WriteOptions;
+use tove_data::CharVocabulary;
+use tove_nn::{Gpt, GptConfig, Rng, Sampling};
+use tove_tensor::Key;
+use tove_tensor::io::WriteOptions;
 
-use super::model::{TextModel, Tokens};
+use super::model::TextModel;
+use super::tokens::Tokens;
 use crate::meter::peak_bytes;
 use crate::mutate::{Random, mutate, unsealed};
 
@@ -30,10 +31,7 @@ fn model(heads: usize, layers: usize) -> TextModel {
 }
 
 fn written(model: &TextModel, count: usize) -> Option<String> {
-    let prompt = model.tokens.encode("a").ok()?;
-    let rule = Sampling::random(Key::new(4));
-    let tokens = model.net.generate(&prompt, count, &rule).ok()?;
-    model.tokens.decode(&tokens).ok()
+    model.generate("a", count, &Sampling::random(Key::new(4))).ok()
 }
 
 #[test]
