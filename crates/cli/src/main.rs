@@ -9,6 +9,7 @@ mod commands;
 mod failure;
 mod files;
 mod metrics;
+mod models;
 mod output;
 mod remedies;
 mod report;

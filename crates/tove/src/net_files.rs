@@ -174,16 +174,15 @@ pub(crate) fn count(name: &'static str, value: usize, most: usize) -> Result<()>
     fine.then_some(()).ok_or_else(|| ModelError::setting(name, value, format!("give a number from 1 to {most}")))
 }
 
-/// Reads a container that must be of this kind and no newer than version 1.
-pub(crate) fn open(path: &Path, kind: &'static str) -> Result<Container> {
-    let container = Container::load(path)?;
+/// Checks that a container is of this kind and no newer than version 1.
+pub(crate) fn expect(container: &Container, path: &Path, kind: &'static str) -> Result<()> {
     if container.kind != kind {
-        return Err(ModelError::Kind { path: path.to_owned(), found: container.kind, expected: kind });
+        return Err(ModelError::Kind { path: path.to_owned(), found: container.kind.clone(), expected: kind });
     }
     if container.version > 1 {
         return Err(ModelError::Version { path: path.to_owned(), version: container.version });
     }
-    Ok(container)
+    Ok(())
 }
 
 /// Puts the tensors of a file into a net.

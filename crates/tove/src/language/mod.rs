@@ -23,6 +23,7 @@
 //! ```
 
 mod fit;
+mod generation;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod hostile;
@@ -31,5 +32,6 @@ mod tokens;
 
 pub use crate::net_files::{ModelError, Result, Watch};
 pub use fit::{TextFit, TextOutcome, TextTraining};
+pub use generation::Generation;
 pub use model::{TextEvaluation, TextModel};
 pub use tokens::{TokenKind, Tokens};

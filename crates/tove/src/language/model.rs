@@ -9,9 +9,7 @@ use tove_tensor::Tensor;
 use tove_tensor::io::{Container, WriteOptions};
 
 use super::tokens::Tokens;
-use crate::net_files::{ModelError, Result, fill, open, size};
-
-const KIND: &str = "TextModel";
+use crate::net_files::{ModelError, Result, expect, fill, size};
 
 /// Tokens that may be generated at once.
 const LONGEST: usize = 1_000_000;
@@ -75,6 +73,9 @@ fn parameters(config: &GptConfig) -> Option<usize> {
 }
 
 impl TextModel {
+    /// The kind of its files.
+    pub const KIND: &str = "TextModel";
+
     /// The net.
     pub fn net(&self) -> &Gpt {
         &self.net
@@ -152,7 +153,7 @@ impl TextModel {
             "tove": env!("CARGO_PKG_VERSION"), "tokens": self.tokens.header()?, "facts": self.facts,
             "net": {"vocabulary": vocabulary, "context": context, "layers": layers, "heads": heads, "width": width},
         });
-        let mut container = Container::new(KIND, 1, header);
+        let mut container = Container::new(Self::KIND, 1, header);
         for (name, tensor) in self.net.state() {
             container.insert(name, tensor);
         }
@@ -165,7 +166,15 @@ impl TextModel {
     /// If the file cannot be read, holds something else, or is damaged.
     pub fn load(path: impl AsRef<Path>) -> Result<TextModel> {
         let path = path.as_ref();
-        let container = open(path, KIND)?;
+        Self::from_container(&Container::load(path)?, path)
+    }
+
+    /// The model in the content of a file, which errors call `path`.
+    ///
+    /// # Errors
+    /// If the content is something else, or damaged.
+    pub fn from_container(container: &Container, path: &Path) -> Result<TextModel> {
+        expect(container, path, Self::KIND)?;
         let damaged = |what: &str| ModelError::damaged(path, what);
         let header = &container.header;
         let tokens = Tokens::from_header(&header["tokens"]).map_err(|error| damaged(&error.to_string()))?;
@@ -175,7 +184,7 @@ impl TextModel {
         let config = config.filter(|config| config.vocabulary == tokens.len());
         let config = config.ok_or_else(|| damaged("the sizes do not fit the tensors"))?;
         let mut net = Gpt::new(&config, &mut Rng::new(0)).map_err(|error| damaged(&error.to_string()))?;
-        fill(&mut net, &container, path)?;
+        fill(&mut net, container, path)?;
         Ok(TextModel { net, tokens, facts: header["facts"].clone() })
     }
 }

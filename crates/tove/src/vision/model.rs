@@ -11,9 +11,7 @@ use tove_tensor::{DType, Tensor};
 use super::folder::{ImageOptions, sized};
 use super::net::{Net, NetConfig};
 use super::source::bordered;
-use crate::net_files::{ModelError, Result, fill, open, size};
-
-const KIND: &str = "ImageModel";
+use crate::net_files::{ModelError, Result, expect, fill, size};
 
 /// A net with what is needed to use it on other images.
 #[derive(Clone)]
@@ -27,6 +25,9 @@ pub struct ImageModel {
 }
 
 impl ImageModel {
+    /// The kind of its files.
+    pub const KIND: &str = "ImageModel";
+
     /// The net.
     pub fn net(&self) -> &Net {
         &self.net
@@ -120,7 +121,7 @@ impl ImageModel {
             "tove": env!("CARGO_PKG_VERSION"), "net": self.config.header(), "classes": self.classes,
             "border": self.border, "scaling": {"from": [0, 255], "to": [0.0, 1.0]}, "facts": self.facts,
         });
-        let mut container = Container::new(KIND, 1, header);
+        let mut container = Container::new(Self::KIND, 1, header);
         for (name, tensor) in self.net.state() {
             container.insert(name, tensor);
         }
@@ -133,7 +134,15 @@ impl ImageModel {
     /// If the file cannot be read, holds something else, or is damaged.
     pub fn load(path: impl AsRef<Path>) -> Result<ImageModel> {
         let path = path.as_ref();
-        let container = open(path, KIND)?;
+        Self::from_container(&Container::load(path)?, path)
+    }
+
+    /// The model in the content of a file, which errors call `path`.
+    ///
+    /// # Errors
+    /// If the content is something else, or damaged.
+    pub fn from_container(container: &Container, path: &Path) -> Result<ImageModel> {
+        expect(container, path, Self::KIND)?;
         let damaged = |what: &str| ModelError::damaged(path, what);
         let header = &container.header;
         let config = NetConfig::from_header(&header["net"]).ok_or_else(|| damaged("the sizes of the net"))?;
@@ -149,7 +158,7 @@ impl ImageModel {
         let border = size(header, "border").filter(|&border| border < room.div_ceil(2));
         let border = border.ok_or_else(|| damaged("the border"))?;
         let mut net = config.build(&mut Rng::new(0)).map_err(|problem| damaged(&problem.to_string()))?;
-        fill(&mut net, &container, path)?;
+        fill(&mut net, container, path)?;
         Ok(ImageModel { net, config, classes, border, facts: header["facts"].clone() })
     }
 }
