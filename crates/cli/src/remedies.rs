@@ -3,7 +3,6 @@
 use std::io;
 
 use tove::data::Remedy;
-use tove::data::table::TaskKind;
 use tove::tensor::io::FileError;
 
 use crate::commands::fit::quoted;
@@ -20,8 +19,7 @@ pub fn option(remedy: &Remedy) -> String {
             format!("--type {}{}", quoted(&format!("{column}={kind}")), if *coerce { " --coerce" } else { "" })
         }
         Remedy::Encode { column } => format!("--encode {}", quoted(&format!("{column}=hash"))),
-        Remedy::Task(TaskKind::Regression) => "--task regression".to_owned(),
-        Remedy::Task(TaskKind::Classification) => "--task classification".to_owned(),
+        Remedy::Task(kind) => format!("--task {}", kind.name()),
         Remedy::Model | Remedy::Folds => "--model".to_owned(),
         Remedy::Budget => "--budget".to_owned(),
         Remedy::ClassWeight => "--class-weight".to_owned(),

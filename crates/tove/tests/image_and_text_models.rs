@@ -24,7 +24,7 @@ fn temporary(name: &str) -> PathBuf {
 #[test]
 fn an_image_model_is_the_same_after_loading_and_evaluates_by_names_of_classes() {
     let images = digits(&["3", "1", "0"]);
-    let fit = ImageFit { kind: NetKind::Cnn, epochs: 3, filters: vec![4], hidden: vec![8], ..ImageFit::default() };
+    let fit = ImageFit { kind: NetKind::Cnn, epochs: 15, filters: vec![4], hidden: vec![8], ..ImageFit::default() };
     let outcome = fit.fit(&images).unwrap();
     assert!(outcome.test_score.value > 0.8, "{:?}", outcome.test_score);
     let path = temporary("image");

@@ -10,7 +10,7 @@ use tove::tabular::{EvaluationReport, NamedScore, TabularError, TabularModel};
 use tove::tensor::io::WriteOptions;
 
 use crate::arguments::Evaluate;
-use crate::chunks::TableChunks;
+use crate::chunks::Chunks;
 use crate::commands::fit::{named_matrix, scores};
 use crate::failure::Failure;
 use crate::files;
@@ -67,7 +67,7 @@ fn judged(
     if once {
         options = options.rest(Kind::Text);
     }
-    let chunks = TableChunks::new(file, &options, model, wanted)?;
+    let chunks = Chunks::new(file, &options, model, wanted)?;
     let (names, notes) = (chunks.names().to_vec(), chunks.notes());
     let failed = |error: TabularError| tables::failed(path, &names, error);
     model.schema().conform(&chunks.header()?).map_err(|error| tables::failed(path, &names, error))?;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tove::data::DataError;
 use tove::data::table::csv::{Charset, MISSING};
-use tove::data::table::{CsvOptions, Field, Role, Schema, Table, Unit};
+use tove::data::table::{CsvOptions, Field, Role, Schema, Table, Unit, parse_boolean};
 use tove::tabular::TabularModel;
 
 use super::json;
@@ -203,16 +203,13 @@ pub fn truth(field: &Field, row: usize, value: &Value) -> Result<Option<bool>, R
     let text = match value {
         Value::Null => return Ok(None),
         Value::Bool(truth) => return Ok(Some(*truth)),
-        Value::Number(number) => number.to_string(),
+        // 1.0 and 0.0 are 1 and 0.
+        Value::Number(number) => number.as_f64().map_or_else(String::new, |number| number.to_string()),
         Value::String(text) if absent(text.trim()) => return Ok(None),
-        Value::String(text) => text.trim().to_ascii_lowercase(),
+        Value::String(text) => text.trim().to_owned(),
         _ => String::new(),
     };
-    match text.as_str() {
-        "true" | "yes" | "1" | "1.0" => Ok(Some(true)),
-        "false" | "no" | "0" | "0.0" => Ok(Some(false)),
-        _ => Err(misfit(field, row, value, "true, false")),
-    }
+    parse_boolean(&text).map(Some).ok_or_else(|| misfit(field, row, value, "true, false"))
 }
 
 /// A category or a text. Numbers that were names in a table were written without a point.

@@ -118,8 +118,8 @@ impl TableFile {
     /// Reads a CSV or JSON file in tables of `rows` rows; see [`CsvOptions::chunks`]. JSON is read into memory first.
     ///
     /// # Errors
-    /// As [`CsvOptions::chunks`]; if the file is Parquet.
-    pub fn csv_chunks(self, options: &CsvOptions, rows: usize) -> Result<CsvChunks> {
+    /// As [`CsvOptions::chunks`].
+    pub(super) fn csv_chunks(self, options: &CsvOptions, rows: usize) -> Result<CsvChunks> {
         match self.format {
             Format::Json => {
                 let (options, input) = json::as_csv(options, self.input)?;

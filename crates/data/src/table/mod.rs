@@ -22,6 +22,7 @@
 //! ```
 
 mod categorical;
+mod chunks;
 mod column;
 pub mod csv;
 mod date;
@@ -42,6 +43,7 @@ mod values;
 use crate::{DataError, Result};
 
 pub use categorical::Categorical;
+pub use chunks::TableChunks;
 pub use column::{Column, Kind};
 pub use csv::{ColumnReport, CsvOptions, NumberFormat, ReadReport, read_csv};
 pub use date::{DateParts, Dates, Unit};
@@ -51,7 +53,7 @@ pub use file::{Format, TableFile, Wanted};
 pub use schema::{Conformed, Field, Role, Schema, Unseen};
 pub use target::{Labels, Proposal, Target, Task, TaskKind, propose_task};
 pub use text::Text;
-pub use values::{Cell, Values};
+pub use values::{Cell, Values, parse_boolean};
 
 /// Named columns of equal length.
 ///

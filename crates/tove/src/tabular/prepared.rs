@@ -2,7 +2,7 @@
 
 use tove_data::table::{Role, Schema, Table, TableEncoder, Target};
 use tove_data::{Problem, Remedy};
-use tove_learn::{Estimator, Rows, Samples};
+use tove_learn::{Estimator, Predictions, Rows, Samples};
 use tove_tensor::{DType, Tensor};
 
 use super::fingerprint::{feature_sum, fingerprint, row_sum};
@@ -99,9 +99,7 @@ pub(super) fn weigh(
 ) -> Result<Option<Tensor>> {
     let Some(classes) = classes else { return Ok(weights) };
     if names.is_empty() {
-        return Err(TabularError::plan(
-            Problem::new("class weights are for classification; this is a regression").remedy(Remedy::ClassWeight),
-        ));
+        return Err(no_classes());
     }
     let codes = y.to_dtype(DType::I64).to_vec::<i64>();
     let mut here = vec![0; names.len()];
@@ -111,6 +109,12 @@ pub(super) fn weigh(
     let row = |(place, &code): (usize, &i64)| of[code as usize] * known.as_ref().map_or(1.0, |known| known[place]);
     let product: Vec<f64> = codes.iter().enumerate().map(row).collect();
     Ok(Some(Tensor::try_from_vec(product, [codes.len()])?))
+}
+
+#[cold]
+pub(super) fn no_classes() -> TabularError {
+    let problem = Problem::new("class weights are for classification; this is a regression");
+    TabularError::plan(problem.remedy(Remedy::ClassWeight))
 }
 
 /// Adds counts by column.
@@ -125,7 +129,8 @@ pub(super) fn add_counts(all: &mut ColumnCounts, more: &[(String, usize)]) {
 
 /// That every candidate predicts what the target requires.
 pub(super) fn check_candidates(candidates: &[Candidate], classifies: bool, target: &str) -> Result<()> {
-    let suits = |candidate: &&Candidate| candidate.predicts(classifies);
+    let predictions = if classifies { Predictions::Classes } else { Predictions::Numbers };
+    let suits = |candidate: &&Candidate| candidate.predicts(predictions);
     match candidates.iter().find(|candidate| !suits(candidate)) {
         None => Ok(()),
         Some(candidate) => {

@@ -202,9 +202,9 @@ impl Classes {
         let first = Table::concat(self.first)?.ok_or_else(none)?;
         let kind = Labels::fit(first.column(target)?, kind)?.task.kind();
         let others = Table::concat(self.others)?.ok_or_else(none)?;
-        if kind == TaskKind::Classification && self.many {
+        if kind.is_classification() && self.many {
             let problem = Problem::new(format!("{target} has more than {MOST_CLASSES} classes"));
-            return Err(TabularError::plan(problem.remedy(Remedy::Task(TaskKind::Regression))));
+            return Err(TabularError::plan(problem.remedy(Remedy::Task(kind.other()))));
         }
         let column = if self.many { first.column(target)? } else { others.column(target)? };
         let labels = Labels::fit(column, Some(kind))?;

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use tove_learn::balanced;
+
 use super::{Result, TabularError};
 
 /// How much the rows of a class count at fitting. Scores are not weighted by it.
@@ -21,9 +23,7 @@ impl ClassWeights {
     pub fn per_class(&self, classes: &[String], counts: &[usize]) -> Result<Vec<f64>> {
         let given = match self {
             ClassWeights::Balanced => {
-                let (n, m) = (counts.iter().sum::<usize>() as f64, classes.len() as f64);
-                let weight = |&count: &usize| if count == 0 { 0.0 } else { n / (m * count as f64) };
-                return Ok(counts.iter().map(weight).collect());
+                return Ok(balanced(&counts.iter().map(|&count| count as f64).collect::<Vec<_>>()));
             }
             ClassWeights::Given(given) => given,
         };
