@@ -1,7 +1,7 @@
 //! Scores as people and machines read them: their names, their decimals and their intervals.
 
-use tove::learn::Capabilities;
 use tove::learn::selection::Scorer;
+use tove::learn::{Capabilities, LearnError};
 use tove::tabular::NamedScore;
 
 use crate::failure::Failure;
@@ -44,8 +44,10 @@ pub fn place(key: &str) -> usize {
 /// The metric that `--metric` names, for models of these capabilities and a target with so many classes (0 for numbers).
 pub fn chosen(name: &str, capabilities: Capabilities, classes: usize) -> Result<Scorer, Failure> {
     let scorer = Scorer::named(name).map_err(|error| {
-        let text = error.to_string();
-        let text = text.strip_prefix("Scorer: ").unwrap_or(&text);
+        let text = match error {
+            LearnError::Parameter { problem, .. } => problem,
+            other => other.to_string(),
+        };
         Failure::usage(format!("--metric {name}: {text}; {}", available(capabilities, classes)))
     })?;
     let problem = if !scorer.judges(capabilities) {

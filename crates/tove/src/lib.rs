@@ -13,12 +13,6 @@
 
 pub mod estimators;
 pub mod language;
-#[cfg(test)]
-#[path = "../../tensor/tests/io/meter.rs"]
-mod meter;
-#[cfg(test)]
-#[path = "../tests/common/mutate.rs"]
-mod mutate;
 mod net_files;
 pub mod tabular;
 #[cfg(feature = "images")]

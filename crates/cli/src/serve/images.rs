@@ -8,9 +8,6 @@ use super::predictor::Answer;
 use super::refusal::Refusal;
 use super::served::Workers;
 
-/// Images that the net is asked for together.
-const BATCH: usize = 64;
-
 /// What a body of images is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Picture {
@@ -63,10 +60,11 @@ impl ImageServer {
             Picture::Json => self.from_json(body)?,
         };
         let mut predictions = Vec::with_capacity(images.len());
-        for batch in images.chunks(BATCH) {
-            let x = Tensor::stack(&batch.iter().collect::<Vec<_>>(), 0);
-            let all = self.model.predict_proba(&x).map_err(|error| Refusal::fault(error.to_string()))?.to_f64_vec();
-            predictions.extend(all.chunks(self.model.classes().len()).map(|row| self.prediction(row)));
+        // One by one: the last digits of a product may depend on how many images are in it.
+        for image in &images {
+            let probabilities = self.model.predict_proba(&image.unsqueeze(0));
+            let probabilities = probabilities.map_err(|error| Refusal::fault(error.to_string()))?;
+            predictions.push(self.prediction(&probabilities.to_f64_vec()));
         }
         Ok(Answer { rows: predictions.len(), document: json!({"predictions": predictions}).to_string() })
     }

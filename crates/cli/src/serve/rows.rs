@@ -100,7 +100,7 @@ impl Reading {
         }
         // A body that is refused must not use memory: the reader itself stops at the limits.
         let options = self.options.clone().charset(charset).max_rows(self.max_rows).max_columns(WIDEST);
-        let (table, _) = options.read_bytes(body).map_err(|error| match error {
+        let (table, _) = options.read_named("the body", body).map_err(|error| match error {
             DataError::TooLarge { what: "rows", most, .. } => Refusal::new(
                 413,
                 format!("more than {most} rows, the limit per request; split the request, or raise --max-rows"),
@@ -108,7 +108,7 @@ impl Reading {
             DataError::TooLarge { most, .. } => {
                 Refusal::new(413, format!("the header has more than {most} columns; send those of GET /schema"))
             }
-            error => Refusal::bad(in_body(error)),
+            error => error.into(),
         })?;
         self.counted(table.n_rows())?;
         Ok(table)
@@ -136,15 +136,9 @@ impl Reading {
                 "none of the columns of the model were sent (got: {sent}); GET /schema lists them"
             )));
         }
-        let table = Table::new(columns).map_err(|error| Refusal::bad(error.to_string()))?;
+        let table = Table::new(columns)?;
         Ok(Rows { table, ignored })
     }
-}
-
-/// An error of the reader, which calls the body a file.
-fn in_body(error: DataError) -> String {
-    let text = error.to_string();
-    text.strip_prefix("bytes").map_or(text.clone(), |rest| format!("the body{rest}"))
 }
 
 /// Where a value is in a request: `rows[0].size`, or `rows[0]["name with spaces"]`.

@@ -24,9 +24,6 @@
 
 mod fit;
 mod generation;
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod hostile;
 mod model;
 mod tokens;
 

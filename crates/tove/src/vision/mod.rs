@@ -26,9 +26,6 @@
 mod evaluate;
 mod fit;
 mod folder;
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod hostile;
 mod model;
 mod net;
 mod source;

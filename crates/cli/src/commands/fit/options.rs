@@ -174,7 +174,10 @@ struct Wanted {
 fn wanted(fit: &Fit, data: &Table) -> Result<Wanted, Failure> {
     let kind = fit.task.as_deref().map(str::parse::<TaskKind>).transpose().map_err(Failure::usage)?;
     let (kept, _) = data.drop_missing(&[&fit.target])?;
-    let place = |error| Failure::work(format!("{}, column {}: {error}", fit.file.display(), fit.target));
+    let place = |error| {
+        let (file, column, error) = (fit.file.display(), &fit.target, Failure::from(error));
+        Failure::work(format!("{file}, column {column}: {error}"))
+    };
     let column = kept.column(&fit.target)?;
     // Names for classes that are numbers in another spelling would make a hopeless classification of a regression.
     if let Some((spelling, example)) = spelling_of(column).filter(|_| !kind.is_some_and(TaskKind::is_classification)) {

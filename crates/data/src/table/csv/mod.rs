@@ -270,10 +270,18 @@ impl CsvOptions {
     /// # Errors
     /// As [`CsvOptions::read`].
     pub fn read_bytes(&self, bytes: &[u8]) -> Result<(Table, ReadReport)> {
+        self.read_named("bytes", bytes)
+    }
+
+    /// The same for bytes that errors and the report call `name`.
+    ///
+    /// # Errors
+    /// As [`CsvOptions::read`].
+    pub fn read_named(&self, name: &str, bytes: &[u8]) -> Result<(Table, ReadReport)> {
         if bytes.starts_with(&[0x1f, 0x8b]) {
-            return read::whole(self, "bytes", &Input::unpacking("bytes", bytes.to_vec())?.read_all()?);
+            return read::whole(self, name, &Input::unpacking(name, bytes.to_vec())?.read_all()?);
         }
-        read::whole(self, "bytes", bytes)
+        read::whole(self, name, bytes)
     }
 
     /// Reads a file in tables of `rows` rows (the last may have fewer), in memory that does not grow with the file.
