@@ -11,7 +11,7 @@ fn from_a_table_to_a_model_and_back() {
     let credit = shipped("german-credit.csv");
     let fitted = place.run(&["fit", &credit, "--target", "credit_risk", "--model", "LogisticRegression"]).ok();
     assert!(
-        fitted.out.contains("accuracy") && fitted.out.contains("baseline") && fitted.out.contains('['),
+        fitted.out.contains("accuracy") && fitted.out.contains("baseline") && fitted.out.contains('±'),
         "{}",
         fitted.out
     );
