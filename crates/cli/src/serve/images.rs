@@ -57,7 +57,7 @@ impl ImageServer {
     pub fn answer(&self, kind: Picture, body: &[u8]) -> Result<Answer, Refusal> {
         let images = match kind {
             Picture::File => vec![self.decode("the image", body)?],
-            Picture::Json => self.from_json(body)?,
+            Picture::Json => self.images_of(body)?,
         };
         let mut predictions = Vec::with_capacity(images.len());
         // One by one: the last digits of a product may depend on how many images are in it.
@@ -76,7 +76,7 @@ impl ImageServer {
         self.model.decode(name, bytes).map_err(|error| Refusal::bad(error.to_string()))
     }
 
-    fn from_json(&self, body: &[u8]) -> Result<Vec<Tensor>, Refusal> {
+    fn images_of(&self, body: &[u8]) -> Result<Vec<Tensor>, Refusal> {
         let form = r#"send {"image": BASE64} or {"images": [BASE64, ...]}"#;
         let document: Value =
             serde_json::from_slice(body).map_err(|error| Refusal::bad(format!("not valid JSON ({error}); {form}")))?;
