@@ -128,7 +128,7 @@ impl Problem {
         Problem(Box::new(Parts { text: text.into(), advice: "", remedies: Vec::new(), words }))
     }
 
-    /// With something to do that is no setting, such as `fix the row`.
+    /// With something to do that is not a setting, such as `fix the row`.
     #[must_use]
     pub fn advice(mut self, advice: &'static str) -> Problem {
         self.0.advice = advice;
