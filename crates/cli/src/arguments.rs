@@ -202,13 +202,16 @@ pub struct Predict {
 #[command(after_help = "\
 Examples:
   tove evaluate credit.tove new-customers.csv
-  tove evaluate credit.tove new-customers.csv --metric roc_auc --report new-customers.html")]
+  tove evaluate credit.tove new-customers.csv --metric roc_auc --report new-customers.html
+  tove evaluate digits.tove photos
+  tove evaluate bard.tove sonnets.txt --metric perplexity")]
 pub struct Evaluate {
     /// The model file
     pub model: PathBuf,
-    /// A table with the target
+    /// A table with the target; for an image model labeled images, as for `tove images fit`; for a text model a text file
     pub file: PathBuf,
-    /// Metric to show first: an id such as roc_auc, log_loss or mean_absolute_error; accuracy or r2 by default
+    /// Metric to show first: an id such as roc_auc, log_loss, mean_absolute_error or, for a text model, perplexity; by default
+    /// accuracy, r2 or log_loss
     #[arg(long, value_name = "ID")]
     pub metric: Option<String>,
     /// Write an HTML report with charts
@@ -273,7 +276,11 @@ pub struct Models {
 Examples:
   tove serve credit.tove
   tove serve credit.tove --port 0 --json
-  curl localhost:8080/predict -H 'content-type: text/csv' --data-binary @new-customers.csv")]
+  curl localhost:8080/predict -H 'content-type: text/csv' --data-binary @new-customers.csv
+  tove serve digits.tove
+  curl localhost:8080/predict -H 'content-type: image/png' --data-binary @seven.png
+  tove serve bard.tove
+  curl localhost:8080/generate -d '{\"prompt\": \"ROMEO:\", \"length\": 100}' -H 'content-type: application/json'")]
 pub struct Serve {
     /// The model file
     pub model: PathBuf,
@@ -290,9 +297,12 @@ pub struct Serve {
     /// Maximum request body in megabytes
     #[arg(long, default_value_t = 10, value_name = "MB")]
     pub max_body: usize,
-    /// Maximum number of rows per request
+    /// Maximum number of rows or images per request
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     pub max_rows: usize,
+    /// Maximum number of tokens to generate per request
+    #[arg(long, default_value_t = 2048, value_name = "N")]
+    pub max_tokens: usize,
     /// Time limit in seconds for a request, for its headers to arrive, and for an idle connection
     #[arg(long, default_value_t = 30.0, value_name = "SECONDS")]
     pub timeout: f64,

@@ -5,6 +5,10 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
+use tove::vision::ModelError;
+
+use crate::remedies;
+
 /// Why a command did not do its work.
 #[derive(Debug)]
 pub struct Failure {
@@ -18,13 +22,14 @@ impl Failure {
     /// The work failed.
     #[cold]
     pub fn work(text: impl Display) -> Failure {
-        Failure { text: advised(text.to_string()), code: 1, closed: false }
+        Failure { text: text.to_string(), code: 1, closed: false }
     }
 
     /// Writing failed. A pipe that its reader has closed is not a failure: the program ends without a word.
     #[cold]
-    pub fn stopped(text: impl Display, kind: std::io::ErrorKind) -> Failure {
-        Failure { closed: kind == std::io::ErrorKind::BrokenPipe, ..Failure::work(text) }
+    pub fn stopped(place: impl Display, error: &std::io::Error) -> Failure {
+        let text = format!("{place}: {}", remedies::system(error));
+        Failure { closed: error.kind() == std::io::ErrorKind::BrokenPipe, ..Failure::work(text) }
     }
 
     /// The call was wrong.
@@ -78,50 +83,69 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// What the system says is wrong, with what to do about it where that is plain.
-fn advised(text: String) -> String {
-    let advice = [
-        (" (os error 2)", "check the name and the folder"),
-        (" (os error 13)", "choose a place that you may use, or change its permissions"),
-        (" (os error 28)", "free some space, or choose another disk"),
-        (" (os error 30)", "choose a place that can be written"),
-    ];
-    let known = advice.iter().find_map(|(code, advice)| Some((text.strip_suffix(code)?, advice)));
-    known.map_or_else(|| without_number(&text), |(problem, advice)| format!("{problem}; {advice}"))
-}
-
-/// The text without the number that the system gives its errors.
-fn without_number(text: &str) -> String {
-    let Some((before, rest)) = text.split_once(" (os error ") else { return text.to_owned() };
-    rest.split_once(')').map_or_else(|| text.to_owned(), |(_, after)| format!("{before}{after}"))
-}
-
 impl Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-/// Errors of the libraries end the work.
+/// Errors of the libraries end the work; files among their reasons and remedies are put in the program's words.
 macro_rules! from_errors {
-    ($($error:ty),* $(,)?) => {
+    ($($error:ty => |$name:ident| $words:expr),* $(,)?) => {
         $(impl From<$error> for Failure {
             #[cold]
-            fn from(error: $error) -> Failure {
-                Failure::work(error)
+            fn from($name: $error) -> Failure {
+                Failure::work($words)
             }
         })*
     };
 }
 
 from_errors!(
-    tove::data::DataError,
-    tove::learn::LearnError,
-    tove::plot::PlotError,
-    tove::tabular::TabularError,
-    tove::metrics::MetricError,
-    tove::nn::Error,
-    tove::tensor::Error,
-    tove::tensor::io::FileError,
-    std::io::Error,
+    tove::data::DataError => |error| match error {
+        tove::data::DataError::File(file) => remedies::file(&file),
+        other => other.reworded(remedies::option).to_string(),
+    },
+    tove::tabular::TabularError => |error| match error {
+        tove::tabular::TabularError::File(file) => remedies::file(&file),
+        tove::tabular::TabularError::Data(data) => Failure::from(*data).text,
+        tove::tabular::TabularError::Learn(learn) => Failure::from(*learn).text,
+        other => other.reworded(remedies::option).to_string(),
+    },
+    tove::learn::LearnError => |error| match error {
+        tove::learn::LearnError::File(file) => remedies::file(&file),
+        other => other.to_string(),
+    },
+    tove::plot::PlotError => |error| match error {
+        tove::plot::PlotError::File(file) => remedies::file(&file),
+        other => other.to_string(),
+    },
+    tove::nn::Error => |error| match error {
+        tove::nn::Error::File(file) => remedies::file(&file),
+        other => other.to_string(),
+    },
+    tove::tensor::io::FileError => |error| remedies::file(&error),
+    std::io::Error => |error| remedies::system(&error),
+    tove::metrics::MetricError => |error| error,
+    tove::tensor::Error => |error| error,
 );
+
+/// Settings of image and text models are named as their options.
+impl From<ModelError> for Failure {
+    #[cold]
+    fn from(error: ModelError) -> Failure {
+        match error {
+            ModelError::Setting { name, value, problem } => Failure::usage(remedies::setting(name, &value, &problem)),
+            ModelError::Unsuited { name, value, problem } => Failure::work(remedies::setting(name, &value, &problem)),
+            ModelError::Data(error) => Failure::from(*error),
+            ModelError::Net(error) => Failure::from(*error),
+            ModelError::Learn(error) => Failure::from(*error),
+            ModelError::File(error) => Failure::from(*error),
+            ModelError::Kind { path, found, expected } => {
+                let (path, maker) = (path.display(), remedies::maker(expected));
+                Failure::work(format!("{path} holds a {found}, not a {expected}; give a file that `{maker}` wrote"))
+            }
+            other => Failure::work(other),
+        }
+    }
+}

@@ -8,14 +8,10 @@ mod chunks;
 mod commands;
 mod failure;
 mod files;
-#[cfg(test)]
-#[path = "../../tensor/tests/io/meter.rs"]
-mod meter;
 mod metrics;
-#[cfg(test)]
-#[path = "../../tove/tests/common/mutate.rs"]
-mod mutate;
+mod models;
 mod output;
+mod remedies;
 mod report;
 mod runs;
 mod serve;

@@ -1,7 +1,7 @@
 //! Scores as people and machines read them: their names, their decimals and their intervals.
 
-use tove::learn::Capabilities;
 use tove::learn::selection::Scorer;
+use tove::learn::{Capabilities, LearnError};
 use tove::tabular::NamedScore;
 
 use crate::failure::Failure;
@@ -44,8 +44,10 @@ pub fn place(key: &str) -> usize {
 /// The metric that `--metric` names, for models of these capabilities and a target with so many classes (0 for numbers).
 pub fn chosen(name: &str, capabilities: Capabilities, classes: usize) -> Result<Scorer, Failure> {
     let scorer = Scorer::named(name).map_err(|error| {
-        let text = error.to_string();
-        let text = text.strip_prefix("Scorer: ").unwrap_or(&text);
+        let text = match error {
+            LearnError::Parameter { problem, .. } => problem,
+            other => other.to_string(),
+        };
         Failure::usage(format!("--metric {name}: {text}; {}", available(capabilities, classes)))
     })?;
     let problem = if !scorer.judges(capabilities) {
@@ -85,10 +87,10 @@ pub fn margin(named: &NamedScore) -> Option<f64> {
     named.standard_error.filter(|error| *error > 0.0).map(|error| NORMAL * error)
 }
 
-/// A score with its interval: Hoeffding's in brackets for bounded scores, otherwise ± 1.96 standard errors.
-pub fn with_interval(named: &NamedScore, decimals: Decimals) -> String {
+/// A score with ± 1.96 standard errors where one is known; with `bounds`, bounded scores have Hoeffding's interval in brackets.
+pub fn with_interval(named: &NamedScore, decimals: Decimals, bounds: bool) -> String {
     let value = decimals.show(named.score.value);
-    match (named.score.interval(), margin(named)) {
+    match (named.score.interval().filter(|_| bounds), margin(named)) {
         (Some((low, high)), _) => format!("{value} [{}, {}]", decimals.show(low), decimals.show(high)),
         (None, Some(margin)) => format!("{value} ± {}", decimals.show(margin)),
         _ => value,
@@ -97,22 +99,19 @@ pub fn with_interval(named: &NamedScore, decimals: Decimals) -> String {
 
 /// A score as a sentence says it: with ± where a standard error is known.
 pub fn with_margin(named: &NamedScore) -> String {
-    let decimals = decimals_of(named);
-    match margin(named) {
-        Some(margin) => format!("{} ± {}", decimals.show(named.score.value), decimals.show(margin)),
-        None => with_interval(named, decimals),
-    }
+    with_interval(named, decimals_of(named), false)
 }
 
-/// What brackets and ± beside the scores mean.
-pub fn legend(scores: &[NamedScore]) -> String {
+/// What ± beside the scores means, and with `bounds` what brackets mean.
+pub fn legend(scores: &[NamedScore], bounds: bool) -> String {
     let mut text = String::new();
-    if scores.iter().any(|named| named.score.interval().is_some()) {
+    let bounded = |named: &&NamedScore| bounds && named.score.interval().is_some();
+    if scores.iter().any(|named| bounded(&named)) {
         text.push_str(
             "Intervals in brackets hold with probability 95 % for any distribution (Hoeffding's inequality).",
         );
     }
-    if scores.iter().any(|named| named.score.interval().is_none() && named.standard_error.is_some()) {
+    if scores.iter().any(|named| !bounded(&named) && margin(named).is_some()) {
         text.push_str(if text.is_empty() { "" } else { " " });
         text.push_str("± is 1.96 standard errors, a 95 % interval by the normal approximation.");
     }

@@ -76,7 +76,7 @@ impl Output {
         let mut out = io::stdout().lock();
         match out.write_all(text).and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => written.map_err(|error| Failure::work(format!("standard output: {error}"))),
+            written => written.map_err(|error| Failure::stopped("standard output", &error)),
         }
     }
 }

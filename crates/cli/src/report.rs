@@ -48,10 +48,10 @@ pub fn of_fit(
         .card_with_note("Training rows", outcome.n_train.to_string(), format!("{} held out", outcome.n_test))
         .card("Features", model.width().to_string());
     report = report.text(fitting::verdict(outcome));
-    report = report.section("Scores").table(&table(&fitting::score_rows(outcome)));
+    report = report.section("Scores").table(&table(&fitting::score_rows(outcome, true)));
     let about = format!(
         "The held-out rows were not used for fitting; the baseline predicts a constant. {}",
-        legend(&outcome.test)
+        legend(&outcome.test, true)
     );
     report = report.text(about.trim_end());
     for sentence in fitting::beside_baseline(outcome).into_iter().chain(fitting::data_warnings(outcome)) {
@@ -112,7 +112,10 @@ pub fn of_evaluation(
         report =
             report.text("Warning: the model was fitted on rows of this table, so these scores are too optimistic.");
     }
-    report = report.section("Scores").table(&table(&evaluate::score_rows(judged))).text(legend(&judged.scores));
+    report = report
+        .section("Scores")
+        .table(&table(&evaluate::score_rows(&judged.scores, true)))
+        .text(legend(&judged.scores, true));
     errors(report.section("Errors"), model, &judged.truth, &judged.answers)
 }
 

@@ -24,9 +24,8 @@ pub struct Run {
 impl Run {
     /// Takes the next number. Two programs that begin at once get different ones.
     pub fn begin(runs: &Path) -> Result<Run, Failure> {
-        let place = |error: std::io::Error| {
-            Failure::work(format!("{}: {error}; choose another folder with --runs", runs.display()))
-        };
+        let place =
+            |error: std::io::Error| Failure::stopped(runs.display(), &error).but("choose another folder with --runs");
         fs::create_dir_all(runs).map_err(place)?;
         let taken = fs::read_dir(runs).map_err(place)?.flatten();
         let mut numbers: Vec<u64> = taken.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok()).collect();
@@ -63,7 +62,7 @@ impl Run {
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         document["run"] = json!(self.number);
         document["time"] = json!(seconds);
-        let failed = |error| Failure::work(format!("cannot write {}: {error}", self.index.display()));
+        let failed = |error| Failure::stopped(format!("cannot write {}", self.index.display()), &error);
         let mut file = fs::OpenOptions::new().create(true).read(true).append(true).open(&self.index).map_err(failed)?;
         // A program that was killed may have left half a line, which must not take this one with it.
         let begin = if ends_a_line(&mut file) { "" } else { "\n" };
@@ -91,7 +90,7 @@ pub fn all(runs: &Path) -> Result<(Vec<Value>, usize), Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(Failure::work(format!("{}: no runs yet; `tove fit` makes one", runs.display())));
         }
-        Err(error) => return Err(Failure::work(format!("{}: {error}", path.display()))),
+        Err(error) => return Err(Failure::stopped(path.display(), &error)),
     };
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let runs: Vec<Value> = lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();

@@ -2,30 +2,38 @@
 
 use std::path::Path;
 
-use tove::data::DataError;
 use tove::data::table::csv::{Charset, Ragged};
 use tove::data::table::{CsvOptions, Kind, ReadReport, Table, TableFile, Wanted};
-use tove::tabular::TabularModel;
+use tove::data::{DataError, Problem};
+use tove::tabular::{TabularError, TabularModel};
 
 use crate::arguments::Reading;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::remedies;
 
 /// Reads a model of tables; what is wrong with it is told with the name of the file.
 pub fn model(path: &Path) -> Result<TabularModel, Failure> {
-    TabularModel::load(path).map_err(|error| {
-        let (name, text) = (path.display().to_string(), error.to_string());
-        Failure::work(if text.contains(&name) { text } else { format!("{name}: {text}") })
+    TabularModel::load(path).map_err(|error| match error {
+        TabularError::File(_) => error.into(),
+        other => failed(path, &[], other),
     })
 }
 
 /// A failure of the work on a table, with the name of its file.
-pub fn failed(path: &Path, names: &[String], error: impl std::fmt::Display) -> Failure {
-    Failure::work(format!("{}: {error}{}", path.display(), hint(names)))
+pub fn failed(path: &Path, names: &[String], error: impl Into<Failure>) -> Failure {
+    let (path, error): (_, Failure) = (path.display(), error.into());
+    Failure::work(format!("{path}: {error}{}", hint(names)))
+}
+
+/// A call that does not suit the table.
+pub fn wrong_call(names: &[String], error: impl Into<Failure>) -> Failure {
+    let error: Failure = error.into();
+    Failure::usage(format!("{error}{}", hint(names)))
 }
 
 /// Advice for a table that was probably cut at the wrong character.
-pub fn hint(names: &[String]) -> &'static str {
+fn hint(names: &[String]) -> &'static str {
     let joined = matches!(names, [one] if one.contains([',', ';', '\t', '|']));
     if joined { "; all fields are in one column: check --delimiter" } else { "" }
 }
@@ -54,16 +62,11 @@ pub fn remark(path: &Path, report: &ReadReport, output: &Output) {
 
 /// What was changed on the way, with the options that change it.
 pub fn notes(report: &ReadReport) -> Vec<String> {
-    let mut notes: Vec<String> = report.notes().iter().map(|note| with_options(note)).collect();
-    for column in report.columns.iter().filter(|column| column.not_numbers.is_some()) {
-        let name = crate::commands::fit::quoted(&column.name);
-        let (plain, about) = ("with other values missing", format!("column {:?} ", column.name));
-        let note = notes.iter_mut().find(|note| note.starts_with(&about) && note.ends_with(plain));
-        if let Some(note) = note {
-            note.push_str(&format!(" (--type {name}=float --coerce)"));
-        }
-    }
-    notes
+    let worded = |mut note: Problem| {
+        note.reword(remedies::option);
+        note.to_string()
+    };
+    report.notes().into_iter().map(worded).collect()
 }
 
 /// Reads a table that has been opened, with what was changed on the way.
@@ -72,7 +75,7 @@ pub fn read_opened(file: TableFile, reading: &Reading, wanted: &Wanted) -> Resul
     // A column that only the command line knows is a mistake of the call.
     let wrong = |error| match error {
         DataError::NoColumn { .. } => Failure::usage(format!("--type: {error}")),
-        other => Failure::work(with_options(&other.to_string())),
+        other => Failure::from(other),
     };
     let (table, report) = file.read(&options(reading)?, wanted).map_err(wrong)?;
     if table.n_rows() == 0 {
@@ -84,18 +87,6 @@ pub fn read_opened(file: TableFile, reading: &Reading, wanted: &Wanted) -> Resul
 #[cold]
 pub fn no_rows(path: &Path) -> Failure {
     Failure::work(format!("{}: the table has no rows; give one with data", path.display()))
-}
-
-/// What is wrong with a file, with the options of the command line that fix it.
-pub fn with_options(text: &str) -> String {
-    let named = [
-        ("say that there is no header", "say that there is no header (--no-header)"),
-        ("let ragged rows be dropped", "let ragged rows be dropped (--drop-ragged)"),
-        ("leave the column out", "leave the column out (--drop)"),
-        ("let such values become missing", "let such values become missing (--coerce)"),
-        ("say that the file is latin-1", "say that the file is latin-1 (--charset latin-1)"),
-    ];
-    named.iter().fold(text.to_owned(), |text, (plain, option)| text.replace(plain, option))
 }
 
 /// How the command line says that CSV is to be read.

@@ -153,7 +153,7 @@ fn what_stopped_a_column_from_being_numbers_is_told() {
         "1 of its 300 values is not a number",
         "\"unknown\"",
         &format!("line {line}"),
-        "--type 'x size'=float --coerce",
+        "--type 'x size=float' --coerce",
     ] {
         assert!(told.err.contains(word), "no {word} in {}", told.err);
     }

@@ -11,7 +11,7 @@ fn from_a_table_to_a_model_and_back() {
     let credit = shipped("german-credit.csv");
     let fitted = place.run(&["fit", &credit, "--target", "credit_risk", "--model", "LogisticRegression"]).ok();
     assert!(
-        fitted.out.contains("accuracy") && fitted.out.contains("baseline") && fitted.out.contains('['),
+        fitted.out.contains("accuracy") && fitted.out.contains("baseline") && fitted.out.contains('±'),
         "{}",
         fitted.out
     );
@@ -112,6 +112,24 @@ fn document_intervals(what: &str, scores: &serde_json::Value, n: f64) {
     }
 }
 
+/// By default scores have ± 1.96 standard errors; of an accuracy that is known in closed form.
+#[test]
+fn default_output_shows_standard_errors() {
+    let place = Place::new("standard-errors");
+    let credit = shipped("german-credit.csv");
+    let fit = ["fit", &credit, "--target", "credit_risk", "--model", "LogisticRegression", "-o", "m.tove"];
+    let text = place.run(&fit).ok().out;
+    let line = text.lines().find(|line| line.trim_start().starts_with("accuracy ")).unwrap_or_else(|| panic!("{text}"));
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let (value, margin): (f64, f64) = (words[1].parse().unwrap(), words[3].parse().unwrap());
+    assert_eq!(words[2], "±", "{line}");
+    assert!((margin - 1.96 * (value * (1.0 - value) / 250.0).sqrt()).abs() < 2e-3, "{line}");
+    let evaluated = place.run(&["evaluate", "m.tove", &credit]).ok().out;
+    for text in [text, evaluated] {
+        assert!(!text.contains("Hoeffding") && intervals(&text).is_empty(), "{text}");
+    }
+}
+
 #[test]
 fn g10_an_interval_stands_beside_every_bounded_test_error() {
     let place = Place::new("interval");
@@ -129,11 +147,11 @@ fn g10_an_interval_stands_beside_every_bounded_test_error() {
     document_intervals("fit, train", &fitted["train"], 750.0);
     let perfect = "x,kind\n".to_owned() + &(0..80).map(|i| format!("{i},{}\n", ["a", "b"][i / 40])).collect::<String>();
     place.write("perfect.csv", &perfect);
-    let sure = place.run(&["fit", "perfect.csv", "--target", "kind", "-m", "SVC", "--cv", "0"]).ok().out;
+    let sure = place.run(&["fit", "perfect.csv", "--target", "kind", "-m", "SVC", "--cv", "0", "--verbose"]).ok().out;
     holds_intervals("fit of a perfect table", &sure, 20.0);
     assert!(intervals(&sure).iter().any(|([_, _, high], _)| *high == 1.0), "{sure}");
     // Other commands that show test errors. All 1,000 rows give half the width of the clause.
-    holds_intervals("evaluate", &place.run(&["evaluate", "m.tove", &credit]).ok().out, 1000.0);
+    holds_intervals("evaluate", &place.run(&["evaluate", "m.tove", &credit, "--verbose"]).ok().out, 1000.0);
     document_intervals(
         "evaluate",
         &place.run(&["evaluate", "m.tove", &credit, "--json"]).ok().json()["scores"],

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use tove_tensor::io::FileError;
 
+use crate::{Problem, Remedy};
+
 /// An error of this crate. Every text says what is wrong and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -36,7 +38,7 @@ pub enum DataError {
         /// The function or type.
         what: &'static str,
         /// What is wrong and what is accepted.
-        problem: String,
+        problem: Problem,
     },
     /// A tensor that is not a batch of images.
     #[error("{what}: {problem}; images are (N, C, H, W) of type f32 or f64, or u8 before conversion")]
@@ -125,7 +127,7 @@ pub enum DataError {
         /// The value as it stands in the file.
         value: String,
         /// What is wrong and what to do.
-        problem: String,
+        problem: Problem,
     },
     /// A row of a file that is at fault as a whole.
     #[error("{file}, line {line}: {problem}")]
@@ -135,7 +137,7 @@ pub enum DataError {
         /// The line, counted from 1.
         line: u64,
         /// What is wrong and what to do.
-        problem: String,
+        problem: Problem,
     },
     /// A table with more rows or columns than it may have.
     #[error("{file}: more than {most} {what}; send or read it in parts")]
@@ -153,7 +155,7 @@ pub enum DataError {
         /// The file.
         file: String,
         /// What is wrong and what to do.
-        problem: String,
+        problem: Problem,
     },
     /// A column that is not what the schema asks for.
     #[error("column {column:?} {problem}")]
@@ -161,10 +163,10 @@ pub enum DataError {
         /// The column.
         column: String,
         /// What is wrong and what to do.
-        problem: String,
+        problem: Problem,
     },
     /// Something asked for that does not suit the kind of task.
-    #[error("{what} needs {needs}, but the target is for {task}; choose another, or say which kind of task is meant")]
+    #[error("{what} needs {needs}, but the target is for {task}; choose another, or another kind of task")]
     TaskMismatch {
         /// What was asked for.
         what: String,
@@ -180,8 +182,34 @@ pub type Result<T, E = DataError> = std::result::Result<T, E>;
 
 impl DataError {
     #[cold]
-    pub(crate) fn parameter(what: &'static str, problem: impl Into<String>) -> DataError {
+    pub(crate) fn parameter(what: &'static str, problem: impl Into<Problem>) -> DataError {
         DataError::Parameter { what, problem: problem.into() }
+    }
+
+    /// The settings that would avoid the error.
+    pub fn remedies(&self) -> &[Remedy] {
+        match self {
+            DataError::Parameter { problem, .. }
+            | DataError::Value { problem, .. }
+            | DataError::Row { problem, .. }
+            | DataError::TableFile { problem, .. }
+            | DataError::Schema { problem, .. } => problem.remedies(),
+            _ => &[],
+        }
+    }
+
+    /// The error with its [`remedies`](DataError::remedies) in the caller's words.
+    #[must_use]
+    pub fn reworded(mut self, words: fn(&Remedy) -> String) -> DataError {
+        if let DataError::Parameter { problem, .. }
+        | DataError::Value { problem, .. }
+        | DataError::Row { problem, .. }
+        | DataError::TableFile { problem, .. }
+        | DataError::Schema { problem, .. } = &mut self
+        {
+            problem.reword(words);
+        }
+        self
     }
 }
 

@@ -104,8 +104,7 @@ impl ClassWeight {
                         "give one of them a positive weight, or remove the class",
                     ));
                 }
-                let even = sums.iter().sum::<f64>() / sums.len() as f64;
-                Ok(Some(sums.iter().map(|sum| even / sum).collect()))
+                Ok(Some(balanced(&sums)))
             }
         }
     }
@@ -123,6 +122,16 @@ impl ClassWeight {
         weights.iter_mut().zip(codes).for_each(|(weight, &code)| *weight *= factors[code]);
         Ok(Some(weights))
     }
+}
+
+/// The weights n / (m · count) that give all m classes the same influence; 0 for a class that has no samples.
+///
+/// ```
+/// assert_eq!(tove_learn::balanced(&[3.0, 1.0]), [2.0 / 3.0, 2.0]);
+/// ```
+pub fn balanced(counts: &[f64]) -> Vec<f64> {
+    let even = counts.iter().sum::<f64>() / counts.len() as f64;
+    counts.iter().map(|&count| if count == 0.0 { 0.0 } else { even / count }).collect()
 }
 
 /// Sample weights of a one-vs-rest problem. With more than two classes only the samples of that class get its weight

@@ -73,7 +73,7 @@ pub use about::About;
 pub use attribute::{Attribute, Shapes};
 pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDummyClassifier, FittedDummyRegressor};
 pub use capabilities::{Capabilities, Predictions, Targets};
-pub use class_weight::ClassWeight;
+pub use class_weight::{ClassWeight, balanced};
 pub use cluster::{FittedKMeans, KMeans};
 pub use component::Steps;
 pub use csr::Csr;

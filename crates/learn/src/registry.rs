@@ -5,7 +5,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use tove_optim::settings::{Hyperparameters, Kind, Schema, edits};
+use tove_optim::settings::{Hyperparameters, Kind, Schema};
 
 use crate::{Algorithm, Capabilities, Estimator, LearnError, Model, Record, Restore, Result};
 
@@ -186,7 +186,7 @@ pub fn restore(record: &Record) -> Result<Box<dyn Model>> {
 fn unknown(name: &str) -> LearnError {
     let names: Vec<&str> = all().iter().map(|entry| entry.name).collect();
     let lower = name.to_ascii_lowercase();
-    let nearest = names.iter().map(|known| (edits(&known.to_ascii_lowercase(), &lower), known)).min();
+    let nearest = names.iter().map(|known| (strsim::levenshtein(&known.to_ascii_lowercase(), &lower), known)).min();
     let fix = match nearest {
         Some((distance, known)) if distance <= 3.min(name.len() / 2) => format!("did you mean {known}?"),
         _ => format!("there are {}", names.join(", ")),

@@ -1,7 +1,6 @@
 //! What can go wrong with nets and their training.
 
 use tove_data::DataError;
-use tove_optim::settings::edits;
 use tove_tensor::Shape;
 use tove_tensor::io::FileError;
 
@@ -126,7 +125,7 @@ fn nearest(name: &Option<String>) -> String {
 
 /// The candidate with the fewest edits to `name`, if it is near.
 pub(crate) fn nearest_name<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
-    let (distance, best) = candidates.map(|other| (edits(name, other), other)).min()?;
+    let (distance, best) = candidates.map(|other| (strsim::levenshtein(name, other), other)).min()?;
     (distance <= 2.max(name.len() / 3)).then(|| best.to_owned())
 }
 

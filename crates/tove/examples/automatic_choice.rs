@@ -10,8 +10,8 @@
 
 use std::time::Duration;
 
-use tove::data::table::TaskKind;
 use tove::data::table::{Column, CsvOptions, Role, Table, Task as Kind};
+use tove::learn::Predictions;
 use tove::tabular::{Candidate, Outcome, Plan, usual_candidates};
 use tove::tensor::{DType, Key};
 
@@ -36,11 +36,11 @@ fn compare(table: &Table, plan: &Plan, seconds: f64) -> Result<(), Box<dyn std::
     let fit = |candidates: &[Candidate]| plan.fit(table, candidates, &mut |_| {});
     // Whichever kind the target is, candidates of the other kind fail at once.
     let numbers = fit(&[Candidate::named("Ridge")?]);
-    let task = match &numbers {
-        Ok(outcome) if outcome.model.task() == Kind::Regression => TaskKind::Regression,
-        _ => TaskKind::Classification,
+    let predictions = match &numbers {
+        Ok(outcome) if outcome.model.task() == Kind::Regression => Predictions::Numbers,
+        _ => Predictions::Classes,
     };
-    let candidates = usual_candidates(task, table.n_rows());
+    let candidates = usual_candidates(predictions, table.n_rows());
     println!(
         "| {} rows, {seconds} s | score on test rows | fitted rows | seconds |\n|---|---|---|---|",
         table.n_rows()

@@ -23,7 +23,7 @@ impl Dataset for MaskedWindows {
     fn batch(&self, indices: &[usize], key: Key) -> Result<Batch, DataError> {
         let batch = self.windows.batch(indices, key)?;
         let key = indices.iter().fold(key, |key, &index| key.fold(index as u64));
-        let failed = |error: nn::Error| DataError::Parameter { what: "Masking", problem: error.to_string() };
+        let failed = |error: nn::Error| DataError::Parameter { what: "Masking", problem: error.to_string().into() };
         let hidden = self.masking.hide(&batch.x, key).map_err(failed)?;
         Ok(Batch { x: hidden.inputs, y: hidden.targets })
     }

@@ -12,7 +12,11 @@
 //! ```
 
 pub mod estimators;
+pub mod language;
+mod net_files;
 pub mod tabular;
+#[cfg(feature = "images")]
+pub mod vision;
 
 pub use tove_data as data;
 pub use tove_learn as learn;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tove::data::table::{Column, Table, TaskKind};
+use tove::data::Remedy;
+use tove::data::table::{Column, Role, Table, TaskKind};
 use tove::learn::linear::Ridge;
-use tove::learn::{Capabilities, Estimator, LearnError, Model, Samples};
+use tove::learn::{Capabilities, Estimator, LearnError, Model, Predictions, Samples};
 use tove::metrics::hoeffding_union;
 use tove::optim::settings::Hyperparameters;
-use tove::tabular::{Candidate, Event, Outcome, Plan, usual_candidates};
+use tove::tabular::{Candidate, ClassWeights, Event, Outcome, Plan, usual_candidates};
 use tove::tensor::{DType, Key};
 
 /// Rows of numbers and a category; the target needs a product, which no linear model has.
@@ -180,13 +181,13 @@ fn the_budget_holds_to_within_a_second() {
     };
     for (rows, budget) in [(900, 0.5), (12_000, 1.0), (60_000, 0.5), (60_000, 2.0)] {
         let table = table(rows);
-        held(regression().folds(3), &table, &usual_candidates(TaskKind::Regression, rows), budget);
+        held(regression().folds(3), &table, &usual_candidates(Predictions::Numbers, rows), budget);
         held(regression().folds(3), &table, &[endless(true), Candidate::named("SVR").unwrap()], budget);
         let y = (0..rows).map(|row| table.column("y").unwrap().number(row).unwrap());
         let level: Vec<String> = y.map(|y| format!("level {}", (2.0 * y).floor().clamp(-3.0, 3.0))).collect();
         let names = ["a", "b", "kind"].map(|name| (name, table.column(name).unwrap().clone()));
         let levels = Table::new(names.into_iter().chain([("level", Column::categories(level))])).unwrap();
-        let mut candidates = usual_candidates(TaskKind::Classification, rows);
+        let mut candidates = usual_candidates(Predictions::Classes, rows);
         candidates.push(Candidate::named("SVC").unwrap().set("c", 1e6).unwrap());
         held(Plan::new("level").folds(3), &levels, &candidates, budget);
     }
@@ -194,7 +195,7 @@ fn the_budget_holds_to_within_a_second() {
     let x = Key::new(4).normal([columns, rows], DType::F64).to_vec::<f64>();
     let wide = x.chunks(rows).enumerate().map(|(i, x)| (format!("x{i}"), Column::floats(x.to_vec())));
     let wide = Table::new(wide).unwrap();
-    held(Plan::new("x0").folds(3), &wide, &usual_candidates(TaskKind::Regression, rows), 2.0);
+    held(Plan::new("x0").folds(3), &wide, &usual_candidates(Predictions::Numbers, rows), 2.0);
 }
 
 #[test]
@@ -280,4 +281,22 @@ fn a_slow_starter_is_tried_again_on_many_rows() {
             outcome.candidates
         );
     }
+}
+
+/// Errors of plans carry the setting that avoids them.
+#[test]
+fn plans_that_fail_have_remedies() {
+    let (table, ridge) = (table(40), Candidate::named("Ridge").unwrap());
+    let fit = |plan: Plan, candidates: &[Candidate]| {
+        plan.fit_and_test(&table, None, candidates, &mut |_| {}).map(|_| ()).unwrap_err()
+    };
+    let error = fit(Plan::new("class"), std::slice::from_ref(&ridge));
+    assert_eq!(error.remedies(), [Remedy::Model]);
+    assert!(error.to_string().ends_with("choose another model (`Candidate::named`)"), "{error}");
+    let error = fit(Plan::new("y").class_weights(ClassWeights::Balanced), std::slice::from_ref(&ridge));
+    assert_eq!(error.remedies(), [Remedy::ClassWeight]);
+    let plan = ["a", "b", "kind", "class"].iter().fold(Plan::new("y"), |plan, name| plan.role(*name, Role::Dropped));
+    let error = fit(plan, &[ridge]);
+    assert_eq!(error.remedies(), [Remedy::DropFewer]);
+    assert!(error.reworded(|_| "drop nothing".to_owned()).to_string().ends_with("; drop nothing"));
 }

@@ -58,6 +58,16 @@ pub enum NetKind {
     Vit,
 }
 
+impl From<NetKind> for tove::vision::NetKind {
+    fn from(kind: NetKind) -> tove::vision::NetKind {
+        match kind {
+            NetKind::Mlp => tove::vision::NetKind::Mlp,
+            NetKind::Cnn => tove::vision::NetKind::Cnn,
+            NetKind::Vit => tove::vision::NetKind::Vit,
+        }
+    }
+}
+
 #[derive(Args)]
 pub struct ImagesFit {
     /// The word digits (built in), a folder with a folder of PNG or JPEG files for each class, or a folder of IDX files
@@ -184,6 +194,15 @@ pub enum TokenKind {
     Characters,
     /// Byte-pair tokens learned from the text
     Bpe,
+}
+
+impl From<TokenKind> for tove::language::TokenKind {
+    fn from(kind: TokenKind) -> tove::language::TokenKind {
+        match kind {
+            TokenKind::Characters => tove::language::TokenKind::Characters,
+            TokenKind::Bpe => tove::language::TokenKind::Bpe,
+        }
+    }
 }
 
 #[derive(Args)]

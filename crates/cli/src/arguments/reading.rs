@@ -7,7 +7,7 @@ use clap::Args;
 use super::pair;
 
 /// How a table is read.
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Default, PartialEq)]
 pub struct Reading {
     /// Field delimiter of a CSV file; detected by default
     #[arg(long, value_name = "CHAR", help_heading = "Reading")]

@@ -24,7 +24,7 @@ pub fn run(convert: &Convert, output: &Output) -> Result<(), Failure> {
         let mut out = BufWriter::new(std::io::stdout().lock());
         let written = format.write(&table, 0, &mut out).and_then(|()| format.end(table.n_rows(), &mut out));
         let written = written.and_then(|()| std::io::Write::flush(&mut out));
-        return written.map_err(|error| Failure::stopped(format!("standard output: {error}"), error.kind()));
+        return written.map_err(|error| Failure::stopped("standard output", &error));
     };
     files::save(&table, path, convert.overwrite)?;
     let shown = path.display().to_string();

@@ -1,6 +1,8 @@
 //! `tove evaluate`: the scores of a saved model on a table that has the target, chunk by chunk: memory holds the predictions, not the
 //! rows.
 
+mod nets;
+
 use serde_json::{Value, json};
 use tove::data::table::{Field, Format, Kind, Role, Schema};
 use tove::learn::selection::Scorer;
@@ -8,11 +10,12 @@ use tove::tabular::{EvaluationReport, NamedScore, TabularError, TabularModel};
 use tove::tensor::io::WriteOptions;
 
 use crate::arguments::Evaluate;
-use crate::chunks::TableChunks;
+use crate::chunks::Chunks;
 use crate::commands::fit::{named_matrix, scores};
 use crate::failure::Failure;
 use crate::files;
 use crate::metrics::{self, Standing, decimals_of, legend, with_interval, with_margin};
+use crate::models::AnyModel;
 use crate::output::{Output, paragraph, table};
 use crate::report;
 use crate::tables;
@@ -22,7 +25,11 @@ pub fn run(evaluate: &Evaluate, output: &Output) -> Result<(), Failure> {
     if let Some(path) = &evaluate.report {
         files::may_write(path, evaluate.overwrite, &[&evaluate.model, &evaluate.file])?;
     }
-    let model = tables::model(&evaluate.model)?;
+    let model = match AnyModel::load(&evaluate.model)? {
+        AnyModel::Table(model) => *model,
+        AnyModel::Image(model) => return nets::images(evaluate, &model, output),
+        AnyModel::Text(model) => return nets::text(evaluate, &model, output),
+    };
     let metric = evaluate.metric.as_deref();
     let metric = metric.map(|name| metrics::chosen(name, model.model().capabilities(), model.classes().len()));
     let judged = judged(evaluate, &model, metric.transpose()?, output)?;
@@ -60,7 +67,7 @@ fn judged(
     if once {
         options = options.rest(Kind::Text);
     }
-    let chunks = TableChunks::new(file, &options, model, wanted)?;
+    let chunks = Chunks::new(file, &options, model, wanted)?;
     let (names, notes) = (chunks.names().to_vec(), chunks.notes());
     let failed = |error: TabularError| tables::failed(path, &names, error);
     model.schema().conform(&chunks.header()?).map_err(|error| tables::failed(path, &names, error))?;
@@ -122,10 +129,10 @@ fn verdict(model: &TabularModel, judged: &EvaluationReport) -> String {
 }
 
 /// Rows of a table with the scores.
-pub fn score_rows(judged: &EvaluationReport) -> Vec<Vec<String>> {
+pub fn score_rows(scores: &[NamedScore], bounds: bool) -> Vec<Vec<String>> {
     let mut lines = vec![["metric", "value (95 % interval)"].map(str::to_owned).to_vec()];
-    let row = |named: &NamedScore| vec![named.name.to_owned(), with_interval(named, decimals_of(named))];
-    lines.extend(judged.scores.iter().map(row));
+    let row = |named: &NamedScore| vec![named.name.to_owned(), with_interval(named, decimals_of(named), bounds)];
+    lines.extend(scores.iter().map(row));
     lines
 }
 
@@ -134,12 +141,12 @@ fn text(model: &TabularModel, judged: &EvaluationReport, verbose: bool) -> Strin
     if judged.dropped > 0 {
         text.push_str(&format!("Note: {} rows without a target were left out.\n\n", judged.dropped));
     }
-    text.push_str(&table(&score_rows(judged)));
-    let legend = legend(&judged.scores);
+    text.push_str(&table(&score_rows(&judged.scores, verbose)));
+    let legend = legend(&judged.scores, verbose);
     if verbose && !legend.is_empty() {
         text.push_str(&format!("\n{}", paragraph(&legend)));
     }
-    if let Some(matrix) = judged.confusion.clone().and_then(|matrix| named_matrix(model, matrix)) {
+    if let Some(matrix) = judged.confusion.clone().and_then(|matrix| named_matrix(model.classes(), matrix)) {
         text.push_str(&format!("\n{matrix}"));
     }
     text

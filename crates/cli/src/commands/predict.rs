@@ -12,7 +12,7 @@ use tove::tabular::{Predictions, TabularModel};
 use tove::tensor::io::{WriteOptions, atomic};
 
 use crate::arguments::Predict;
-use crate::chunks::{Notes, TableChunks};
+use crate::chunks::{Chunks, Notes};
 use crate::failure::Failure;
 use crate::files::{self, Rows};
 use crate::output::Output;
@@ -82,7 +82,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn tables(&mut self, predict: &Predict) -> Result<TableChunks, Failure> {
+    fn tables(&mut self, predict: &Predict) -> Result<Chunks, Failure> {
         let path = &predict.file;
         // Only what the model needs is read as it was at fitting; the target and unknown columns may hold anything.
         let needed = |field: &&Field| matches!(field.role, Role::Feature | Role::Id);
@@ -91,7 +91,7 @@ impl Job<'_> {
         let mut wanted: Vec<String> = needed.fields().iter().map(|field| field.name.clone()).collect();
         let others = self.keep.iter().filter(|name| !needed.fields().iter().any(|field| field.name == **name));
         wanted.extend(others.cloned());
-        let chunks = TableChunks::new(tables::open(path)?, &options, self.model, wanted)?;
+        let chunks = Chunks::new(tables::open(path)?, &options, self.model, wanted)?;
         (self.names, self.about.notes) = (chunks.names().to_vec(), chunks.notes());
         let header = chunks.header()?;
         self.check_kept(&header)?;
@@ -132,9 +132,9 @@ impl Job<'_> {
     }
 
     /// Writes the predictions chunk by chunk to the output of this name; returns the number of rows.
-    fn write(&mut self, tables: TableChunks, out: &mut impl Write, name: &str, format: Rows) -> Result<usize, Failure> {
+    fn write(&mut self, tables: Chunks, out: &mut impl Write, name: &str, format: Rows) -> Result<usize, Failure> {
         let mut rows = 0;
-        let failed = |error: std::io::Error| Failure::stopped(format!("{name}: {error}"), error.kind());
+        let failed = |error: std::io::Error| Failure::stopped(name, &error);
         for table in tables {
             let answer = self.answer(&table?)?;
             format.write(&answer, rows, out).map_err(failed)?;
@@ -146,12 +146,12 @@ impl Job<'_> {
         Ok(rows)
     }
 
-    fn print(&mut self, tables: TableChunks, format: Rows) -> Result<usize, Failure> {
+    fn print(&mut self, tables: Chunks, format: Rows) -> Result<usize, Failure> {
         let mut out = BufWriter::new(std::io::stdout().lock());
         self.write(tables, &mut out, "standard output", format)
     }
 
-    fn save(&mut self, tables: TableChunks, path: &Path, format: Rows, overwrite: bool) -> Result<usize, Failure> {
+    fn save(&mut self, tables: Chunks, path: &Path, format: Rows, overwrite: bool) -> Result<usize, Failure> {
         let options = WriteOptions { overwrite, ..WriteOptions::default() };
         if format == Rows::Parquet {
             let mut answers = Vec::new();

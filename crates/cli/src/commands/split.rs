@@ -34,9 +34,7 @@ pub fn run(split: &Split, output: &Output) -> Result<(), Failure> {
                 None if split.in_order => Division::InOrder,
                 None => Division::Random,
             });
-            let schema = plan
-                .schema(&table)
-                .map_err(|error| Failure::usage(format!("{error}{}", tables::hint(table.names()))))?;
+            let schema = plan.schema(&table).map_err(|error| tables::wrong_call(table.names(), error))?;
             debug_assert_eq!(schema.with(Role::Target).next(), Some(target.as_str()));
             plan.parts(&table).map_err(|error| tables::failed(&split.file, table.names(), error))?
         }

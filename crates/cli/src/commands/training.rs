@@ -1,12 +1,12 @@
-//! Shared parts of training on images and text: argument checks, the folder of the run, the loss curve.
+//! Shared parts of training on images and text: the folder of the run, the loss curve; checks of arguments.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tove::metrics::Score;
-use tove::nn::{Ending, Evaluation, Report};
+use tove::nn::{Ending, Evaluation, Progress, Report};
 use tove::plot::LineChart;
-use tove::tensor::io::{Container, WriteOptions};
+use tove::tensor::io::WriteOptions;
+use tove::vision::Watch;
 
 use crate::arguments::Keeping;
 use crate::failure::Failure;
@@ -45,6 +45,11 @@ impl Files {
             options: WriteOptions { overwrite: keeping.overwrite, ..WriteOptions::default() },
             run,
         })
+    }
+
+    /// How the training is watched: losses in the folder of the run, Ctrl-C ends it.
+    pub fn watch(&self, progress: Progress) -> Watch {
+        Watch { log: Some(self.losses.clone()), progress, interruptible: true }
     }
 
     /// Removes what a run that came to nothing left in its folder. A trained net stays, whatever failed after it.
@@ -97,12 +102,6 @@ pub fn positive(name: &str, value: f64) -> Result<f64, Failure> {
     fine.then_some(value).ok_or_else(|| Failure::usage(format!("--{name} {value}: give a positive number")))
 }
 
-/// Checks that a count lies between 1 and `most`.
-pub fn count(name: &str, value: usize, most: usize) -> Result<usize, Failure> {
-    let fine = (1..=most).contains(&value);
-    fine.then_some(value).ok_or_else(|| Failure::usage(format!("--{name} {value}: give a number from 1 to {most}")))
-}
-
 /// Training and validation loss by epoch, or by step where there are several evaluations in an epoch or none; nothing, if the run
 /// ended before the first step. The lowest validation loss is marked.
 pub fn curve(report: &Report) -> Option<LineChart> {
@@ -131,48 +130,4 @@ pub fn curve(report: &Report) -> Option<LineChart> {
 /// A note for runs that did not end as planned.
 pub fn ending(report: &Report) -> Option<String> {
     (report.ending == Ending::Interrupted).then(|| format!("Interrupted after {} steps.", report.steps))
-}
-
-/// The lowest validation loss and its step, for machines.
-pub fn best(report: &Report) -> Value {
-    report.best.map_or(Value::Null, |(loss, step)| json!({"loss": loss, "step": step}))
-}
-
-/// A score for machines.
-pub fn score(score: &Score) -> Value {
-    json!({"value": score.value, "interval": score.interval(), "n": score.n})
-}
-
-/// Reads a container that must be of this kind and no newer than version 1.
-pub fn open(path: &Path, kind: &str, maker: &str) -> Result<Container, Failure> {
-    let container = Container::load(path)?;
-    if container.kind != kind {
-        return Err(Failure::work(format!(
-            "{} holds a {}, not a {kind}; give a file that `{maker}` wrote",
-            path.display(),
-            container.kind
-        )));
-    }
-    if container.version > 1 {
-        let (path, version) = (path.display(), container.version);
-        return Err(Failure::work(format!("{path} was written in version {version}; read it with a newer tove")));
-    }
-    Ok(container)
-}
-
-/// A failure for a header that says what cannot be.
-#[cold]
-pub fn damaged(path: &Path, what: &str) -> Failure {
-    Failure::work(format!("{}: the file is damaged ({what}); fit the model again", path.display()))
-}
-
-/// A size in a header.
-pub fn size(header: &Value, name: &str) -> Option<usize> {
-    header[name].as_u64().and_then(|value| usize::try_from(value).ok())
-}
-
-/// Several sizes in a header.
-pub fn sizes(header: &Value, name: &str) -> Option<Vec<usize>> {
-    let list = header[name].as_array()?;
-    list.iter().map(|value| value.as_u64().and_then(|value| usize::try_from(value).ok())).collect()
 }

@@ -207,9 +207,7 @@ impl Batches {
 
     /// The answers to all parts. What fails together is asked for one by one, so that it is the part at fault that fails.
     fn together(&self, parts: &[&Rows]) -> Vec<Result<Answers, Refusal>> {
-        let ask = |parts: &[&Rows]| {
-            guarded(|| self.model.ask_together(parts).map_err(|error| Refusal::bad(error.to_string())))
-        };
+        let ask = |parts: &[&Rows]| guarded(|| Ok(self.model.ask_together(parts)?));
         match ask(parts) {
             Ok(answers) => answers.into_iter().map(Ok).collect(),
             Err(refusal) if parts.len() == 1 => vec![Err(refusal)],

@@ -2,14 +2,15 @@
 //!
 //! | request | response |
 //! |---|---|
-//! | `GET /` | a page with a form made from the schema |
-//! | `POST /predict` | predictions for rows as JSON or CSV |
-//! | `GET /schema` | the columns of a row |
+//! | `GET /` | a page with a form |
+//! | `POST /predict` | predictions for rows as JSON or CSV, or for PNG and JPEG images |
+//! | `POST /generate` | the continuation of a prompt, by a text model |
+//! | `GET /schema` | the columns of a row, or what else the model takes |
 //! | `GET /health` | the model that is served |
 //! | `GET /metrics` | counters in the text format of Prometheus |
 //! | `GET /openapi.json` | the OpenAPI 3.1 description |
 //!
-//! Errors are `{"error": "message"}`: 400 for invalid rows, 404, 405, 408 if the body does not arrive in time, 413, 415, 421 for a
+//! Errors are `{"error": "message"}`: 400 for invalid rows, images and prompts, 404, 405, 408 if the body does not arrive in time, 413, 415, 421 for a
 //! host name that is not allowed, and 503 if the prediction takes too long or too many large bodies arrive at once. Connections
 //! whose request head does not arrive in time are closed without a response.
 
@@ -18,6 +19,7 @@ mod columns;
 mod connections;
 mod counters;
 mod hosts;
+mod images;
 mod json;
 mod openapi;
 mod page;
@@ -25,6 +27,8 @@ mod predictor;
 mod refusal;
 mod room;
 mod rows;
+mod served;
+mod texts;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -36,29 +40,26 @@ use axum::extract::{Request, State};
 use axum::http::{Method, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::timeout_at;
 
 use crate::arguments::Serve;
 use crate::failure::Failure;
+use crate::models::AnyModel;
 use crate::output::Output;
-use batches::Batches;
 use connections::Connections;
 use counters::Counters;
 use hosts::Hosts;
-use predictor::{Answer, Predictor};
+use predictor::Answer;
 use refusal::Refusal;
 use room::{Body, Room};
-use rows::Format;
+use served::{Documents, Served};
 
 /// What all requests share.
 struct Shared {
-    predictor: Arc<Predictor>,
+    served: Served,
     counters: Arc<Counters>,
-    schema: Bytes,
-    page: Bytes,
-    openapi: Bytes,
-    about: Bytes,
+    documents: Documents,
     timeout: Duration,
     max_body: usize,
     room: Room,
@@ -69,34 +70,24 @@ pub fn run(serve: &Serve, output: &Output) -> Result<(), Failure> {
         .host
         .parse()
         .map_err(|_| Failure::usage(format!("--host {}: give an address such as 127.0.0.1", serve.host)))?;
-    let counts = [serve.max_body, serve.max_rows, serve.max_connections, serve.batch_rows];
+    let counts = [serve.max_body, serve.max_rows, serve.max_tokens, serve.max_connections, serve.batch_rows];
     if !(serve.timeout > 0.0 && serve.timeout <= 86_400.0) || counts.contains(&0) {
-        let text = "--timeout, --max-body, --max-rows, --max-connections and --batch-rows must be positive";
+        let text =
+            "--timeout, --max-body, --max-rows, --max-tokens, --max-connections and --batch-rows must be positive";
         return Err(Failure::usage(text));
     }
     if !(serve.batch_wait >= 0.0 && serve.batch_wait <= 1000.0 * serve.timeout) {
         return Err(Failure::usage("--batch-wait must not be negative, nor longer than --timeout"));
     }
-    let model = Arc::new(crate::tables::model(&serve.model)?);
     let counters = Arc::new(Counters::default());
-    let wait = Duration::from_secs_f64(serve.batch_wait / 1000.0);
-    let batches = Batches::new(Arc::clone(&model), Arc::clone(&counters), serve.batch_rows, wait);
-    let schema = rows::schema(&model);
-    let about = json!({
-        "status": "ok", "model": model.model().name(), "target": model.target(),
-        "task": model.task().to_string(), "tove": env!("CARGO_PKG_VERSION"),
-    });
-    let text = |document: &Value| Bytes::from(document.to_string());
+    let (served, documents) = Served::new(AnyModel::load(&serve.model)?, serve, Arc::clone(&counters));
     let shared = Arc::new(Shared {
-        page: page::html(&model, &schema).into(),
-        openapi: text(&openapi::document(&model)),
-        about: text(&about),
-        schema: text(&schema),
+        served,
+        documents,
         counters,
         timeout: Duration::from_secs_f64(serve.timeout),
         max_body: serve.max_body.saturating_mul(1 << 20),
         room: Room::new(serve.max_body.saturating_mul(1 << 20)),
-        predictor: Arc::new(Predictor::new(model, serve.max_rows, batches)),
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let hosts = Hosts::new(address, &serve.allow_host);
@@ -110,11 +101,11 @@ pub fn run(serve: &Serve, output: &Output) -> Result<(), Failure> {
 fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/", get(front))
-        .route("/predict", post(predict))
-        .route("/schema", get(async |State(shared): State<Arc<Shared>>| document(&shared.schema)))
-        .route("/health", get(async |State(shared): State<Arc<Shared>>| document(&shared.about)))
+        .route(shared.served.path(), post(predict))
+        .route("/schema", get(async |State(shared): State<Arc<Shared>>| document(&shared.documents.schema)))
+        .route("/health", get(async |State(shared): State<Arc<Shared>>| document(&shared.documents.about)))
         .route("/metrics", get(metrics))
-        .route("/openapi.json", get(async |State(shared): State<Arc<Shared>>| document(&shared.openapi)))
+        .route("/openapi.json", get(async |State(shared): State<Arc<Shared>>| document(&shared.documents.openapi)))
         .fallback(missing)
         .method_not_allowed_fallback(other_method)
         .with_state(shared)
@@ -136,7 +127,9 @@ async fn listen(
         std::io::ErrorKind::AddrNotAvailable => {
             Failure::work(format!("--host {}: this machine has no such address; try 127.0.0.1", address.ip()))
         }
-        _ => Failure::work(format!("cannot listen on {address}: {error}; choose others with --host and --port")),
+        _ => {
+            Failure::stopped(format!("cannot listen on {address}"), &error).but("choose others with --host and --port")
+        }
     })?;
     let bound = listener.local_addr()?;
     if !bound.ip().is_loopback() {
@@ -184,7 +177,7 @@ async fn front(State(shared): State<Arc<Shared>>) -> Response {
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; \
                   img-src data:; form-action 'none'; base-uri 'none'";
     let headers = [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, policy)];
-    (headers, shared.page.clone()).into_response()
+    (headers, shared.documents.page.clone()).into_response()
 }
 
 fn document(text: &Bytes) -> Response {
@@ -200,8 +193,8 @@ async fn missing(uri: Uri) -> Refusal {
     Refusal::new(404, format!("{path} not found; /openapi.json lists the paths"))
 }
 
-async fn other_method(method: Method, uri: Uri) -> Refusal {
-    let wanted = if uri.path() == "/predict" { "POST" } else { "GET" };
+async fn other_method(State(shared): State<Arc<Shared>>, method: Method, uri: Uri) -> Refusal {
+    let wanted = if uri.path() == shared.served.path() { "POST" } else { "GET" };
     Refusal::new(405, format!("{} does not support {method}; use {wanted}", uri.path()))
 }
 
@@ -222,7 +215,7 @@ async fn answer(shared: &Shared, request: Request) -> Result<Answer, Refusal> {
     let seconds = shared.timeout.as_secs_f64();
     let (head, body) = request.into_parts();
     let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let format = Format::of(text(header::CONTENT_TYPE))?;
+    let content = shared.served.content(text(header::CONTENT_TYPE))?;
     let most = shared.max_body;
     let large = || {
         let megabytes = most >> 20;
@@ -248,11 +241,11 @@ async fn answer(shared: &Shared, request: Request) -> Result<Answer, Refusal> {
         _ => Refusal::bad(format!("the request body could not be read: {error}")),
     })?;
     let body = Body { bytes: body, _place: place };
-    let answer = timeout_at(deadline, Arc::clone(&shared.predictor).answer(format, body)).await;
+    let answer = timeout_at(deadline, shared.served.answer(content, body)).await;
     answer.unwrap_or_else(|_| {
         Err(Refusal::new(
             503,
-            format!("the prediction took more than {seconds} seconds; send fewer rows, or raise --timeout"),
+            format!("the prediction took more than {seconds} seconds; ask for less at once, or raise --timeout"),
         ))
     })
 }

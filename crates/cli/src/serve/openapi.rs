@@ -1,10 +1,13 @@
-//! The OpenAPI 3.1 description, generated from the model's schema.
+//! The OpenAPI 3.1 description, generated from the model.
 
 use serde_json::{Map, Value, json};
 use tove::data::table::{Field, Kind, Role};
+use tove::language::Generation;
 use tove::tabular::TabularModel;
 
+use super::images::ImageServer;
 use super::rows::needed;
+use super::texts::TextServer;
 
 /// How many categories are listed as examples.
 const EXAMPLES: usize = 20;
@@ -133,68 +136,57 @@ fn schemas(model: &TabularModel) -> Value {
         "Schema": object(&[
             ("columns", array(column)),
             ("target", string.clone()),
-            ("task", string.clone()),
+            ("task", string),
             ("classes", strings),
             ("facts", json!({"type": "object"})),
         ], "The columns of the model"),
-        "Health": object(&[
-            ("status", json!({"const": "ok"})),
-            ("model", string.clone()),
-            ("target", string.clone()),
-            ("task", string.clone()),
-            ("tove", string.clone()),
-        ], "The model that is served"),
-        "Error": object(&[("error", string)], "What is wrong, and what to do"),
     })
 }
 
-pub fn document(model: &TabularModel) -> Value {
-    let schemas = schemas(model);
-    let json_content = |name: &str| json!({"application/json": {"schema": reference(name)}});
-    let ok = |name: &str, text: &str| json!({"200": {"description": text, "content": json_content(name)}});
-    let mut predict = ok("Predictions", "The predictions");
+/// The answers that every request can get, beside the good one.
+fn responses(good: &str, text: &str) -> Value {
+    let mut all = json!({"200": {"description": text, "content": json_content(good)}});
     for (status, text) in [
-        ("400", "A row, a column or a value is invalid"),
+        ("400", "The request is invalid; the message says where"),
         ("408", "The request body did not arrive in time"),
-        ("413", "Too many rows or bytes"),
+        ("413", "More rows, images, tokens or bytes than allowed"),
         ("415", "Unsupported content type"),
         ("421", "The host name is not allowed"),
         ("500", "The model failed"),
         ("503", "The server is busy, or the prediction took too long"),
     ] {
-        predict[status] = json!({"description": text, "content": json_content("Error")});
+        all[status] = json!({"description": text, "content": json_content("Error")});
     }
-    let example = example(&schemas["Row"]);
-    json!({
+    all
+}
+
+fn json_content(name: &str) -> Value {
+    json!({"application/json": {"schema": reference(name)}})
+}
+
+/// The document, with what differs between kinds of models.
+fn whole((title, description): (String, String), (path, operation): (&str, Value), mut schemas: Value) -> Value {
+    let string = || json!({"type": "string"});
+    let ok = |name: &str, text: &str| json!({"200": {"description": text, "content": json_content(name)}});
+    schemas["Health"] = object(
+        &[
+            ("status", json!({"const": "ok"})),
+            ("model", string()),
+            ("target", string()),
+            ("task", string()),
+            ("tove", string()),
+        ],
+        "The model that is served",
+    );
+    schemas["Error"] = object(&[("error", string())], "What is wrong, and what to do");
+    let mut document = json!({
         "openapi": "3.1.0",
-        "info": {
-            "title": format!("{} of {}", model.task(), model.target()),
-            "description": format!("Predictions of a {} model", model.model().name()),
-            "version": env!("CARGO_PKG_VERSION"),
-        },
+        "info": {"title": title, "description": description, "version": env!("CARGO_PKG_VERSION")},
         "paths": {
-            "/predict": {"post": {
-                "operationId": "predict",
-                "summary": "Predict rows",
-                "description": "Concurrent requests are predicted in batches; predictions do not depend on the batch.",
-                "requestBody": {"required": true, "content": {
-                    "application/json": {
-                        "schema": {"anyOf": [reference("Rows"), {"type": "array", "items": reference("Row"), "minItems": 1},
-                                             reference("Row")]},
-                        "examples": {
-                            "rows": {"summary": "Rows", "value": {"rows": [example.clone()]}},
-                            "array": {"summary": "Rows as an array", "value": [example.clone()]},
-                            "row": {"summary": "A single row", "value": example},
-                        },
-                    },
-                    "text/csv": {"schema": {"type": "string", "description": "CSV with a header line"}},
-                }},
-                "responses": predict,
-            }},
             "/schema": {"get": {
                 "operationId": "schema",
-                "summary": "The columns of a row",
-                "responses": ok("Schema", "The columns, the target and how the model was fitted"),
+                "summary": "What the model takes",
+                "responses": ok("Schema", "What the model takes and how it was fitted"),
             }},
             "/health": {"get": {
                 "operationId": "health",
@@ -211,5 +203,124 @@ pub fn document(model: &TabularModel) -> Value {
             }},
         },
         "components": {"schemas": schemas},
-    })
+    });
+    document["paths"][path] = json!({"post": operation});
+    document
+}
+
+/// The document of a model of tables.
+pub fn document(model: &TabularModel) -> Value {
+    let schemas = schemas(model);
+    let example = example(&schemas["Row"]);
+    let operation = json!({
+        "operationId": "predict",
+        "summary": "Predict rows",
+        "description": "Concurrent requests are predicted in batches; predictions do not depend on the batch.",
+        "requestBody": {"required": true, "content": {
+            "application/json": {
+                "schema": {"anyOf": [reference("Rows"), {"type": "array", "items": reference("Row"), "minItems": 1},
+                                     reference("Row")]},
+                "examples": {
+                    "rows": {"summary": "Rows", "value": {"rows": [example.clone()]}},
+                    "array": {"summary": "Rows as an array", "value": [example.clone()]},
+                    "row": {"summary": "A single row", "value": example},
+                },
+            },
+            "text/csv": {"schema": {"type": "string", "description": "CSV with a header line"}},
+        }},
+        "responses": responses("Predictions", "The predictions"),
+    });
+    let title = format!("{} of {}", model.task(), model.target());
+    let description = format!("Predictions of a {} model", model.model().name());
+    whole((title, description), ("/predict", operation), schemas)
+}
+
+/// The document of an image model.
+pub fn image(server: &ImageServer) -> Value {
+    let (string, count) = (json!({"type": "string"}), json!({"type": "integer", "minimum": 1}));
+    let classes = server.model.classes();
+    let mut members = vec![("predicted class".to_owned(), json!({"type": "string", "enum": classes}))];
+    members.extend(classes.iter().map(|c| (format!("P({c})"), json!({"type": "number", "minimum": 0, "maximum": 1}))));
+    let members: Vec<(&str, Value)> = members.iter().map(|(name, schema)| (name.as_str(), schema.clone())).collect();
+    let encoded = json!({"type": "string", "contentEncoding": "base64", "description": "A PNG or JPEG file"});
+    let input = [("channels", count.clone()), ("height", count.clone()), ("width", count)];
+    let schemas = json!({
+        "Image": object(&[("image", encoded.clone())], "An image"),
+        "Images": object(&[("images", json!({"type": "array", "items": encoded, "minItems": 1}))], "Images"),
+        "Prediction": object(&members, "The most probable class of an image, and the probabilities of all"),
+        "Predictions": object(&[("predictions", array(reference("Prediction")))], "One prediction per image, in their order"),
+        "Schema": object(&[
+            ("input", object(&input, "The size that images are scaled and center-cropped to")),
+            ("classes", array(string)),
+            ("facts", json!({"type": "object"})),
+        ], "What the model takes"),
+    });
+    let operation = json!({
+        "operationId": "predict",
+        "summary": "Classify images",
+        "description": "An image of another size is scaled until it covers that of the model, and center-cropped.",
+        "requestBody": {"required": true, "content": {
+            "image/png": {}, "image/jpeg": {},
+            "application/json": {"schema": {"anyOf": [reference("Image"), reference("Images")]}},
+        }},
+        "responses": responses("Predictions", "The predictions"),
+    });
+    let description = format!("Predictions of a {} model", server.model.config().name());
+    whole(("classification of images".to_owned(), description), ("/predict", operation), schemas)
+}
+
+/// The document of a text model.
+pub fn text(server: &TextServer) -> Value {
+    let (string, count) = (json!({"type": "string"}), json!({"type": "integer", "minimum": 0}));
+    let usual = Generation::default();
+    let number = |schema: Value, default: Value| {
+        let mut schema = schema;
+        schema["default"] = default;
+        schema
+    };
+    let length =
+        json!({"type": "integer", "minimum": 0, "maximum": server.max_tokens, "description": "Tokens to generate"});
+    let mut request = object(&[("prompt", json!({"type": "string", "minLength": 1}))], "A prompt");
+    for (name, schema) in [
+        ("length", number(length, json!(usual.length.min(server.max_tokens)))),
+        ("temperature", number(json!({"type": "number", "minimum": 0}), json!(usual.temperature))),
+        ("top_k", json!({"type": ["integer", "null"], "minimum": 1})),
+        ("top_p", json!({"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1})),
+        ("seed", number(count.clone(), json!(usual.seed))),
+    ] {
+        request["properties"][name] = schema;
+    }
+    request["additionalProperties"] = json!(false);
+    let schemas = json!({
+        "Prompt": request,
+        "Continuation": object(&[
+            ("prompt", string.clone()),
+            ("continuation", string.clone()),
+            ("tokens", count.clone()),
+            ("seed", count.clone()),
+        ], "The text that follows the prompt"),
+        "Schema": object(&[
+            ("tokens", string),
+            ("vocabulary", count.clone()),
+            ("context", count.clone()),
+            ("max_tokens", count),
+            ("facts", json!({"type": "object"})),
+        ], "What the model takes"),
+    });
+    let prompt = server.model.tokens().beginning();
+    let operation = json!({
+        "operationId": "generate",
+        "summary": "Generate text from a prompt",
+        "description": "The same request has the same answer.",
+        "requestBody": {"required": true, "content": {
+            "application/json": {
+                "schema": reference("Prompt"),
+                "examples": {"prompt": {"summary": "A prompt", "value": {"prompt": prompt, "length": 20}}},
+            },
+            "text/plain": {"schema": {"type": "string", "description": "The prompt, with the usual settings"}},
+        }},
+        "responses": responses("Continuation", "The continuation"),
+    });
+    let description = "Continuations by a GPT".to_owned();
+    whole(("language model".to_owned(), description), ("/generate", operation), schemas)
 }

@@ -1,13 +1,19 @@
-//! The page at `/`: a form made from the schema, and the model's scores.
+//! The page at `/`: a form made from the schema, and the model's scores; a file or a prompt for other models.
 
 use serde_json::Value;
 use tove::plot::{BarChart, Picture, Theme, escape, style_sheet};
 use tove::tabular::TabularModel;
 
+use super::images::ImageServer;
+use super::texts::TextServer;
 use crate::metrics;
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+/// What all pages share.
+const SHOW: &str = include_str!("show.js");
+const TABLE: &str = include_str!("page.js");
+const IMAGE: &str = include_str!("image.js");
+const TEXT: &str = include_str!("text.js");
 /// A list of choices is drawn for at most this many.
 const CHOICES: usize = 200;
 
@@ -31,8 +37,8 @@ fn picture(model: &TabularModel) -> Option<String> {
 /// A label and its input; ids are numbers, because names may hold anything.
 fn field((number, column): (usize, &Value)) -> String {
     let name = escape(column["name"].as_str().unwrap_or_default());
-    let typical = text(&column["typical"]).map_or_else(String::new, |typical| format!(" data-typical=\"{typical}\""));
-    let (range, described) = match (text(&column["range"][0]), text(&column["range"][1])) {
+    let typical = plain(&column["typical"]).map_or_else(String::new, |typical| format!(" data-typical=\"{typical}\""));
+    let (range, described) = match (plain(&column["range"][0]), plain(&column["range"][1])) {
         (Some(least), Some(largest)) => (
             format!("<span class=\"range\" id=\"r{number}\">{least} to {largest}</span>"),
             format!(" aria-describedby=\"r{number}\""),
@@ -58,7 +64,7 @@ fn field((number, column): (usize, &Value)) -> String {
 }
 
 /// A typical value or a bound of a range as text for an attribute.
-fn text(value: &Value) -> Option<String> {
+fn plain(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(escape(text)),
         Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
@@ -69,17 +75,52 @@ fn text(value: &Value) -> Option<String> {
 pub fn html(model: &TabularModel, schema: &Value) -> String {
     let fields: String = schema["columns"].as_array().into_iter().flatten().enumerate().map(field).collect();
     let (target, name) = (escape(model.target()), escape(model.model().name()));
-    let picture = picture(model).unwrap_or_default();
-    let style = style_sheet(Theme::Auto);
     let task = escape(&model.task().to_string());
+    let about = format!("{name}, {task}. Empty fields are missing values, which the model imputes.");
+    let example = "<button type=\"button\" id=\"example\" hidden>Example row</button>";
+    let form = format!("{fields}{}", actions("Predict", example));
+    whole(&format!("Predict {target}"), (&about, "/predict"), &form, &picture(model).unwrap_or_default(), TABLE)
+}
+
+/// The page of an image model.
+pub fn image(server: &ImageServer) -> String {
+    let [_, height, width] = server.model.input();
+    let name = server.model.config().name();
+    let about =
+        format!("{name}, classification of images. Images are scaled and center-cropped to {height} × {width} pixels.");
+    let file = "<div class=\"field\"><label for=\"f0\">image</label><input id=\"f0\" type=\"file\" \
+                accept=\"image/png,image/jpeg\"></div>\n";
+    whole("Classify an image", (&about, "/predict"), &format!("{file}{}", actions("Classify", "")), "", IMAGE)
+}
+
+/// The page of a text model.
+pub fn text(server: &TextServer) -> String {
+    let most = server.max_tokens;
+    let form = format!(
+        "<div class=\"field\"><label for=\"f0\">prompt</label><textarea id=\"f0\" rows=\"4\"></textarea></div>\n\
+         <div class=\"field\"><label for=\"f1\">tokens</label><input id=\"f1\" type=\"number\" min=\"1\" \
+         max=\"{most}\" value=\"{}\"></div>\n{}",
+        most.min(200),
+        actions("Generate", "")
+    );
+    whole("Generate text", ("gpt, language model.", "/generate"), &form, "", TEXT)
+}
+
+/// The buttons of a form; `more` stands between the first and the last.
+fn actions(name: &str, more: &str) -> String {
     format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Predict {target}</title>\
+        "<div class=\"actions\"><button type=\"submit\">{name}</button>{more}<button type=\"reset\">Clear</button></div>"
+    )
+}
+
+fn whole(title: &str, (about, path): (&str, &str), form: &str, picture: &str, script: &str) -> String {
+    let style = style_sheet(Theme::Auto);
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><link rel=\"icon\" href=\"data:,\">\n\
-         <style>{STYLE}\n{style}</style></head>\n<body><main>\n<h1>Predict {target}</h1>\n<p>{name}, {task}. Empty \
-         fields are missing values, which the model imputes. The API is <code>POST /predict</code>, described in \
-         <a href=\"/openapi.json\">openapi.json</a>.</p>\n<form novalidate>\n{fields}<div class=\"actions\">\
-         <button type=\"submit\">Predict</button><button type=\"button\" id=\"example\" hidden>Example row</button>\
-         <button type=\"reset\">Clear</button></div>\n</form>\n\
-         <output aria-live=\"polite\"></output>\n{picture}\n</main><script>{SCRIPT}</script>\n</body></html>\n"
+         <style>{STYLE}\n{style}</style></head>\n<body><main>\n<h1>{title}</h1>\n<p>{about} The API is \
+         <code>POST {path}</code>, described in <a href=\"/openapi.json\">openapi.json</a>.</p>\n<form novalidate>\n\
+         {form}\n</form>\n<output aria-live=\"polite\"></output>\n{picture}\n</main><script>{SHOW}{script}</script>\n\
+         </body></html>\n"
     )
 }

@@ -65,14 +65,14 @@ impl Predictor {
 
     fn read(&self, format: Format, body: &[u8]) -> Result<(Rows, Request), Refusal> {
         let super::rows::Rows { table, ignored } = self.reading.rows(format, body)?;
-        let (rows, conformed, imputed) = self.model.rows(&table).map_err(|error| Refusal::bad(error.to_string()))?;
+        let (rows, conformed, imputed) = self.model.rows(&table)?;
         Ok((rows, Request { table, ignored, conformed, imputed }))
     }
 
     fn write(&self, request: Request, answers: Answers) -> Result<Answer, Refusal> {
         let Request { table, ignored, conformed, imputed } = request;
         let predictions = self.model.predictions(answers, conformed, imputed);
-        let predictions = predictions.map_err(|error| Refusal::bad(error.to_string()))?;
+        let predictions = predictions?;
         check(&table, &predictions)?;
         let answer = answer(&self.model, &table, &predictions, predictions.probabilities.is_some())
             .map_err(|error| Refusal::fault(error.to_string()))?;

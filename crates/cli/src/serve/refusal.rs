@@ -5,6 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
+use tove::data::{DataError, Remedy};
+use tove::tabular::TabularError;
 
 /// Why a request got no predictions.
 #[derive(Debug)]
@@ -29,6 +31,21 @@ impl Refusal {
     #[cold]
     pub fn fault(text: impl Into<String>) -> Refusal {
         Refusal::new(500, text)
+    }
+}
+
+/// The rows are at fault. Who sends them has none of the settings that a remedy may name, but knows what is meant.
+impl From<DataError> for Refusal {
+    #[cold]
+    fn from(error: DataError) -> Refusal {
+        Refusal::bad(error.reworded(Remedy::action).to_string())
+    }
+}
+
+impl From<TabularError> for Refusal {
+    #[cold]
+    fn from(error: TabularError) -> Refusal {
+        Refusal::bad(error.reworded(Remedy::action).to_string())
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tove::data::DataError;
 use tove::data::table::csv::{Charset, MISSING};
-use tove::data::table::{CsvOptions, Field, Role, Schema, Table, Unit};
+use tove::data::table::{CsvOptions, Field, Role, Schema, Table, Unit, parse_boolean};
 use tove::tabular::TabularModel;
 
 use super::json;
@@ -102,7 +102,7 @@ impl Reading {
         }
         // A body that is refused must not use memory: the reader itself stops at the limits.
         let options = self.options.clone().charset(charset).max_rows(self.max_rows).max_columns(WIDEST);
-        let (table, _) = options.read_bytes(body).map_err(|error| match error {
+        let (table, _) = options.read_named("the body", body).map_err(|error| match error {
             DataError::TooLarge { what: "rows", most, .. } => Refusal::new(
                 413,
                 format!("more than {most} rows, the limit per request; split the request, or raise --max-rows"),
@@ -110,7 +110,7 @@ impl Reading {
             DataError::TooLarge { most, .. } => {
                 Refusal::new(413, format!("the header has more than {most} columns; send those of GET /schema"))
             }
-            error => Refusal::bad(in_body(error)),
+            error => error.into(),
         })?;
         self.counted(table.n_rows())?;
         Ok(table)
@@ -138,15 +138,9 @@ impl Reading {
                 "none of the columns of the model were sent (got: {sent}); GET /schema lists them"
             )));
         }
-        let table = Table::new(columns).map_err(|error| Refusal::bad(error.to_string()))?;
+        let table = Table::new(columns)?;
         Ok(Rows { table, ignored })
     }
-}
-
-/// An error of the reader, which calls the body a file.
-fn in_body(error: DataError) -> String {
-    let text = error.to_string();
-    text.strip_prefix("bytes").map_or(text.clone(), |rest| format!("the body{rest}"))
 }
 
 /// Where a value is in a request: `rows[0].size`, or `rows[0]["name with spaces"]`.
@@ -205,16 +199,13 @@ pub fn truth(field: &Field, row: usize, value: &Value) -> Result<Option<bool>, R
     let text = match value {
         Value::Null => return Ok(None),
         Value::Bool(truth) => return Ok(Some(*truth)),
-        Value::Number(number) => number.to_string(),
+        // 1.0 and 0.0 are 1 and 0.
+        Value::Number(number) => number.as_f64().map_or_else(String::new, |number| number.to_string()),
         Value::String(text) if absent(text.trim()) => return Ok(None),
-        Value::String(text) => text.trim().to_ascii_lowercase(),
+        Value::String(text) => text.trim().to_owned(),
         _ => String::new(),
     };
-    match text.as_str() {
-        "true" | "yes" | "1" | "1.0" => Ok(Some(true)),
-        "false" | "no" | "0" | "0.0" => Ok(Some(false)),
-        _ => Err(misfit(field, row, value, "true, false")),
-    }
+    parse_boolean(&text).map(Some).ok_or_else(|| misfit(field, row, value, "true, false"))
 }
 
 /// A category or a text. Numbers that were names in a table were written without a point.

@@ -131,6 +131,53 @@ fn the_document_of_a_classification_names_classes_and_probabilities() {
     assert_eq!(prediction["properties"][required[1]]["maximum"], 1);
 }
 
+/// What a server takes and gives at one address, against its document.
+#[track_caller]
+fn agrees_at(server: &Server, document: &Value, path: &str, body: &Value) {
+    let schema = format!("/paths/~1{path}/post/requestBody/content/application~1json/schema");
+    let reply = server.ask("POST", &format!("/{path}"), "application/json", body.to_string().as_bytes());
+    let sound = problems_at(document, &schema, body).is_empty();
+    assert_eq!(reply.status, if sound { 200 } else { 400 }, "{body}: {reply:?}");
+    let answer = answered(path, "post", reply.status);
+    assert_eq!(problems_at(document, &answer, &reply.json()), Vec::<String>::new(), "{reply:?}");
+}
+
+#[test]
+fn the_documents_of_image_and_text_models_are_openapi_and_true() {
+    let place = Place::new("openapi-nets");
+    let fit = ["images", "fit", "digits", "--epochs", "1", "--hidden", "8", "-o", "digits.tove", "-q"];
+    place.run(&fit).ok();
+    let server = Server::start(&place, "digits.tove", &[]);
+    let document = sound(&server);
+    let mut file = std::io::Cursor::new(Vec::new());
+    image::DynamicImage::new_luma8(9, 9).write_to(&mut file, image::ImageFormat::Png).unwrap();
+    let encoded = base64::encode(file.into_inner());
+    for body in [json!({"image": encoded}), json!({"images": [encoded, encoded]}), json!({"images": []}), json!(3)] {
+        agrees_at(&server, &document, "predict", &body);
+    }
+    let required = document["components"]["schemas"]["Prediction"]["required"].as_array().unwrap().len();
+    assert_eq!(required, 11, "a class and ten probabilities");
+    for path in ["schema", "health"] {
+        let reply = server.ask("GET", &format!("/{path}"), "", b"").json();
+        assert_eq!(problems_at(&document, &answered(path, "get", 200), &reply), Vec::<String>::new());
+    }
+
+    place.write("t.txt", &"one two three ".repeat(60));
+    let fit = ["text", "fit", "t.txt", "--steps", "5", "--context", "8", "--width", "16", "--layers", "1"];
+    place.run(&[&fit[..], &["-o", "t.tove", "-q"]].concat()).ok();
+    let server = Server::start(&place, "t.tove", &[]);
+    let document = sound(&server);
+    let example = &document["paths"]["/generate"]["post"]["requestBody"]["content"]["application/json"]["examples"];
+    let settings = json!({"prompt": "one", "length": 3, "temperature": 0.5, "top_k": 2, "top_p": 0.5, "seed": 7});
+    for body in [example["prompt"]["value"].clone(), settings, json!({"length": 3}), json!({"prompt": ""}), json!([])] {
+        agrees_at(&server, &document, "generate", &body);
+    }
+    for path in ["schema", "health"] {
+        let reply = server.ask("GET", &format!("/{path}"), "", b"").json();
+        assert_eq!(problems_at(&document, &answered(path, "get", 200), &reply), Vec::<String>::new());
+    }
+}
+
 /// The validator finds what is wrong.
 #[test]
 fn documents_that_are_not_openapi_are_found() {

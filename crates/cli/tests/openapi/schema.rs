@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 /// Keywords that say nothing about validity. `format` is one of them by default in draft 2020-12.
-const ANNOTATIONS: [&str; 11] = [
+const ANNOTATIONS: [&str; 12] = [
     "$id",
     "$schema",
     "$comment",
     "$defs",
     "$dynamicAnchor",
+    "contentEncoding",
     "default",
     "description",
     "examples",
@@ -170,7 +171,9 @@ fn simple(name: &str, rule: &Value, value: &Value) -> bool {
             value.as_object().is_none_or(|m| list(rule).iter().all(|name| m.contains_key(name.as_str().unwrap())))
         }
         "minimum" => value.as_f64().is_none_or(|number| number >= rule.as_f64().unwrap()),
+        "exclusiveMinimum" => value.as_f64().is_none_or(|number| number > rule.as_f64().unwrap()),
         "maximum" => value.as_f64().is_none_or(|number| number <= rule.as_f64().unwrap()),
+        "minLength" => at_least(value.as_str().map(|text| text.chars().count())),
         "minItems" => at_least(value.as_array().map(Vec::len)),
         "minProperties" => at_least(value.as_object().map(Map::len)),
         "maxProperties" => at_most(value.as_object().map(Map::len)),

@@ -45,6 +45,29 @@ pub fn read_image(path: impl AsRef<Path>) -> Result<Tensor> {
         return Err(source.fault(FaultKind::Malformed, 0, problem, advice));
     }
     bytes.append(&mut source.rest()?);
+    planes(path, bytes)
+}
+
+/// Pixels of an image whose bytes come from elsewhere, at most.
+const MOST_PIXELS: u64 = 1 << 25;
+
+/// The same for the bytes of a PNG or JPEG picture (feature `images`); `name` is what errors call it. Bytes may come from anywhere:
+/// a few of them can unpack to many pixels, so that images of more than 33 million are refused before they are unpacked.
+///
+/// # Errors
+/// If the bytes are not a valid image, or too large a one.
+pub fn decode_image(name: &str, bytes: &[u8]) -> Result<Tensor> {
+    let path = Path::new(name);
+    let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(image::ImageError::IoError);
+    let (width, height) = reader.and_then(ImageReader::into_dimensions).map_err(|error| unsound(path, &error))?;
+    if u64::from(width) * u64::from(height) > MOST_PIXELS {
+        let problem = format!("{height} × {width} pixels are more than {MOST_PIXELS}");
+        return Err(fault(path, Place::default(), FaultKind::TooLarge, problem, "give a smaller image"));
+    }
+    planes(path, bytes)
+}
+
+fn planes(path: &Path, bytes: impl AsRef<[u8]>) -> Result<Tensor> {
     let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
     let picture = reader
         .map_err(image::ImageError::IoError)

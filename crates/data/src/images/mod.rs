@@ -10,7 +10,7 @@ mod resize;
 mod streamed;
 
 #[cfg(feature = "images")]
-pub use decode::{image_size, read_image};
+pub use decode::{decode_image, image_size, read_image};
 pub use idx::{IdxType, read_idx, write_idx};
 pub use resize::cover;
 pub use streamed::StreamedImages;

@@ -65,7 +65,7 @@ impl TableFile {
         };
         if format == Format::Csv && is_binary(head) {
             let problem = "is binary, not text; give a CSV, JSON or Parquet file".to_owned();
-            return Err(DataError::TableFile { file: input.name, problem });
+            return Err(DataError::TableFile { file: input.name, problem: problem.into() });
         }
         Ok(Self { input, format })
     }
@@ -118,8 +118,8 @@ impl TableFile {
     /// Reads a CSV or JSON file in tables of `rows` rows; see [`CsvOptions::chunks`]. JSON is read into memory first.
     ///
     /// # Errors
-    /// As [`CsvOptions::chunks`]; if the file is Parquet.
-    pub fn csv_chunks(self, options: &CsvOptions, rows: usize) -> Result<CsvChunks> {
+    /// As [`CsvOptions::chunks`].
+    pub(super) fn csv_chunks(self, options: &CsvOptions, rows: usize) -> Result<CsvChunks> {
         match self.format {
             Format::Json => {
                 let (options, input) = json::as_csv(options, self.input)?;
@@ -139,5 +139,5 @@ fn parquet(input: Input, wanted: &Wanted) -> Result<(Table, ReadReport)> {
 #[cfg(not(feature = "parquet"))]
 fn parquet(input: Input, _: &Wanted) -> Result<(Table, ReadReport)> {
     let problem = "is a Parquet file, which this build cannot read; enable the feature `parquet`".to_owned();
-    Err(DataError::TableFile { file: input.name, problem })
+    Err(DataError::TableFile { file: input.name, problem: problem.into() })
 }

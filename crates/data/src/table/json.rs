@@ -40,7 +40,7 @@ fn rows(file: &str, bytes: &[u8]) -> Result<Rows> {
         let text = error.to_string();
         let problem = text.split(" at line ").next().unwrap_or_default();
         let problem = format!("not a table in JSON ({problem}); give objects of numbers, strings, true, false or null");
-        DataError::Row { file: file.to_owned(), line: error.line() as u64, problem }
+        DataError::Row { file: file.to_owned(), line: error.line() as u64, problem: problem.into() }
     };
     let mut rows = Rows::default();
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {

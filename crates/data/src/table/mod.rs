@@ -22,6 +22,7 @@
 //! ```
 
 mod categorical;
+mod chunks;
 mod column;
 pub mod csv;
 mod date;
@@ -43,6 +44,7 @@ mod values;
 use crate::{DataError, Result};
 
 pub use categorical::Categorical;
+pub use chunks::TableChunks;
 pub use column::{Column, Kind};
 pub use csv::{ColumnReport, CsvOptions, NumberFormat, ReadReport, read_csv};
 pub use date::{DateParts, Dates, Unit};
@@ -53,7 +55,7 @@ pub use schema::{Conformed, Field, Role, Schema, Unseen};
 pub use target::{Labels, Proposal, Target, Task, TaskKind, propose_task};
 pub use text::Text;
 pub use typical::Typical;
-pub use values::{Cell, Values};
+pub use values::{Cell, Values, parse_boolean};
 
 /// Named columns of equal length.
 ///

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Column, Dates, Kind, NumberFormat, Table, Typical, Unit, Values, repeated, spelling};
-use crate::{DataError, Result};
+use crate::{DataError, Problem, Remedy, Result};
 
 /// What a column is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -114,7 +114,7 @@ impl Schema {
     pub fn new(fields: Vec<Field>) -> Result<Self> {
         let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
         match repeated(&names).first() {
-            Some(name) => Err(DataError::Schema { column: (*name).to_owned(), problem: "is duplicated".to_owned() }),
+            Some(name) => Err(DataError::Schema { column: (*name).to_owned(), problem: "is duplicated".into() }),
             None => Ok(Self { fields }),
         }
     }
@@ -174,7 +174,7 @@ impl Schema {
         let taken = self.fields.iter().find(|field| field.role == role && field.name != name);
         if let (Role::Target | Role::Weight, Some(other)) = (role, taken) {
             let problem = format!("cannot be the {role:?} column too: {:?} is", other.name).to_lowercase();
-            return Err(DataError::Schema { column: name.to_owned(), problem });
+            return Err(DataError::Schema { column: name.to_owned(), problem: problem.into() });
         }
         self.fields.iter_mut().filter(|field| field.name == name).for_each(|field| field.role = role);
         Ok(self)
@@ -237,7 +237,7 @@ impl Schema {
         let nearest = spelling::nearest(&field.name, extra.iter().map(String::as_str));
         let hint = nearest.map_or_else(String::new, |name| format!("; did you mean your column {name:?}? rename it"));
         let problem = format!("is missing from the table: the model was fitted on it ({}){hint}", field.kind);
-        DataError::Schema { column: field.name.clone(), problem }
+        DataError::Schema { column: field.name.clone(), problem: problem.into() }
     }
 }
 
@@ -311,10 +311,9 @@ fn dates_in(dates: &Dates, unit: Unit) -> Option<Column> {
 fn refuse(column: &Column, field: &Field, row: usize) -> DataError {
     let value = column.text(row).unwrap_or_default();
     let (has, wants) = (column.kind(), field.kind);
-    let problem = format!(
-        "is {has} where the model was fitted on {wants}: row {} has {}; fix the value or read the column as {wants}",
-        row + 1,
-        crate::error::shown(&value)
-    );
+    let problem =
+        format!("is {has} where the model was fitted on {wants}: row {} has {}", row + 1, crate::error::shown(&value));
+    let remedy = Remedy::ColumnKind { column: field.name.clone(), kind: wants, coerce: false };
+    let problem = Problem::new(problem).advice("fix the value").remedy(remedy);
     DataError::Schema { column: field.name.clone(), problem }
 }

@@ -1,30 +1,17 @@
 //! Suggestions for misspelled names.
 
+use strsim::levenshtein;
+
 /// The name that is nearest to a misspelt one, if it is near at all.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     // Hostile files may have names of any length; nobody misspells a page.
     let measured = candidates.filter(|candidate| candidate.len() <= 200);
-    let best = measured.map(|candidate| (edits(&name.to_lowercase(), &candidate.to_lowercase()), candidate)).min()?;
+    let best =
+        measured.map(|candidate| (levenshtein(&name.to_lowercase(), &candidate.to_lowercase()), candidate)).min()?;
     // Two neighbors in the wrong order are two replacements.
     let length = name.chars().count();
     let allowed = (length / 3).max(if length < 4 { 1 } else { 2 });
     (best.0 <= allowed && name.len() <= 200).then(|| best.1.to_owned())
-}
-
-/// Levenshtein's distance: insertions, deletions and replacements of characters.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -29,6 +29,23 @@ pub enum TaskKind {
     Classification,
 }
 
+impl TaskKind {
+    /// Whether the target has classes.
+    pub fn is_classification(self) -> bool {
+        self == TaskKind::Classification
+    }
+
+    /// `regression` or `classification`.
+    pub fn name(self) -> &'static str {
+        if self.is_classification() { "classification" } else { "regression" }
+    }
+
+    /// The other kind.
+    pub fn other(self) -> TaskKind {
+        if self.is_classification() { TaskKind::Regression } else { TaskKind::Classification }
+    }
+}
+
 impl std::str::FromStr for TaskKind {
     type Err = DataError;
 

@@ -157,3 +157,18 @@ impl<T: Cell> Values<T> {
         self.iter().map(|value| value.map(&function)).collect()
     }
 }
+
+/// A boolean as people write it: true, yes, y, t or 1, and false, no, n, f or 0, in any case.
+///
+/// ```
+/// use tove_data::table::parse_boolean;
+/// assert_eq!([parse_boolean("Yes"), parse_boolean("0"), parse_boolean("2")], [Some(true), Some(false), None]);
+/// ```
+pub fn parse_boolean(text: &str) -> Option<bool> {
+    let is = |words: [&str; 5]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+    match () {
+        () if is(["true", "yes", "y", "t", "1"]) => Some(true),
+        () if is(["false", "no", "n", "f", "0"]) => Some(false),
+        () => None,
+    }
+}

@@ -1,8 +1,8 @@
 //! What CSV files can look like, and what is said when they are wrong.
 
-use tove_data::DataError;
 use tove_data::table::csv::{Charset, Ragged};
 use tove_data::table::{Column, CsvOptions, Kind, ReadReport, Table, Unit, read_csv};
+use tove_data::{DataError, Remedy};
 
 use super::{Folder, packed};
 
@@ -214,4 +214,33 @@ fn chunks_take_memory_of_a_chunk_not_of_the_file() {
     });
     assert_eq!(rows, 1_000_000);
     assert!(most < 16 << 20, "{most} bytes held for a file of 25 MB");
+}
+
+/// Errors carry the setting that avoids them, and name it by its function.
+#[test]
+fn errors_have_remedies() {
+    let read = |options: CsvOptions, bytes: &[u8]| options.read_bytes(bytes).unwrap_err();
+    let plain = CsvOptions::new;
+    for (error, remedy, ends) in [
+        (read(plain(), b"a,b\n1,2,3\n"), Remedy::DropRagged, "fix the row, or drop such rows (`CsvOptions::ragged`)"),
+        (read(plain(), b"a,a\n1,2\n"), Remedy::NoHeader, "read the file without a header (`CsvOptions::header`)"),
+        (
+            read(plain().kind("a", Kind::Float), b"a\nx\n"),
+            Remedy::Coerce,
+            "fix the value, or make such values missing (`CsvOptions::coerce`)",
+        ),
+        (
+            read(plain().charset(Charset::Utf8), b"a\n\xe4\n"),
+            Remedy::Latin1,
+            "convert the file, or read the file as latin-1 (`CsvOptions::charset`)",
+        ),
+    ] {
+        assert_eq!(error.remedies(), [remedy], "{error}");
+        assert!(error.to_string().ends_with(ends), "{error}");
+        let reworded = error.reworded(|_| "press the button".to_owned()).to_string();
+        assert!(reworded.ends_with(", or press the button") && !reworded.contains("::"), "{reworded}");
+    }
+    // The remedy works.
+    let (table, _) = plain().ragged(Ragged::Drop).read_bytes(b"a,b\n1,2,3\n4,5\n").unwrap();
+    assert_eq!(table.n_rows(), 1);
 }

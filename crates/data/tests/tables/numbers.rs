@@ -100,7 +100,7 @@ fn what_stopped_a_column_from_being_numbers_is_named() {
     let (table, report) = CsvOptions::new().read(&path).unwrap();
     assert!(matches!(table.column("x").unwrap().kind(), Kind::Categorical | Kind::Text));
     assert_eq!(report.columns[0].not_numbers.as_ref(), Some(&expected));
-    let notes = report.notes().join("\n");
+    let notes = report.notes().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     assert!(
         notes.contains("\"n/k\" in line 1236") && notes.contains("\"x\"") && notes.contains("4 of its 50000"),
         "{notes}"

@@ -68,6 +68,32 @@ impl<'a> Evaluation<'a> {
         Ok(evaluation)
     }
 
+    /// Probabilities (n, m) that something else than a [`Model`] gave for classes 0 to m − 1, such as a net for images. The prediction
+    /// is the first of the most probable classes.
+    ///
+    /// # Errors
+    /// If truth and probabilities are not of the same samples.
+    pub fn of_probabilities(name: &'static str, truth: &Tensor, probabilities: &Tensor) -> Result<Evaluation<'static>> {
+        let classes = match (truth.dims(), probabilities.dims()) {
+            (&[n], &[rows, classes]) if n == rows => classes,
+            _ => {
+                let problem = format!("labels {} and probabilities {}", truth.shape(), probabilities.shape());
+                return Err(LearnError::unsupported(name, problem, "give labels (n) and probabilities (n, classes)"));
+            }
+        };
+        Ok(Evaluation {
+            name,
+            capabilities: Capabilities { probabilities: true, multiclass: true, ..Capabilities::CLASSIFIER },
+            classes: (0..classes as i64).collect(),
+            truth: truth.to_dtype(DType::I64),
+            weights: None,
+            source: None,
+            predictions: probabilities.try_argmax(-1)?.into(),
+            probabilities: probabilities.clone().into(),
+            decision: OnceCell::new(),
+        })
+    }
+
     fn with<'s>(
         model: &dyn Model,
         truth: &Tensor,

@@ -73,7 +73,7 @@ impl SettingError {
     #[cold]
     pub fn unknown(settings: &dyn Hyperparameters, name: &str) -> SettingError {
         let names: Vec<String> = settings.describe_all().into_iter().map(|(known, _)| known).collect();
-        let nearest = names.iter().map(|known| (edits(known, name), known)).min();
+        let nearest = names.iter().map(|known| (strsim::levenshtein(known, name), known)).min();
         let fix = match nearest {
             Some((distance, known)) if distance <= 2 => format!("did you mean `{known}`?"),
             _ if names.is_empty() => "it has none".to_owned(),
@@ -142,27 +142,6 @@ impl SettingError {
     }
 }
 
-/// Insertions, deletions and replacements that turn one text into the other (Levenshtein): how far a misspelt name is from
-/// one that exists.
-///
-/// ```
-/// assert_eq!(tove_optim::settings::edits("wieght", "weight"), 2);
-/// ```
-pub fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 /// For functions that return the tensor crate's error.
 impl From<SettingError> for tove_tensor::Error {
     fn from(error: SettingError) -> Self {
@@ -180,15 +159,5 @@ impl From<SettingError> for tove_tensor::Error {
             }
         };
         tove_tensor::Error::Parameter { op, name, problem: problem.into() }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn edits_count_changes() {
-        assert_eq!((edits("beta1", "beta1"), edits("beta1", "bata"), edits("", "abc")), (0, 2, 3));
     }
 }

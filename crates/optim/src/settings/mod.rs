@@ -110,7 +110,7 @@ mod schema;
 mod setting;
 mod value;
 
-pub use error::{SettingError, edits};
+pub use error::SettingError;
 pub use range::Range;
 pub use schema::{Hyperparameter, Schema};
 pub use setting::{Choice, Kind, Setting};

@@ -19,7 +19,7 @@ pub enum FileError {
         source: io::Error,
     },
     /// The target of a write is there already.
-    #[error("{} exists already; choose another name, or allow overwriting", path.display())]
+    #[error("{} exists already; choose another name, or replace it (`WriteOptions::overwrite`)", path.display())]
     Exists {
         /// The file that would have been replaced.
         path: PathBuf,

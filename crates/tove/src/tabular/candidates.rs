@@ -1,10 +1,10 @@
 //! Estimators that are tried on a table.
 
-use tove_data::table::TaskKind;
-use tove_learn::{Estimator, registry};
+use tove_data::{Problem, Remedy};
+use tove_learn::{Estimator, Predictions, registry};
 use tove_optim::settings::{Hyperparameters, Value};
 
-use super::Result;
+use super::{Result, TabularError};
 use crate::estimators;
 
 /// An estimator with the name it is reported under.
@@ -24,10 +24,9 @@ impl Candidate {
         Ok(Candidate { name: entry.name.to_owned(), estimator: (entry.new)() })
     }
 
-    /// Whether its model predicts classes, or numbers.
-    pub fn predicts(&self, classes: bool) -> bool {
-        let capabilities = self.estimator.capabilities();
-        if classes { capabilities.classifies() } else { capabilities.regresses() }
+    /// Whether its model predicts this.
+    pub fn predicts(&self, predictions: Predictions) -> bool {
+        self.estimator.capabilities().predictions == predictions
     }
 
     /// The same estimator with a hyperparameter set.
@@ -49,43 +48,46 @@ impl Candidate {
     }
 }
 
-/// What `auto` compares: a line with and without regularisation, a kernel machine where its cost allows (it grows with the
-/// square of the rows), and a perceptron.
-pub fn usual_candidates(task: TaskKind, rows: usize) -> Vec<Candidate> {
-    let mut wanted: Vec<(&str, Vec<(&str, Value)>)> = match task {
-        TaskKind::Regression => vec![
-            ("LinearRegression", vec![]),
-            ("Ridge", vec![("alpha", 1.0.into())]),
-            ("Ridge", vec![("alpha", 100.0.into())]),
-            ("Lasso", vec![("alpha", 0.01.into())]),
-            ("MlpRegressor", vec![]),
-        ],
-        TaskKind::Classification => vec![
-            ("LogisticRegression", vec![]),
-            ("LogisticRegression", vec![("c", 0.01.into())]),
-            ("LinearSVC", vec![]),
-            ("MlpClassifier", vec![]),
-        ],
-    };
+/// What `auto` compares where a model must predict numbers or classes: a line with and without regularization, a kernel machine where
+/// its cost allows (it grows with the square of the rows), and a perceptron. Which of them predict what, their capabilities say.
+///
+/// ```
+/// use tove::learn::Predictions;
+/// use tove::tabular::usual_candidates;
+/// let names = |predictions| usual_candidates(predictions, 100).into_iter().map(|one| one.name).collect::<Vec<_>>();
+/// assert!(names(Predictions::Classes).contains(&"LogisticRegression".to_owned()));
+/// assert!(names(Predictions::Numbers).contains(&"LinearRegression".to_owned()));
+/// ```
+pub fn usual_candidates(predictions: Predictions, rows: usize) -> Vec<Candidate> {
     // Larger steps make better use of a short time where there are many rows.
-    if rows > 50_000 {
-        let nets = wanted.iter_mut().filter(|(name, _)| name.starts_with("Mlp"));
-        nets.for_each(|(_, changes)| *changes = vec![("batch_size", 128.into())]);
-    }
+    let net: Vec<(&str, Value)> = if rows > 50_000 { vec![("batch_size", 128.into())] } else { vec![] };
+    let mut wanted: Vec<(&str, Vec<(&str, Value)>)> = vec![
+        ("LinearRegression", vec![]),
+        ("Ridge", vec![("alpha", 1.0.into())]),
+        ("Ridge", vec![("alpha", 100.0.into())]),
+        ("Lasso", vec![("alpha", 0.01.into())]),
+        ("LogisticRegression", vec![]),
+        ("LogisticRegression", vec![("c", 0.01.into())]),
+        ("LinearSVC", vec![]),
+        ("MlpRegressor", net.clone()),
+        ("MlpClassifier", net),
+    ];
     if rows <= 10_000 {
-        wanted.push(match task {
-            TaskKind::Regression => ("SVR", vec![]),
-            TaskKind::Classification => ("SVC", vec![]),
-        });
+        wanted.extend([("SVR", vec![]), ("SVC", vec![])]);
     }
-    wanted.into_iter().filter_map(|(name, changes)| Candidate::varied(name, &changes)).collect()
+    let all = wanted.into_iter().filter_map(|(name, changes)| Candidate::varied(name, &changes));
+    all.filter(|candidate| candidate.predicts(predictions)).collect()
 }
 
 /// What is fitted to a file in pieces unless a model is named: ridge regression, which is exact in one pass, or a logistic
 /// regression by stochastic gradients.
-pub fn streaming_candidate(task: TaskKind) -> Result<Candidate> {
-    match task {
-        TaskKind::Regression => Candidate::named("Ridge"),
-        TaskKind::Classification => Candidate::named("SGDClassifier")?.set("loss", "log_loss"),
-    }
+///
+/// # Errors
+/// If nothing that learns in pieces predicts this.
+pub fn streaming_candidate(predictions: Predictions) -> Result<Candidate> {
+    let all = [Candidate::named("Ridge")?, Candidate::named("SGDClassifier")?.set("loss", "log_loss")?];
+    let suits = |one: &Candidate| one.predicts(predictions) && one.estimator.capabilities().partial_fit;
+    let none =
+        || TabularError::plan(Problem::new("no model that learns in pieces predicts this").remedy(Remedy::Model));
+    all.into_iter().find(suits).ok_or_else(none)
 }

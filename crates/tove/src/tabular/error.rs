@@ -1,6 +1,6 @@
 //! Errors of fitting to tables: those of the rooms behind, and a few of its own.
 
-use tove_data::DataError;
+use tove_data::{DataError, Problem, Remedy};
 use tove_learn::LearnError;
 use tove_tensor::io::FileError;
 
@@ -28,7 +28,36 @@ pub enum TabularError {
     Interrupted,
     /// A plan that cannot be carried out.
     #[error("{0}")]
-    Plan(String),
+    Plan(Problem),
+}
+
+impl TabularError {
+    #[cold]
+    pub(super) fn plan(problem: impl Into<Problem>) -> TabularError {
+        TabularError::Plan(problem.into())
+    }
+
+    /// The settings that would avoid the error.
+    pub fn remedies(&self) -> &[Remedy] {
+        match self {
+            TabularError::Data(error) => error.remedies(),
+            TabularError::Plan(problem) => problem.remedies(),
+            _ => &[],
+        }
+    }
+
+    /// The error with its [`remedies`](TabularError::remedies) in the caller's words.
+    #[must_use]
+    pub fn reworded(self, words: fn(&Remedy) -> String) -> TabularError {
+        match self {
+            TabularError::Data(error) => TabularError::Data(Box::new(error.reworded(words))),
+            TabularError::Plan(mut problem) => {
+                problem.reword(words);
+                TabularError::Plan(problem)
+            }
+            other => other,
+        }
+    }
 }
 
 impl From<DataError> for TabularError {

@@ -167,7 +167,7 @@ impl Evaluator<'_> {
     pub fn finish(self) -> Result<EvaluationReport> {
         let (model, rows) = (self.model.model(), self.truth.len());
         if rows == 0 {
-            return Err(TabularError::Plan(format!("no row has a value of {}", self.model.target())));
+            return Err(TabularError::plan(format!("no row has a value of {}", self.model.target())));
         }
         let classifies = !model.classes().is_empty();
         let truth = Tensor::try_from_vec(self.truth, [rows])?;
@@ -181,7 +181,7 @@ impl Evaluator<'_> {
         let weights = self.weights.iter().any(|weight| *weight != 1.0);
         if weights && self.weights.iter().all(|weight| *weight == 0.0) {
             let problem = format!("the sample weights of all {rows} rows are 0; give some rows a weight above 0");
-            return Err(TabularError::Plan(problem));
+            return Err(TabularError::plan(problem));
         }
         let weights = weights.then(|| Tensor::try_from_vec(self.weights, [rows])).transpose()?;
         let evaluation = Evaluation::of_answers(model, &truth, weights.as_ref(), answers.clone())?;

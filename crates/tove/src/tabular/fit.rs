@@ -10,7 +10,7 @@ use tove_metrics::hoeffding_union;
 
 use super::evaluate::{Evaluated, learning_curve, usual_scorer};
 use super::package::Fitted;
-use super::prepared::{Prepared, check_candidates};
+use super::prepared::{Prepared, check_candidates, no_classes};
 use super::search::{Clock, Search, Winner};
 use super::split::{self, TrainTest};
 use super::{Candidate, CandidateResult, DataWarning, Event, Outcome, Plan, Result, TabularError, data_warnings};
@@ -53,10 +53,13 @@ impl Plan {
     ) -> Result<Outcome> {
         let (start, clock) = (Instant::now(), Clock::new(self.budget));
         if candidates.is_empty() {
-            return Err(TabularError::Plan("no model to fit; name one".into()));
+            return Err(TabularError::plan("no model to fit; name one"));
         }
         let data = self.prepare(table, test)?;
         check_candidates(candidates, data.classifies(), &self.target)?;
+        if self.class_weights.is_some() && !data.classifies() {
+            return Err(no_classes());
+        }
         let rows = data.split(test.is_some())?;
         let mut warnings = data_warnings::of(&data, &rows, test.is_some());
         let found = self.search(&data, candidates, &rows, clock, watch)?;

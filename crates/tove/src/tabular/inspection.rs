@@ -91,7 +91,7 @@ impl TabularModel {
     ) -> Result<PermutationImportance> {
         let (table, _) = table.drop_missing(&[self.target()])?;
         if table.n_rows() == 0 {
-            return Err(TabularError::Plan(format!("no row has a value of {}", self.target())));
+            return Err(TabularError::plan(format!("no row has a value of {}", self.target())));
         }
         let y = self.labels().encode(table.column(self.target())?)?;
         let weights = row_weights(&self.schema().conform(&table)?.0, self.schema())?;

@@ -51,6 +51,8 @@ pub use inspection::{Grid, Importance, PartialDependence, PermutationImportance}
 pub use model::{ColumnCounts, Predictions, TabularModel};
 pub use outcome::{BudgetLimit, CandidateResult, Event, LearningPoint, Outcome, Streamed, SubsampleFit};
 pub use plan::{Division, Plan};
+#[cfg(feature = "images")]
+pub(crate) use scores::scores_of_evaluation;
 pub use scores::{NamedScore, scores_of};
 pub use shapley::{Contribution, RowExplanation};
 pub use source::TableSource;

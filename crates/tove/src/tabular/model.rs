@@ -164,10 +164,10 @@ impl TabularModel {
             let name = self.model.name();
             let problem =
                 format!("a threshold needs the probabilities of two classes, which {name} does not give here");
-            return Err(TabularError::Plan(problem));
+            return Err(TabularError::Plan(problem.into()));
         };
         if !(0.0..=1.0).contains(&threshold) {
-            return Err(TabularError::Plan(format!("the threshold is {threshold}; it must be between 0 and 1")));
+            return Err(TabularError::Plan(format!("the threshold is {threshold}; it must be between 0 and 1").into()));
         }
         let probabilities = probabilities.to_f64_vec();
         let codes: Vec<i64> =

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tove_data::table::encode::Choices;
 use tove_data::table::{Encoding, NumberFormat, Role, Schema, Table, TaskKind};
+use tove_data::{Problem, Remedy};
 use tove_learn::selection::Scorer;
 use tove_tensor::Tensor;
 
@@ -168,7 +169,7 @@ impl Plan {
         };
         for (column, role) in group.iter().chain(&self.roles) {
             if *column == self.target {
-                return Err(TabularError::Plan(format!("the target {column} cannot have another role")));
+                return Err(TabularError::plan(format!("the target {column} cannot have another role")));
             }
             schema = schema.with_role(column, *role)?;
         }
@@ -185,10 +186,10 @@ impl Plan {
     pub(super) fn check(&self, schema: &Schema) -> Result<()> {
         if !(self.test_size > 0.0 && self.test_size < 1.0) {
             let problem = format!("a test size of {}; give a share between 0 and 1", self.test_size);
-            return Err(TabularError::Plan(problem));
+            return Err(TabularError::plan(problem));
         }
         if schema.with(Role::Feature).next().is_none() {
-            return Err(TabularError::Plan("no column is left to learn from; drop fewer".into()));
+            return Err(TabularError::plan(Problem::new("no column is left to learn from").remedy(Remedy::DropFewer)));
         }
         Ok(())
     }
@@ -199,7 +200,7 @@ impl Plan {
         for (what, rows) in parts {
             if rows.iter().all(|&row| weights[row] == 0.0) {
                 let problem = format!("the weights of all {} {what} rows are 0", rows.len());
-                return Err(TabularError::Plan(format!("{problem}; give some rows a weight above 0")));
+                return Err(TabularError::plan(format!("{problem}; give some rows a weight above 0")));
             }
         }
         Ok(())

@@ -1,7 +1,8 @@
 //! The first stage: a table with its schema, its encoded target and its weights, established once.
 
 use tove_data::table::{Role, Schema, Table, TableEncoder, Target};
-use tove_learn::{Estimator, Rows, Samples};
+use tove_data::{Problem, Remedy};
+use tove_learn::{Estimator, Predictions, Rows, Samples};
 use tove_tensor::{DType, Tensor};
 
 use super::fingerprint::{feature_sum, fingerprint, row_sum};
@@ -61,7 +62,7 @@ impl Plan {
         let (test, _) = schema.conform(test)?;
         let (test, dropped) = test.drop_missing(&[&self.target])?;
         if test.n_rows() == 0 {
-            return Err(TabularError::Plan("the test table has no row with a target".into()));
+            return Err(TabularError::plan("the test table has no row with a target"));
         }
         Ok((test, dropped))
     }
@@ -77,12 +78,12 @@ pub(super) fn row_weights(table: &Table, schema: &Schema) -> Result<Option<Tenso
     let kind = column.kind();
     if !kind.is_numeric() {
         let problem = format!("the sample-weight column {name} holds {kind} values, not numbers");
-        return Err(TabularError::Plan(format!("{problem}; fix its cells, or choose another column")));
+        return Err(TabularError::plan(format!("{problem}; fix its cells, or choose another column")));
     }
     let wrong = |row: usize| {
         let value = column.text(row).map_or_else(|| "missing".to_owned(), |text| text.into_owned());
         let problem = format!("the sample weight in column {name} is {value} in row {}", row + 1);
-        TabularError::Plan(format!("{problem}; weights must be finite and non-negative"))
+        TabularError::plan(format!("{problem}; weights must be finite and non-negative"))
     };
     let weight = |row: usize| column.number(row).filter(|weight| *weight >= 0.0 && weight.is_finite());
     let numbers: Result<Vec<f64>> = (0..column.len()).map(|row| weight(row).ok_or_else(|| wrong(row))).collect();
@@ -98,7 +99,7 @@ pub(super) fn weigh(
 ) -> Result<Option<Tensor>> {
     let Some(classes) = classes else { return Ok(weights) };
     if names.is_empty() {
-        return Err(TabularError::Plan("class weights are for classification; this is a regression".into()));
+        return Err(no_classes());
     }
     let codes = y.to_dtype(DType::I64).to_vec::<i64>();
     let mut here = vec![0; names.len()];
@@ -108,6 +109,12 @@ pub(super) fn weigh(
     let row = |(place, &code): (usize, &i64)| of[code as usize] * known.as_ref().map_or(1.0, |known| known[place]);
     let product: Vec<f64> = codes.iter().enumerate().map(row).collect();
     Ok(Some(Tensor::try_from_vec(product, [codes.len()])?))
+}
+
+#[cold]
+pub(super) fn no_classes() -> TabularError {
+    let problem = Problem::new("class weights are for classification; this is a regression");
+    TabularError::plan(problem.remedy(Remedy::ClassWeight))
 }
 
 /// Adds counts by column.
@@ -122,15 +129,15 @@ pub(super) fn add_counts(all: &mut ColumnCounts, more: &[(String, usize)]) {
 
 /// That every candidate predicts what the target requires.
 pub(super) fn check_candidates(candidates: &[Candidate], classifies: bool, target: &str) -> Result<()> {
-    let suits = |candidate: &&Candidate| candidate.predicts(classifies);
+    let predictions = if classifies { Predictions::Classes } else { Predictions::Numbers };
+    let suits = |candidate: &&Candidate| candidate.predicts(predictions);
     match candidates.iter().find(|candidate| !suits(candidate)) {
         None => Ok(()),
         Some(candidate) => {
             let (name, kind) = (&candidate.name, candidate.estimator.capabilities().kind());
             let wanted = if classifies { "classifier" } else { "regressor" };
-            Err(TabularError::Plan(format!(
-                "{name} is a {kind}, and {target} requires a {wanted}; choose another model"
-            )))
+            let problem = Problem::new(format!("{name} is a {kind}, and {target} requires a {wanted}"));
+            Err(TabularError::plan(problem.remedy(Remedy::Model)))
         }
     }
 }
@@ -142,10 +149,12 @@ pub(super) fn check_weights(plan: &Plan, schema: &Schema, estimator: &dyn Estima
     }
     let name = estimator.name();
     if plan.class_weights.is_some() {
-        return Err(TabularError::Plan(format!("{name} takes no sample weights, so classes cannot be weighted")));
+        let problem = Problem::new(format!("{name} takes no sample weights, so classes cannot be weighted"));
+        return Err(TabularError::plan(problem.remedy(Remedy::ClassWeight).remedy(Remedy::Model)));
     }
     if let Some(column) = schema.with(Role::Weight).next() {
-        return Err(TabularError::Plan(format!("{name} takes no sample weights, and column {column} holds them")));
+        let problem = Problem::new(format!("{name} takes no sample weights, and column {column} holds them"));
+        return Err(TabularError::plan(problem.remedy(Remedy::Model)));
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ pub(super) fn scores_with(model: &dyn Model, samples: &Samples, first: Option<Sc
 }
 
 /// The scores of answers that were given once, that of the metric `first` before the others.
-pub(super) fn scores_of_evaluation(evaluation: &Evaluation<'_>, first: Option<Scorer>) -> Vec<NamedScore> {
+pub(crate) fn scores_of_evaluation(evaluation: &Evaluation<'_>, first: Option<Scorer>) -> Vec<NamedScore> {
     let f1 = if evaluation.classes().len() == 2 { Scorer::F1 } else { Scorer::F1Macro };
     let usual = [
         Scorer::R2,

@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tove_data::table::csv::{Charset, ChunkPlace, CsvChunks};
-#[cfg(feature = "parquet")]
-use tove_data::table::parquet::ParquetChunks;
-use tove_data::table::{CsvOptions, Format as FileFormat, ReadReport, Schema, Table, TableFile, Wanted};
+use tove_data::table::csv::{Charset, ChunkPlace};
+use tove_data::table::{CsvOptions, Format, ReadReport, Schema, Table, TableChunks, TableFile, Wanted};
 use tove_tensor::Key;
 
 use super::{Result, TabularError};
@@ -22,18 +20,14 @@ const STRETCH: usize = 1 << 12;
 /// ones and Latin-1 are gone through from the first row to the last, with rows shuffled within a piece only.
 pub struct TableSource {
     format: Format,
+    options: CsvOptions,
+    wanted: Wanted,
     path: PathBuf,
     schema: Schema,
     report: ReadReport,
     passes: usize,
     /// Where the rows lie, each with the number of the first one among those that have a target.
     stretches: Vec<(usize, ChunkPlace)>,
-}
-
-enum Format {
-    Csv(Box<CsvOptions>),
-    #[cfg(feature = "parquet")]
-    Parquet(Wanted),
 }
 
 impl TableSource {
@@ -49,27 +43,21 @@ impl TableSource {
     ///
     /// # Errors
     /// As [`TableSource::open`].
-    #[cfg_attr(not(feature = "parquet"), allow(unused_variables))] // CSV files are read whole
     pub fn open_wanted(options: CsvOptions, path: impl AsRef<Path>, wanted: &Wanted) -> Result<TableSource> {
         let path = path.as_ref().to_owned();
         let file = TableFile::open(&path)?;
-        if file.reads_once() || file.format() == FileFormat::Json {
+        if file.reads_once() || file.format() == Format::Json {
             let what = if file.reads_once() { "can be read only once" } else { "is JSON, which is read as a whole" };
-            return Err(TabularError::Plan(format!("{} {what}; give a CSV or Parquet file", file.name())));
+            return Err(TabularError::plan(format!("{} {what}; give a CSV or Parquet file", file.name())));
         }
-        #[cfg(feature = "parquet")]
-        if file.format() == FileFormat::Parquet {
-            let chunks = ParquetChunks::open_wanted(&path, 1 << 16, wanted)?;
-            let report = chunks.report().clone();
-            let schema = chunks.schema()?;
-            let format = Format::Parquet(wanted.clone());
-            return Ok(TableSource { format, path, schema, report, passes: 1, stretches: Vec::new() });
-        }
-        let chunks = file.csv_chunks(&options, 1)?;
-        let (schema, report) = (chunks.schema(), chunks.report().clone());
+        let format = file.format();
+        let chunks = file.chunks(&options, if format == Format::Parquet { 1 << 16 } else { 1 }, wanted)?;
+        let report = chunks.report().clone();
+        let schema = chunks.schema()?;
         let charset = if report.encoding == "latin-1" { Charset::Latin1 } else { Charset::Utf8 };
-        let format = Format::Csv(Box::new(options.schema(&schema).charset(charset)));
-        Ok(TableSource { format, path, schema, report, passes: 1, stretches: Vec::new() })
+        let options = options.schema(&schema).charset(charset);
+        let (wanted, stretches) = (wanted.clone(), Vec::new());
+        Ok(TableSource { format, options, wanted, path, schema, report, passes: 1, stretches })
     }
 
     /// The columns and their kinds; all are features.
@@ -87,7 +75,7 @@ impl TableSource {
     /// # Errors
     /// If they cannot be read, or there are none.
     pub fn head(&self, rows: usize) -> Result<Table> {
-        let none = || TabularError::Plan(format!("{}: the table has no rows; give one with data", self.path.display()));
+        let none = || TabularError::plan(format!("{}: the table has no rows; give one with data", self.path.display()));
         self.chunks(rows)?.next().ok_or_else(none)?
     }
 
@@ -97,14 +85,8 @@ impl TableSource {
     }
 
     fn chunks(&self, rows: usize) -> Result<Pass> {
-        Ok(match &self.format {
-            Format::Csv(options) => Pass::Csv(Box::new(options.chunks(&self.path, rows)?)),
-            #[cfg(feature = "parquet")]
-            Format::Parquet(wanted) => {
-                let chunks = ParquetChunks::open_wanted(&self.path, rows, wanted)?;
-                Pass::Parquet(Box::new(chunks), self.schema.clone())
-            }
-        })
+        let chunks = TableFile::open(&self.path)?.chunks(&self.options, rows, &self.wanted)?;
+        Ok(Pass { chunks, schema: (self.format == Format::Parquet).then(|| self.schema.clone()) })
     }
 
     /// Begins the pass in which it is noted where rows lie.
@@ -120,7 +102,7 @@ impl TableSource {
     }
 
     pub(super) fn end_first_pass(&mut self, pass: &Pass) {
-        self.report = pass.report().clone();
+        self.report = pass.chunks.report().clone();
     }
 
     /// A pass in pieces that make up to so many numbers per row; in an order of its own if there is a key and the file allows.
@@ -144,36 +126,15 @@ impl TableSource {
 }
 
 /// A pass over a file, from its first row to its last.
-pub(super) enum Pass {
-    Csv(Box<CsvChunks>),
-    /// With the kinds of the whole file, which a piece alone may not show.
-    #[cfg(feature = "parquet")]
-    Parquet(Box<ParquetChunks>, Schema),
+pub(super) struct Pass {
+    chunks: TableChunks,
+    /// The kinds of a whole Parquet file, which a piece alone may not show.
+    schema: Option<Schema>,
 }
 
 impl Pass {
     pub fn place(&self) -> Option<ChunkPlace> {
-        match self {
-            Pass::Csv(chunks) => chunks.place(),
-            #[cfg(feature = "parquet")]
-            Pass::Parquet(..) => None,
-        }
-    }
-
-    fn report(&self) -> &ReadReport {
-        match self {
-            Pass::Csv(chunks) => chunks.report(),
-            #[cfg(feature = "parquet")]
-            Pass::Parquet(chunks, _) => chunks.report(),
-        }
-    }
-
-    fn read_again(&mut self, place: ChunkPlace) -> Result<Table> {
-        match self {
-            Pass::Csv(chunks) => Ok(chunks.read_again(place)?),
-            #[cfg(feature = "parquet")]
-            Pass::Parquet(..) => Err(TabularError::Plan("a Parquet file has no places".to_owned())),
-        }
+        self.chunks.place()
     }
 }
 
@@ -181,14 +142,12 @@ impl Iterator for Pass {
     type Item = Result<Table>;
 
     fn next(&mut self) -> Option<Result<Table>> {
-        match self {
-            Pass::Csv(chunks) => Some(chunks.next()?.map_err(TabularError::from)),
-            #[cfg(feature = "parquet")]
-            Pass::Parquet(chunks, schema) => {
-                let table = chunks.next()?.and_then(|table| Ok(schema.conform(&table)?.0));
-                Some(table.map_err(TabularError::from))
-            }
-        }
+        let table = self.chunks.next()?;
+        let table = match &self.schema {
+            Some(schema) => table.and_then(|table| Ok(schema.conform(&table)?.0)),
+            None => table,
+        };
+        Some(table.map_err(TabularError::from))
     }
 }
 
@@ -217,7 +176,7 @@ impl Pieces {
         while rows.len() < self.rows
             && let Some((first, place)) = self.stretches.pop()
         {
-            let (table, _) = self.pass.read_again(place)?.drop_missing(&[&self.target])?;
+            let (table, _) = self.pass.chunks.read_again(place)?.drop_missing(&[&self.target])?;
             rows.extend(first..first + table.n_rows());
             tables.push(table);
         }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use tove_data::table::{Column, Role, Schema, Table, Target};
+use tove_data::{Problem, Remedy};
 use tove_learn::selection::{Fold, GroupKFold, KFold, Split, Splitter, StratifiedKFold, TimeSeriesSplit};
 use tove_tensor::{DType, Tensor, TryIndex};
 
@@ -67,7 +68,9 @@ impl Plan {
             let problem = format!(
                 "{rows} rows with {classes} different values of {column}: two classes need at least two rows each"
             );
-            return Err(TabularError::Plan(format!("{problem}; give more rows, or a target with fewer classes")));
+            return Err(TabularError::plan(
+                Problem::new(problem).advice("give more rows, or a target with fewer classes"),
+            ));
         }
         let parts = split.stratified().indices(&taken(target.y(), &several)?)?;
         let train = parts.train.iter().map(|&place| several[place]).chain(single).collect();
@@ -97,8 +100,8 @@ pub(super) fn folds(data: &Prepared<'_>, train: &[usize]) -> Result<Vec<Fold>> {
         }
     };
     if most < 2 {
-        let problem = format!("{} training rows are too few for cross-validation", train.len());
-        return Err(TabularError::Plan(format!("{problem}; give more rows, or one model and no folds")));
+        let problem = Problem::new(format!("{} training rows are too few for cross-validation", train.len()));
+        return Err(TabularError::plan(problem.advice("give more rows").remedy(Remedy::Folds)));
     }
     let k = asked.min(most);
     let splitter: Box<dyn Splitter> = match (&plan.division, members) {
@@ -147,10 +150,8 @@ pub(super) fn check_finite(table: &Table, schema: &Schema) -> Result<()> {
         let endless = (0..column.len()).find(|&row| column.number(row).is_some_and(f64::is_infinite));
         if let Some(row) = endless {
             let value = column.text(row).unwrap_or_default();
-            return Err(TabularError::Plan(format!(
-                "column {name} is {value} in row {}; fix the value, or leave the column out",
-                row + 1
-            )));
+            let problem = Problem::new(format!("column {name} is {value} in row {}", row + 1)).advice("fix the value");
+            return Err(TabularError::plan(problem.remedy(Remedy::DropColumn { column: name.to_owned() })));
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use tove_data::table::encode::EncoderFit;
 use tove_data::table::{Labels, Role, Schema, Table, TableEncoder, TaskKind};
+use tove_data::{Problem, Remedy};
 use tove_learn::{AnyLearner, Estimator, Samples};
 use tove_optim::settings::Setting;
 use tove_tensor::Key;
@@ -66,8 +67,8 @@ impl Plan {
         let start = Instant::now();
         let estimator = &*candidate.estimator;
         if !estimator.capabilities().partial_fit {
-            let problem = format!("{} does not support partial_fit; choose a model that does", candidate.name);
-            return Err(TabularError::Plan(problem));
+            let problem = Problem::new(format!("{} does not support partial_fit", candidate.name));
+            return Err(TabularError::plan(problem.remedy(Remedy::Model)));
         }
         let share = if test_table.is_some() { 0.0 } else { self.test_size };
         let found = self.look(source, share, watch)?;
@@ -95,7 +96,7 @@ impl Plan {
             .map_or_else(|| found.schema.clone(), |first| found.schema.clone().with_typical(first));
         let part = |pieces: Vec<Table>, what: &str| -> Result<(Samples, ColumnCounts, ColumnCounts)> {
             let table = Table::concat(pieces)?
-                .ok_or_else(|| TabularError::Plan(format!("no {what} rows came out of the file")))?;
+                .ok_or_else(|| TabularError::plan(format!("no {what} rows came out of the file")))?;
             let rows = encoded(&found.encoder, &table, sparse)?;
             let samples = Samples::new(rows.x, &found.labels.encode(table.column(&self.target)?)?)?;
             Ok((samples, rows.imputed, rows.unseen))
@@ -202,14 +203,13 @@ impl Classes {
 
     /// The labels, and the training rows of each class.
     fn finish(self, target: &str, kind: Option<TaskKind>) -> Result<(Labels, Vec<usize>)> {
-        let none = || TabularError::Plan(format!("no row has a value of {target}"));
+        let none = || TabularError::plan(format!("no row has a value of {target}"));
         let first = Table::concat(self.first)?.ok_or_else(none)?;
         let kind = Labels::fit(first.column(target)?, kind)?.task.kind();
         let others = Table::concat(self.others)?.ok_or_else(none)?;
-        if kind == TaskKind::Classification && self.many {
-            let problem =
-                format!("{target} has more than {MOST_CLASSES} classes; is it a number? say --task regression");
-            return Err(TabularError::Plan(problem));
+        if kind.is_classification() && self.many {
+            let problem = Problem::new(format!("{target} has more than {MOST_CLASSES} classes"));
+            return Err(TabularError::plan(problem.remedy(Remedy::Task(kind.other()))));
         }
         let column = if self.many { first.column(target)? } else { others.column(target)? };
         let labels = Labels::fit(column, Some(kind))?;
@@ -347,7 +347,7 @@ impl Passing<'_> {
         }
         if total == 0.0 && row > 0 && !self.plan.stopped() {
             let problem = "the weights of all training rows are 0; give some rows a weight above 0";
-            return Err(TabularError::Plan(problem.to_owned()));
+            return Err(TabularError::plan(problem.to_owned()));
         }
         Ok(sum / f64::max(total, 1.0))
     }

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use tove_learn::balanced;
+
 use super::{Result, TabularError};
 
 /// How much the rows of a class count at fitting. Scores are not weighted by it.
@@ -21,9 +23,7 @@ impl ClassWeights {
     pub fn per_class(&self, classes: &[String], counts: &[usize]) -> Result<Vec<f64>> {
         let given = match self {
             ClassWeights::Balanced => {
-                let (n, m) = (counts.iter().sum::<usize>() as f64, classes.len() as f64);
-                let weight = |&count: &usize| if count == 0 { 0.0 } else { n / (m * count as f64) };
-                return Ok(counts.iter().map(weight).collect());
+                return Ok(balanced(&counts.iter().map(|&count| count as f64).collect::<Vec<_>>()));
             }
             ClassWeights::Given(given) => given,
         };
@@ -31,7 +31,7 @@ impl ClassWeights {
         for (name, weight) in given {
             let place = classes.iter().position(|class| class == name).ok_or_else(|| {
                 let known = classes.iter().take(12).cloned().collect::<Vec<_>>().join(", ");
-                TabularError::Plan(format!("there is no class {name} to weigh; there are {known}"))
+                TabularError::plan(format!("there is no class {name} to weigh; there are {known}"))
             })?;
             weights[place] = *weight;
         }

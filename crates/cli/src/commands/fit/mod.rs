@@ -55,8 +55,7 @@ pub fn run(fit: &Fit, output: &Output) -> Result<(), Failure> {
     let plan = interruptible(options::plan(fit)?)?;
     let formats = read.columns.iter().filter_map(|column| Some((column.name.as_str(), column.format?)));
     let plan = formats.fold(plan, |plan, (name, format)| plan.number_format(name, format));
-    let schema =
-        plan.schema(&data).map_err(|error| Failure::usage(format!("{error}{}", tables::hint(data.names()))))?;
+    let schema = plan.schema(&data).map_err(|error| tables::wrong_call(data.names(), error))?;
     options::check_encodings(fit, &schema)?;
     let (candidates, metric) = options::candidates(fit, &data)?;
     let plan = metric.into_iter().fold(plan, Plan::scorer);
@@ -91,7 +90,7 @@ fn run_in_chunks(fit: &Fit, judge: Option<&Table>, wanted: &Wanted, output: &Out
     tables::remark(&fit.file, &not_numbers(source.report()), output);
     let head = source.head(HEAD)?;
     let plan = interruptible(options::plan(fit)?)?;
-    let schema = plan.schema(&head).map_err(Failure::usage)?;
+    let schema = plan.schema(&head).map_err(|error| tables::wrong_call(&[], error))?;
     options::check_encodings(fit, &schema)?;
     let (candidate, kind, metric) = options::streaming_candidate(fit, &head)?;
     let plan = metric.into_iter().fold(plan, Plan::scorer);

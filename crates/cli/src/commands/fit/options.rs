@@ -6,7 +6,7 @@ use tove::data::available_memory;
 use tove::data::table::encode::{Choices, Impute, ManyCategories, TextFeatures};
 use tove::data::table::{Encoding, Format, Kind, Role, Schema, Table, TableFile, Target, TaskKind};
 use tove::learn::selection::Scorer;
-use tove::learn::{Capabilities, registry};
+use tove::learn::{Capabilities, Predictions, registry};
 use tove::tabular::{
     Candidate, ClassWeights, Division, Plan, spelling_of, streaming_candidate as usual_streaming, usual_candidates,
 };
@@ -191,6 +191,7 @@ pub fn check_model(fit: &Fit) -> Result<(), Failure> {
 /// What the target asks for.
 struct Wanted {
     task: TaskKind,
+    predictions: Predictions,
     /// Rows that have a target.
     rows: usize,
     /// Number of classes; 0 for a regression.
@@ -200,10 +201,13 @@ struct Wanted {
 fn wanted(fit: &Fit, data: &Table) -> Result<Wanted, Failure> {
     let kind = fit.task.as_deref().map(str::parse::<TaskKind>).transpose().map_err(Failure::usage)?;
     let (kept, _) = data.drop_missing(&[&fit.target])?;
-    let place = |error| Failure::work(format!("{}, column {}: {error}", fit.file.display(), fit.target));
+    let place = |error| {
+        let (file, column, error) = (fit.file.display(), &fit.target, Failure::from(error));
+        Failure::work(format!("{file}, column {column}: {error}"))
+    };
     let column = kept.column(&fit.target)?;
     // Names for classes that are numbers in another spelling would make a hopeless classification of a regression.
-    if let Some((spelling, example)) = spelling_of(column).filter(|_| kind != Some(TaskKind::Classification)) {
+    if let Some((spelling, example)) = spelling_of(column).filter(|_| !kind.is_some_and(TaskKind::is_classification)) {
         return Err(Failure::work(format!(
             "{}, column {}: the target was read as text but looks like {spelling}, for example {example}; {}, or use \
              --task classification",
@@ -218,7 +222,8 @@ fn wanted(fit: &Fit, data: &Table) -> Result<Wanted, Failure> {
     if let Some(weights) = class_weights(fit)? {
         weights.per_class(target.classes(), &vec![1; target.classes().len()]).map_err(Failure::usage)?;
     }
-    Ok(Wanted { task, rows: kept.n_rows(), classes: target.classes().len() })
+    let predictions = if task.is_classification() { Predictions::Classes } else { Predictions::Numbers };
+    Ok(Wanted { task, predictions, rows: kept.n_rows(), classes: target.classes().len() })
 }
 
 /// Arrays of a number for each row and class that models and scores make at a time.
@@ -255,22 +260,22 @@ fn metric(fit: &Fit, candidate: &Candidate, classes: usize) -> Result<Option<Sco
 
 /// The models to fit, with the hyperparameters of the command line, and the metric that decides between them.
 pub fn candidates(fit: &Fit, data: &Table) -> Result<(Vec<Candidate>, Option<Scorer>), Failure> {
-    let Wanted { task, rows, classes } = wanted(fit, data)?;
+    let Wanted { task, predictions, rows, classes } = wanted(fit, data)?;
     let mut candidates = if is_auto(fit) {
         if let Some((name, _)) = fit.settings.first() {
             return Err(Failure::usage(format!("--set {name}: choose the model with --model first")));
         }
-        usual_candidates(task, rows)
+        usual_candidates(predictions, rows)
     } else {
         vec![Candidate::named(&fit.model).map_err(Failure::usage)?]
     };
-    candidates.iter_mut().try_for_each(|candidate| prepare(fit, task, candidate))?;
+    candidates.iter_mut().try_for_each(|candidate| prepare(fit, (task, predictions), candidate))?;
     let metric = candidates.first().map(|candidate| metric(fit, candidate, classes)).transpose()?;
     Ok((candidates, metric.flatten()))
 }
 
 /// Gives a candidate the seed and the settings of the command line.
-fn prepare(fit: &Fit, task: TaskKind, candidate: &mut Candidate) -> Result<(), Failure> {
+fn prepare(fit: &Fit, (task, predictions): (TaskKind, Predictions), candidate: &mut Candidate) -> Result<(), Failure> {
     let names: Vec<String> = candidate.estimator.describe_all().into_iter().map(|(name, _)| name).collect();
     for seed in ["seed", "random_state"].iter().filter(|seed| names.iter().any(|name| name == *seed)) {
         candidate.estimator.set(seed, fit.seed.into()).map_err(Failure::usage)?;
@@ -278,9 +283,8 @@ fn prepare(fit: &Fit, task: TaskKind, candidate: &mut Candidate) -> Result<(), F
     for (name, value) in &fit.settings {
         candidate.estimator.parse(name, value).map_err(Failure::usage)?;
     }
-    if !candidate.predicts(task == TaskKind::Classification) {
-        let kind = if task == TaskKind::Regression { "regression" } else { "classification" };
-        let other = if task == TaskKind::Regression { "classification" } else { "regression" };
+    if !candidate.predicts(predictions) {
+        let (kind, other) = (task.name(), task.other().name());
         return Err(Failure::usage(format!(
             "{} does not support {kind}, and {} is a target for {kind}; choose another model (`tove models`), or use --task {other}",
             candidate.name, fit.target
@@ -297,12 +301,15 @@ fn prepare(fit: &Fit, task: TaskKind, candidate: &mut Candidate) -> Result<(), F
 
 /// The model for a file that is read in chunks, by its first rows, what it predicts, and the metric for it.
 pub fn streaming_candidate(fit: &Fit, head: &Table) -> Result<(Candidate, TaskKind, Option<Scorer>), Failure> {
-    let Wanted { task, classes, .. } = wanted(fit, head)?;
-    let mut candidate =
-        if is_auto(fit) { usual_streaming(task)? } else { Candidate::named(&fit.model).map_err(Failure::usage)? };
-    prepare(fit, task, &mut candidate)?;
+    let Wanted { task, predictions, classes, .. } = wanted(fit, head)?;
+    let mut candidate = if is_auto(fit) {
+        usual_streaming(predictions)?
+    } else {
+        Candidate::named(&fit.model).map_err(Failure::usage)?
+    };
+    prepare(fit, (task, predictions), &mut candidate)?;
     if !candidate.estimator.capabilities().partial_fit {
-        let usual = usual_streaming(task)?.name;
+        let usual = usual_streaming(predictions)?.name;
         return Err(Failure::usage(format!(
             "{} needs all rows in memory; for --stream choose a model with partial fit, such as {usual} (`tove models` lists \
              them)",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tove::data::table::{Description, ReadReport, Role, Schema, Table};
 use tove::metrics::ConfusionMatrix;
-use tove::tabular::{NamedScore, Outcome, TabularModel};
+use tove::tabular::{NamedScore, Outcome};
 use tove::tensor::DType;
 
 use super::comparison::{cut, method, tried_rows, warnings_of_folds};
@@ -48,12 +48,11 @@ const FEW_CLASSES: usize = 8;
 fn confusion(outcome: &Outcome) -> Option<String> {
     let truth = outcome.test_samples.y().ok()?.to_dtype(DType::I64);
     let matrix = ConfusionMatrix::new(&truth, &outcome.answers.predictions, None).ok()?;
-    named_matrix(&outcome.model, matrix)
+    named_matrix(outcome.model.classes(), matrix)
 }
 
 /// A confusion matrix with the names of the classes, if there are few; long names are cut so that it fits.
-pub fn named_matrix(model: &TabularModel, matrix: ConfusionMatrix) -> Option<String> {
-    let classes = model.classes();
+pub fn named_matrix(classes: &[String], matrix: ConfusionMatrix) -> Option<String> {
     if classes.is_empty() || classes.len() > FEW_CLASSES {
         return None;
     }
@@ -69,7 +68,7 @@ pub fn named_matrix(model: &TabularModel, matrix: ConfusionMatrix) -> Option<Str
 }
 
 /// Rows of a table with the scores on held-out rows, of the baseline, and on training rows.
-pub fn score_rows(outcome: &Outcome) -> Vec<Vec<String>> {
+pub fn score_rows(outcome: &Outcome, bounds: bool) -> Vec<Vec<String>> {
     let head = ["metric", "held-out (95 % interval)", "baseline", "training rows"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for named in &outcome.test {
@@ -77,7 +76,7 @@ pub fn score_rows(outcome: &Outcome) -> Vec<Vec<String>> {
         let values = others.iter().flatten().map(|other| other.score.value).chain([named.score.value]);
         let decimals = decimals(named.key(), values);
         let show = |other: Option<&NamedScore>| other.map_or(String::new(), |other| decimals.show(other.score.value));
-        let mut row = vec![named.name.to_owned(), with_interval(named, decimals)];
+        let mut row = vec![named.name.to_owned(), with_interval(named, decimals, bounds)];
         row.extend(others.map(show));
         rows.push(row);
     }
@@ -109,8 +108,8 @@ pub fn text(read: &ReadReport, outcome: &Outcome, model: &Path, page: &Path, run
     if text.len() > before {
         text.push('\n');
     }
-    text.push_str(&table(&score_rows(outcome)));
-    let legend = legend(&outcome.test);
+    text.push_str(&table(&score_rows(outcome, verbose)));
+    let legend = legend(&outcome.test, verbose);
     if verbose && !legend.is_empty() {
         text.push_str(&format!("\n{}", paragraph(&legend)));
     }

@@ -1,15 +1,8 @@
 //! `tove images`: neural networks that classify images.
 
 mod fit;
-mod folder;
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod hostile;
-mod model;
-mod net;
 mod page;
 mod predict;
-mod source;
 mod transfer;
 
 use crate::arguments::{Images, ImagesAction};

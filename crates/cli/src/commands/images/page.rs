@@ -4,9 +4,9 @@ use tove::data::Dataset;
 use tove::nn::Report as Training;
 use tove::plot::{ConfusionChart, ImageGrid, LineChart, Report};
 use tove::tensor::{DType, Tensor};
+use tove::vision::{ImageOutcome, Net};
 
 use super::fit::{Evaluated, verdict, with_interval};
-use super::net::Net;
 use crate::commands::training::{curve, ending};
 use crate::failure::Failure;
 use crate::report::table;
@@ -20,14 +20,14 @@ const ATTENDED: usize = 8;
 
 /// The report: verdict, scores, losses, confusion matrix, misclassified images, and the attention of a transformer.
 pub fn of(evaluated: &Evaluated<'_>) -> Result<Report, Failure> {
-    let Evaluated { model, test, test_score: score, .. } = evaluated;
+    let ImageOutcome { model, test, test_score: score, train_images, validation_images, .. } = evaluated.outcome;
     let (low, high) = score.interval().unwrap_or((score.low, score.high));
-    let fitted = format!("{} train, {} validation", evaluated.train_images, evaluated.validation_images);
+    let fitted = format!("{train_images} train, {validation_images} validation");
     let mut page = Report::new(&evaluated.title)
-        .subtitle(format!("{} by tove {}", model.plan.name(), env!("CARGO_PKG_VERSION")))
+        .subtitle(format!("{} by tove {}", model.config().name(), env!("CARGO_PKG_VERSION")))
         .card_with_note("Accuracy", format!("{:.4}", score.value), format!("{low:.3} to {high:.3}, probability 95 %"))
         .card_with_note("Test images", test.len().to_string(), fitted)
-        .card("Parameters", model.plan.parameters().unwrap_or(0).to_string())
+        .card("Parameters", model.config().parameters().unwrap_or(0).to_string())
         .text(verdict(evaluated))
         .section("Scores");
     let mut rows = vec![["", "train", "test (95 % interval)"].map(str::to_owned).to_vec()];
@@ -44,15 +44,15 @@ pub fn of(evaluated: &Evaluated<'_>) -> Result<Report, Failure> {
         let all = evaluated.notes.broken.join("\n");
         page = page.details("All images that could not be read", |body| Ok(body.preformatted(&all)))?;
     }
-    if let Some(report) = evaluated.report {
-        page = training(page.section("Training"), report, evaluated.validation_images)?;
+    if let Some(report) = &evaluated.outcome.report {
+        page = training(page.section("Training"), report, *validation_images)?;
     }
     page = page.section("Errors on test images").picture_or_reason(&confusion(evaluated));
     page = answers(page, evaluated)?;
-    if let Net::Vit(_) = &model.net {
+    if let Net::Vit(_) = model.net() {
         page = attention(page, evaluated)?;
     }
-    let settings = format!("{:#}", model.facts);
+    let settings = format!("{:#}", model.facts());
     page = page.section("Details").text(format!("Seed {}. {:.1} seconds.", evaluated.seed, evaluated.seconds));
     Ok(page.details("Settings", |body| Ok(body.preformatted(&settings)))?)
 }
@@ -86,22 +86,22 @@ fn training(mut page: Report, report: &Training, validation: usize) -> Result<Re
 }
 
 fn confusion(evaluated: &Evaluated<'_>) -> ConfusionChart {
-    let counts: Vec<u64> = evaluated.confusion.counts().iter().map(|&count| count.round() as u64).collect();
-    let met: Vec<&str> = evaluated.confusion.labels().iter().map(|&label| name(evaluated, label)).collect();
+    let counts: Vec<u64> = evaluated.outcome.confusion.counts().iter().map(|&count| count.round() as u64).collect();
+    let met: Vec<&str> = evaluated.outcome.confusion.labels().iter().map(|&label| name(evaluated, label)).collect();
     ConfusionChart::new(&met, &counts).title("Confusion matrix")
 }
 
 fn name<'a>(evaluated: &'a Evaluated<'_>, class: i64) -> &'a str {
-    evaluated.model.classes.get(class as usize).map_or("", String::as_str)
+    evaluated.outcome.model.classes().get(class as usize).map_or("", String::as_str)
 }
 
 /// Test images with their predictions: misclassified ones, the lowest probability of the true class first; then correct ones, the
 /// least certain first.
 fn answers(mut page: Report, evaluated: &Evaluated<'_>) -> Result<Report, Failure> {
-    let truth = evaluated.test.y().to_vec::<i64>();
-    let predicted = evaluated.probabilities.argmax(-1).to_vec::<i64>();
-    let all = evaluated.probabilities.to_f64_vec();
-    let classes = evaluated.model.classes.len();
+    let truth = evaluated.outcome.test.y().to_vec::<i64>();
+    let predicted = evaluated.outcome.probabilities.argmax(-1).to_vec::<i64>();
+    let all = evaluated.outcome.probabilities.to_f64_vec();
+    let classes = evaluated.outcome.model.classes().len();
     let given = |i: usize, class: i64| all[i * classes + class as usize];
     let mut order: Vec<usize> = (0..truth.len()).collect();
     order.sort_by(|&a, &b| given(a, truth[a]).total_cmp(&given(b, truth[b])));
@@ -137,7 +137,7 @@ fn answers(mut page: Report, evaluated: &Evaluated<'_>) -> Result<Report, Failur
 }
 
 fn empty(evaluated: &Evaluated<'_>) -> ImageGrid {
-    match *evaluated.test.x().dims() {
+    match *evaluated.outcome.test.x().dims() {
         [_, 3, height, width] => ImageGrid::rgb(width, height),
         [_, _, height, width] => ImageGrid::grey(width, height),
         _ => ImageGrid::grey(1, 1),
@@ -146,7 +146,7 @@ fn empty(evaluated: &Evaluated<'_>) -> ImageGrid {
 
 /// A test image for the grid.
 fn pixels(evaluated: &Evaluated<'_>, i: usize) -> Vec<f64> {
-    let image = evaluated.test.x().narrow(0, i, 1);
+    let image = evaluated.outcome.test.x().narrow(0, i, 1);
     let &[_, channels, height, width] = image.dims() else { return Vec::new() };
     // The channels of a pixel are adjacent.
     let image = image.reshape([channels, height * width]).permute(&[1, 0]);
@@ -156,16 +156,16 @@ fn pixels(evaluated: &Evaluated<'_>, i: usize) -> Vec<f64> {
 /// The attention map of a transformer: from the class token, from which the classes are read, to each patch in the
 /// last block, mean of the heads.
 fn attention(page: Report, evaluated: &Evaluated<'_>) -> Result<Report, Failure> {
-    let Net::Vit(net) = &evaluated.model.net else { return Ok(page) };
-    let count = ATTENDED.min(evaluated.test.len());
-    let images = evaluated.test.x().narrow(0, 0, count).contiguous();
+    let Net::Vit(net) = evaluated.outcome.model.net() else { return Ok(page) };
+    let count = ATTENDED.min(evaluated.outcome.test.len());
+    let images = evaluated.outcome.test.x().narrow(0, 0, count).contiguous();
     let &[_, _, height, width] = images.dims() else { return Ok(page) };
     let Some(last) = net.attention_maps(&images)?.pop() else { return Ok(page) };
     let map = last.mean_axes(&[1], false).narrow(1, 0, 1); // (images, 1, tokens)
     let tokens = map.dims()[2];
     let to_patches = map.narrow(2, 1, tokens - 1).to_f64_vec();
     let patch = net.config().patch;
-    let truth = evaluated.test.y().to_vec::<i64>();
+    let truth = evaluated.outcome.test.y().to_vec::<i64>();
     let mut pictures = ImageGrid::grey(width, height).columns(count);
     for (i, &class) in truth.iter().enumerate().take(count) {
         pictures = pictures.image(&grey(&images.narrow(0, i, 1)), name(evaluated, class));

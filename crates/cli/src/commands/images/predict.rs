@@ -7,9 +7,8 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 use tove::tensor::Tensor;
+use tove::vision::{ImageModel, image_files};
 
-use super::folder::{pictures_below, single};
-use super::model::ImageModel;
 use crate::arguments::ImagesPredict;
 use crate::failure::Failure;
 use crate::output::{Output, table};
@@ -24,7 +23,7 @@ pub fn run(predict: &ImagesPredict, output: &Output) -> Result<(), Failure> {
     let model = ImageModel::load(&predict.model)?;
     let mut files = Vec::new();
     for path in &predict.files {
-        if path.is_dir() { files.extend(pictures_below(path)?) } else { files.push(path.clone()) }
+        if path.is_dir() { files.extend(image_files(path)?) } else { files.push(path.clone()) }
     }
     let mut answers: Vec<Answer> = Vec::with_capacity(files.len());
     for batch in files.chunks(BATCH) {
@@ -48,13 +47,13 @@ pub fn run(predict: &ImagesPredict, output: &Output) -> Result<(), Failure> {
 /// The answers to some files.
 fn answer(model: &ImageModel, files: &[PathBuf]) -> Result<Vec<Answer>, Failure> {
     let images: Vec<Result<Tensor, String>> =
-        files.iter().map(|file| single(file, model.picture()).map_err(|failure| failure.to_string())).collect();
+        files.iter().map(|file| model.read(file).map_err(|error| Failure::from(error).to_string())).collect();
     let sound: Vec<&Tensor> = images.iter().flatten().collect();
     let mut all = Vec::new();
     if !sound.is_empty() {
-        all = model.net.probabilities(&model.framed(&Tensor::stack(&sound, 0)))?.to_f64_vec();
+        all = model.predict_proba(&Tensor::stack(&sound, 0))?.to_f64_vec();
     }
-    let mut rows = all.chunks(model.classes.len().max(1)).map(<[f64]>::to_vec);
+    let mut rows = all.chunks(model.classes().len().max(1)).map(<[f64]>::to_vec);
     let answers =
         files.iter().zip(images).map(|(file, image)| (file.clone(), image.map(|_| rows.next().unwrap_or_default())));
     Ok(answers.collect())
@@ -69,7 +68,7 @@ fn text(model: &ImageModel, answers: &[Answer]) -> String {
     for (file, answer) in answers {
         let Ok(row) = answer else { continue };
         let class = best(row);
-        cells.push(vec![file.display().to_string(), model.classes[class].clone(), format!("{:.4}", row[class])]);
+        cells.push(vec![file.display().to_string(), model.classes()[class].clone(), format!("{:.4}", row[class])]);
     }
     table(&cells)
 }
@@ -81,9 +80,9 @@ fn document(model: &ImageModel, answers: &[Answer]) -> Value {
             Ok(row) => row,
             Err(problem) => return json!({"file": file, "problem": problem}),
         };
-        let all: Map<String, Value> = model.classes.iter().cloned().zip(row.iter().map(|&p| json!(p))).collect();
+        let all: Map<String, Value> = model.classes().iter().cloned().zip(row.iter().map(|&p| json!(p))).collect();
         let class = best(row);
-        json!({"file": file, "class": model.classes[class], "probability": row[class], "probabilities": all})
+        json!({"file": file, "class": model.classes()[class], "probability": row[class], "probabilities": all})
     };
     answers.iter().map(entry).collect()
 }

@@ -8,6 +8,7 @@ mod show;
 pub use page::learning_chart;
 
 use serde_json::Value;
+use tove::data::table::{Dates, Unit};
 use tove::plot::Report;
 use tove::tensor::io::WriteOptions;
 
@@ -72,23 +73,8 @@ fn file_name(run: &Value) -> String {
 /// A time as year-month-day hour:minute, in UTC.
 fn time(run: &Value) -> String {
     let seconds = run["time"].as_i64().unwrap_or(0);
-    let days = seconds.div_euclid(86_400);
-    let minute = seconds.rem_euclid(86_400) / 60;
-    let (year, month, day) = date(days);
-    format!("{year}-{month:02}-{day:02} {:02}:{:02}", minute / 60, minute % 60)
-}
-
-/// Year, month and day of a number of days since 1970 (the era of 400 years, counted from March).
-fn date(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+    let text = Dates::new([Some(seconds)].into_iter().collect(), Unit::Seconds).to_text(0).unwrap_or_default();
+    text.rsplit_once(':').map_or(text.clone(), |(minutes, _)| minutes.to_owned())
 }
 
 fn text_of(run: &Value, name: &str) -> String {
@@ -126,11 +112,14 @@ fn list(all: &[Value], verbose: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     #[test]
-    fn days_become_dates() {
-        assert_eq!(super::date(0), (1970, 1, 1));
-        assert_eq!(super::date(11_016), (2000, 2, 29));
-        assert_eq!(super::date(20_773), (2026, 11, 16));
-        assert_eq!(super::date(-1), (1969, 12, 31));
+    fn times_are_dates_and_minutes_in_utc() {
+        let time = |seconds: i64| super::time(&json!({"time": seconds}));
+        assert_eq!(time(0), "1970-01-01 00:00");
+        assert_eq!(time(11_016 * 86_400 + 3_661), "2000-02-29 01:01");
+        assert_eq!(time(-1), "1969-12-31 23:59");
+        assert_eq!(super::time(&json!({})), "1970-01-01 00:00");
     }
 }

@@ -2,10 +2,6 @@
 
 mod fit;
 mod generate;
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod hostile;
-mod model;
 mod page;
 
 use crate::arguments::{Text, TextAction};

@@ -1,16 +1,16 @@
 //! The report of a language model.
 
-use tove::nn::{ModuleExt, Report, Sampling};
+use tove::language::{TextModel, TextOutcome, Tokens};
+use tove::nn::{ModuleExt, Sampling};
 use tove::plot::{HeatMap, Report as Page};
 use tove::tensor::{Key, Tensor};
 
-use super::model::{TextModel, Tokens};
 use crate::arguments::TextFit;
 use crate::commands::training::{curve, ending};
 use crate::failure::Failure;
 
 /// Tokens in the picture of the attention.
-pub const ATTENDED: usize = 32;
+const ATTENDED: usize = 32;
 /// Rows of the picture that do not set its scale.
 const EARLY: usize = 4;
 /// Letters in a line of a sample.
@@ -23,21 +23,19 @@ const TEMPERATURES: [f64; 3] = [0.5, 0.8, 1.0];
 /// An evaluated language model.
 pub struct Evaluated<'a> {
     pub fit: &'a TextFit,
-    pub model: &'a TextModel,
-    pub report: &'a Report,
+    pub outcome: &'a TextOutcome,
     pub verdict: &'a str,
-    /// The beginning of the test text.
-    pub beginning: &'a Tensor,
     pub seconds: f64,
 }
 
 /// The report: losses, generated text, attention.
 pub fn of(evaluated: &Evaluated<'_>) -> Result<Page, Failure> {
-    let Evaluated { fit, model, report, .. } = evaluated;
+    let Evaluated { fit, outcome, .. } = evaluated;
+    let (model, report) = (&outcome.model, &outcome.report);
     let mut page = Page::new(format!("Language model of {}", fit.file.display()))
         .subtitle(format!("GPT by tove {}", env!("CARGO_PKG_VERSION")))
-        .card("Parameters", model.net.count_parameters().to_string())
-        .card("Tokens", model.tokens.len().to_string())
+        .card("Parameters", model.net().count_parameters().to_string())
+        .card("Tokens", model.tokens().len().to_string())
         .section("Training")
         .text(evaluated.verdict);
     if let Some(chart) = curve(report) {
@@ -54,24 +52,20 @@ pub fn of(evaluated: &Evaluated<'_>) -> Result<Page, Failure> {
         page = page.text(note);
     }
     page = samples(page.section("Generated text"), model, fit.seed)?;
-    page = attention(page.section("Attention"), model, evaluated.beginning)?;
-    let settings = format!("{:#}", model.facts);
+    let shown = model.net().config().context.min(ATTENDED);
+    let beginning = outcome.test_tokens.narrow(0, 0, shown).contiguous();
+    page = attention(page.section("Attention"), model, &beginning)?;
+    let settings = format!("{:#}", model.facts());
     page = page.section("Details").text(format!("Seed {}. {:.1} seconds.", fit.seed, evaluated.seconds));
     Ok(page.details("Settings", |body| Ok(body.preformatted(&settings)))?)
 }
 
 /// Samples at several temperatures, prompted by a line break if the vocabulary has one.
 fn samples(mut page: Page, model: &TextModel, seed: u64) -> Result<Page, Failure> {
-    let prompt = match &model.tokens {
-        Tokens::Characters(vocabulary) if vocabulary.token('\n').is_none() => {
-            vocabulary.characters().iter().take(1).collect()
-        }
-        _ => "\n".to_owned(),
-    };
-    let start = model.tokens.encode(&prompt)?;
+    let prompt = model.tokens().beginning();
     for temperature in TEMPERATURES {
         let rule = Sampling::random(Key::new(seed)).temperature(temperature);
-        let text = model.tokens.decode(&model.net.generate(&start, WRITTEN, &rule)?)?;
+        let text = model.generate(&prompt, WRITTEN, &rule)?;
         page = page.text(format!("Temperature {temperature}:")).preformatted(wrapped(&text));
     }
     Ok(page)
@@ -114,9 +108,9 @@ fn visible(tokens: &Tokens, token: i64) -> String {
 
 /// The attention of the last block among the first test tokens, mean of the heads.
 fn attention(page: Page, model: &TextModel, tokens: &Tensor) -> Result<Page, Failure> {
-    let Some(last) = model.net.attention_maps(&tokens.unsqueeze(0))?.pop() else { return Ok(page) };
+    let Some(last) = model.net().attention_maps(&tokens.unsqueeze(0))?.pop() else { return Ok(page) };
     let map = last.mean_axes(&[1], false).to_f64_vec();
-    let names: Vec<String> = tokens.to_vec::<i64>().into_iter().map(|token| visible(&model.tokens, token)).collect();
+    let names: Vec<String> = tokens.to_vec::<i64>().into_iter().map(|token| visible(model.tokens(), token)).collect();
     // The first tokens have few to attend to, hence large weights; the scale is that of the others.
     let late = map.iter().skip(names.len() * EARLY.min(names.len() - 1)).copied();
     let most = late.fold(0.0, f64::max).clamp(0.01, 1.0);

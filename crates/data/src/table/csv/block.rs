@@ -6,6 +6,7 @@ use super::numbers;
 use super::tokens::{Dialect, Form, Place, Span, Tokens, place};
 use crate::table::categorical::NO_CODE;
 use crate::table::date::{self, Detail};
+use crate::table::values::parse_boolean;
 use crate::table::{Kind, Text, Values};
 
 /// How fields become values.
@@ -306,15 +307,7 @@ fn parse_as(fields: &Fields<'_>, kind: Kind, mode: Mode) -> Result<ParsedColumn,
 
 /// When the user says that a column holds truth values, more spellings will do.
 fn truth(text: &str, strict: bool) -> Option<bool> {
-    let known = numbers::boolean(text.as_bytes());
-    if strict || known.is_some() {
-        return known;
-    }
-    match text.to_ascii_lowercase().as_str() {
-        "1" | "yes" | "y" | "t" | "true" => Some(true),
-        "0" | "no" | "n" | "f" | "false" => Some(false),
-        _ => None,
-    }
+    if strict { numbers::boolean(text.as_bytes()) } else { parse_boolean(text) }
 }
 
 struct Note {

@@ -6,7 +6,7 @@ use super::number_format::NumberFormat;
 use super::read::{line_of, open_quote};
 use super::tokens::{Until, place, tokenise};
 use crate::table::{Kind, no_column, repeated};
-use crate::{DataError, Result};
+use crate::{DataError, Problem, Remedy, Result};
 
 /// A file whose header has been read.
 pub(super) struct Opened {
@@ -22,10 +22,10 @@ pub(super) struct Opened {
 }
 
 pub(super) fn open(options: &CsvOptions, file: &str, text: &str, last: bool) -> Result<Opened> {
-    let refuse = |problem: String| Err(DataError::TableFile { file: file.to_owned(), problem });
+    let refuse = |problem: Problem| Err(DataError::TableFile { file: file.to_owned(), problem });
     let bytes = text.as_bytes();
     if bytes.iter().all(u8::is_ascii_whitespace) {
-        return refuse("is empty; a table needs a header and rows".to_owned());
+        return refuse("is empty; a table needs a header and rows".into());
     }
     let rules = options.rules(file, bytes)?;
     let mut start = 0;
@@ -53,7 +53,7 @@ pub(super) fn open(options: &CsvOptions, file: &str, text: &str, last: bool) -> 
         .map(|&span| place(head, span, &rules.dialect, &mut scratch).str().trim().to_owned())
         .collect();
     if found.is_empty() {
-        return refuse("has a first record that never ends; check its quotes".to_owned());
+        return refuse("has a first record that never ends; check its quotes".into());
     }
     let unnamed = if options.header { found.iter().filter(|name| name.is_empty()).count() } else { 0 };
     let named = |(number, name): (usize, String)| match options.header && !name.is_empty() {
@@ -64,8 +64,8 @@ pub(super) fn open(options: &CsvOptions, file: &str, text: &str, last: bool) -> 
     let twice = repeated(&names);
     if !twice.is_empty() {
         let list: Vec<String> = twice.iter().map(|name| format!("{name:?}")).collect();
-        let advice = "rename all but one, or say that there is no header";
-        return refuse(format!("the header names {} more than once; {advice}", list.join(", ")));
+        let problem = Problem::new(format!("the header names {} more than once", list.join(", ")));
+        return refuse(problem.advice("rename all but one").remedy(Remedy::NoHeader));
     }
     let plans = plans(options, &names)?;
     let body = if options.header { start + first.found.consumed } else { start };

@@ -17,7 +17,7 @@ use tove_tensor::num_threads;
 
 use super::Charset;
 use crate::memory::most_of_a_stream;
-use crate::{DataError, Result};
+use crate::{DataError, Problem, Remedy, Result};
 
 /// The characters that Windows-1252 puts where Latin-1 has control characters, from 0x80 to 0x9f.
 const WINDOWS: [char; 32] = [
@@ -61,7 +61,7 @@ impl Input {
         let file = File::open(path).map_err(failed)?;
         let about = file.metadata().map_err(failed)?;
         if about.is_dir() {
-            return Err(DataError::TableFile { file: name, problem: "is a folder; name a file".to_owned() });
+            return Err(DataError::TableFile { file: name, problem: "is a folder; name a file".into() });
         }
         let regular = about.is_file().then_some(about.len());
         let again = if about.is_file() { file.try_clone().ok() } else { None };
@@ -141,7 +141,7 @@ impl Input {
         let here = self.ahead.get_ref().len() - at;
         if here < count {
             let read = self.reader.by_ref().take((count - here) as u64).read_to_end(self.ahead.get_mut());
-            read.map_err(|error| self.failed(&error))?;
+            read.map_err(|error| self.failed(error))?;
         }
         let end = self.ahead.get_ref().len().min(at.saturating_add(count));
         Ok(&self.ahead.get_ref()[at..end])
@@ -158,7 +158,7 @@ impl Input {
             if bytes.len() as u64 > most {
                 let what = if self.packed { "unpacks to" } else { "goes on after" };
                 let problem = format!("{what} {} MB, more than memory holds; read a smaller part of it", most >> 20);
-                return Err(DataError::TableFile { file: self.name, problem });
+                return Err(DataError::TableFile { file: self.name, problem: problem.into() });
             }
         }
         Ok(bytes)
@@ -173,7 +173,7 @@ impl Input {
             }
             self.reader.by_ref().take((count - looked) as u64).read_to_end(bytes)
         });
-        read.map_err(|error| self.failed(&error))?;
+        read.map_err(|error| self.failed(error))?;
         let read = bytes.len() - before;
         self.given += read as u64;
         let taken = self.taken.load(Ordering::Relaxed);
@@ -182,16 +182,18 @@ impl Input {
                 "{taken} compressed bytes decompress to more than {} MB; if that is intended, decompress the file first (gunzip)",
                 self.given >> 20
             );
-            return Err(DataError::TableFile { file: self.name.clone(), problem });
+            return Err(DataError::TableFile { file: self.name.clone(), problem: problem.into() });
         }
         Ok(read)
     }
 
     #[cold]
-    fn failed(&self, error: &io::Error) -> DataError {
-        let advice =
-            if self.packed { "the gzip stream is damaged; fetch it again" } else { "check the file and the disk" };
-        DataError::TableFile { file: self.name.clone(), problem: format!("cannot be read ({error}); {advice}") }
+    fn failed(&self, error: io::Error) -> DataError {
+        if !self.packed {
+            return FileError::Io { path: self.name.clone().into(), doing: "read", source: error }.into();
+        }
+        let problem = Problem::new(format!("cannot be unpacked ({error})")).advice("fetch the gzip file again");
+        DataError::TableFile { file: self.name.clone(), problem }
     }
 }
 
@@ -255,18 +257,18 @@ impl Read for Ahead {
 
 /// The bytes as text and the name of their encoding; a byte-order mark goes.
 pub(super) fn decode<'a>(file: &str, bytes: &'a [u8], charset: Charset) -> Result<(Cow<'a, str>, &'static str)> {
-    let refuse = |problem: String| Err(DataError::TableFile { file: file.to_owned(), problem });
+    let refuse = |problem: &str| Err(DataError::TableFile { file: file.to_owned(), problem: problem.into() });
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-        return refuse("is UTF-16; convert it to UTF-8".to_owned());
+        return refuse("is UTF-16; convert it to UTF-8");
     }
     if bytes.starts_with(b"PAR1") {
-        return refuse("is a Parquet file, not CSV; read it as such".to_owned());
+        return refuse("is a Parquet file, not CSV; read it with `read_parquet` or `TableFile`");
     }
     if bytes.starts_with(b"PK\x03\x04") {
-        return refuse("is a zip archive or a spreadsheet, not CSV; export it as CSV".to_owned());
+        return refuse("is a zip archive or a spreadsheet, not CSV; export it as CSV");
     }
     if is_binary(bytes) {
-        return refuse("is binary, not text; give a CSV, JSON or Parquet file".to_owned());
+        return refuse("is binary, not text; give a CSV, JSON or Parquet file");
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if charset == Charset::Latin1 {
@@ -277,10 +279,14 @@ pub(super) fn decode<'a>(file: &str, bytes: &'a [u8], charset: Charset) -> Resul
         Err(_) if charset == Charset::Auto => Ok((Cow::Owned(latin1(bytes)), "latin-1")),
         Err(error) => {
             let line = 1 + memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() as u64;
-            let problem = "has a byte that is not UTF-8; say that the file is latin-1, or convert it".to_owned();
-            Err(DataError::Row { file: file.to_owned(), line, problem })
+            Err(DataError::Row { file: file.to_owned(), line, problem: not_utf8() })
         }
     }
+}
+
+#[cold]
+pub(super) fn not_utf8() -> Problem {
+    Problem::new("has a byte that is not UTF-8").advice("convert the file").remedy(Remedy::Latin1)
 }
 
 /// Whether the file is UTF-8 from its beginning to its end.

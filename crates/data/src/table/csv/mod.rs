@@ -270,10 +270,18 @@ impl CsvOptions {
     /// # Errors
     /// As [`CsvOptions::read`].
     pub fn read_bytes(&self, bytes: &[u8]) -> Result<(Table, ReadReport)> {
+        self.read_named("bytes", bytes)
+    }
+
+    /// The same for bytes that errors and the report call `name`.
+    ///
+    /// # Errors
+    /// As [`CsvOptions::read`].
+    pub fn read_named(&self, name: &str, bytes: &[u8]) -> Result<(Table, ReadReport)> {
         if bytes.starts_with(&[0x1f, 0x8b]) {
-            return read::whole(self, "bytes", &Input::unpacking("bytes", bytes.to_vec())?.read_all()?);
+            return read::whole(self, name, &Input::unpacking(name, bytes.to_vec())?.read_all()?);
         }
-        read::whole(self, "bytes", bytes)
+        read::whole(self, name, bytes)
     }
 
     /// Reads a file in tables of `rows` rows (the last may have fewer), in memory that does not grow with the file.
@@ -304,7 +312,7 @@ impl CsvOptions {
         let delimiter = self.delimiter.unwrap_or_else(|| dialect::delimiter(text, newline, self.trim));
         if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r') {
             let problem = format!("{:?} cannot separate fields; use one ASCII character", char::from(delimiter));
-            return Err(DataError::TableFile { file: file.to_owned(), problem });
+            return Err(DataError::TableFile { file: file.to_owned(), problem: problem.into() });
         }
         let mut missing_lengths = vec![0u64; 256];
         for token in &self.missing {

@@ -14,7 +14,7 @@ use super::report::{ColumnReport, ReadReport};
 use super::tokens::{Found, Tokens};
 use super::{Charset, CsvOptions, Ragged, input};
 use crate::table::{Column, Kind, Table};
-use crate::{DataError, Result};
+use crate::{DataError, Problem, Remedy, Result};
 
 /// Bytes at the beginning of a file on disk that its header, delimiter and newline are found in.
 const HEAD: usize = 1 << 20;
@@ -85,11 +85,12 @@ pub(super) fn note(
             let which =
                 if ragged.found > opened.names.len() { "the first extra field is" } else { "the last field is" };
             let problem = format!(
-                "{} fields where the header has {}; {which} {}; fix the row, or let ragged rows be dropped",
+                "{} fields where the header has {}; {which} {}",
                 ragged.found,
                 opened.names.len(),
                 crate::error::shown(value)
             );
+            let problem = Problem::new(problem).advice("fix the row").remedy(Remedy::DropRagged);
             return Err(DataError::Row { file: opened.file.clone(), line: line(), problem });
         }
         report.dropped_rows += 1;
@@ -106,7 +107,7 @@ pub(super) fn note(
 #[cold]
 pub(super) fn open_quote(file: &str, line: u64) -> DataError {
     let problem = "this quote is never closed; close it, or double it to escape it";
-    DataError::Row { file: file.to_owned(), line, problem: problem.to_owned() }
+    DataError::Row { file: file.to_owned(), line, problem: problem.into() }
 }
 
 /// The line of a byte, counted from 1.
@@ -123,7 +124,7 @@ pub(super) fn misfit(opened: &Opened, line: u64, misfit: &Misfit) -> DataError {
         Plan::Number => "integer or decimal number",
         Plan::Infer => "value of its column",
     };
-    let problem = format!("is not a valid {kind}; fix the value, or let such values become missing");
+    let problem = Problem::new(format!("is not a valid {kind}")).advice("fix the value").remedy(Remedy::Coerce);
     let (file, column) = (opened.file.clone(), opened.names[misfit.column].clone());
     DataError::Value { file, line, column, value: misfit.value.clone(), problem }
 }
@@ -154,7 +155,7 @@ impl Trouble {
             Trouble::Lines => "cannot be read again to count its lines",
             Trouble::Rows(most) => return DataError::TooLarge { file: file.to_owned(), what: "rows", most },
         };
-        DataError::TableFile { file: file.to_owned(), problem: problem.to_owned() }
+        DataError::TableFile { file: file.to_owned(), problem: problem.into() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::number_format::NumberFormat;
 use crate::table::Kind;
+use crate::{Problem, Remedy};
 
 /// What was read, and everything that was coerced or dropped on the way.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -92,9 +93,9 @@ impl ReadReport {
     }
 
     /// One sentence for each thing that was changed or dropped; empty if nothing was.
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<Problem> {
         let mut notes = Vec::new();
-        let mut note = |count: usize, text: String| {
+        let mut note = |count: usize, text: Problem| {
             if count > 0 {
                 notes.push(text);
             }
@@ -103,7 +104,7 @@ impl ReadReport {
         let dots = if self.dropped_rows > lines.len() { ", …" } else { "" };
         note(
             self.dropped_rows,
-            format!("{} ragged rows dropped (lines {}{dots})", self.dropped_rows, lines.join(", ")),
+            format!("{} ragged rows dropped (lines {}{dots})", self.dropped_rows, lines.join(", ")).into(),
         );
         for column in &self.columns {
             let (line, value) = column.first_coerced.clone().unwrap_or_default();
@@ -112,27 +113,27 @@ impl ReadReport {
                 "{} values of {:?} are not valid as {} and became missing; {first}",
                 column.coerced, column.name, column.kind
             );
-            note(column.coerced, text);
+            note(column.coerced, text.into());
             if let Some(format) = column.format {
-                note(1, format!("column {:?} holds {format}", column.name));
+                note(1, format!("column {:?} holds {format}", column.name).into());
             }
             if let Some(found) = &column.not_numbers {
                 let are = if found.others == 1 { "is not a number" } else { "are not numbers" };
                 let text = format!(
-                    "column {:?} is read as {}: {} of its {} values {are}: {}; fix the file, or read the column as float with \
-                     other values missing",
+                    "column {:?} is read as {}: {} of its {} values {are}: {}",
                     column.name,
                     column.kind,
                     found.others,
                     found.others + found.numbers,
                     found.listed()
                 );
-                note(found.others, text);
+                let remedy = Remedy::ColumnKind { column: column.name.clone(), kind: Kind::Float, coerce: true };
+                note(found.others, Problem::new(text).advice("fix the file").remedy(remedy));
             }
         }
-        note(self.odd_quotes, format!("{} fields with text after a closing quote", self.odd_quotes));
-        note(self.unnamed_columns, format!("{} columns without a name", self.unnamed_columns));
-        note(usize::from(self.encoding == "latin-1"), "read as latin-1: the bytes are not UTF-8".to_owned());
+        note(self.odd_quotes, format!("{} fields with text after a closing quote", self.odd_quotes).into());
+        note(self.unnamed_columns, format!("{} columns without a name", self.unnamed_columns).into());
+        note(usize::from(self.encoding == "latin-1"), "read as latin-1: the bytes are not UTF-8".into());
         notes
     }
 }

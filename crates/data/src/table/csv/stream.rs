@@ -68,7 +68,7 @@ impl CsvChunks {
         match &again {
             None if blocks.opened.plans.contains(&Plan::Infer) => {
                 let problem = "can be read only once, so give the kinds of all columns (by a schema) or read it whole";
-                return Err(DataError::TableFile { file: blocks.opened.file, problem: problem.to_owned() });
+                return Err(DataError::TableFile { file: blocks.opened.file, problem: problem.into() });
             }
             None => {}
             Some(path) if blocks.opened.plans.contains(&Plan::Infer) => {
@@ -242,7 +242,7 @@ fn infer(options: &CsvOptions, path: &Path, charset: Charset) -> Result<(Vec<Joi
 
 #[cold]
 fn changed(path: &Path) -> DataError {
-    DataError::TableFile { file: path.display().to_string(), problem: "changed while it was read".to_owned() }
+    DataError::TableFile { file: path.display().to_string(), problem: "changed while it was read".into() }
 }
 
 /// Records of a file, a bounded number at a time.
@@ -379,7 +379,7 @@ impl Blocks {
         let count = self.buffer.len().max(PIECE);
         if self.buffer.len() + count > MOST_BYTES {
             let problem = "a chunk takes more than a gigabyte; take fewer rows, or look for a quote that is not closed";
-            return Err(DataError::TableFile { file: self.opened.file.clone(), problem: problem.to_owned() });
+            return Err(DataError::TableFile { file: self.opened.file.clone(), problem: problem.into() });
         }
         if self.charset != Charset::Latin1 {
             self.end = self.input.read_some(count, &mut self.buffer)? < count;
@@ -395,8 +395,7 @@ impl Blocks {
         let bytes = &self.buffer[self.used..self.used + used];
         std::str::from_utf8(bytes).map_err(|error| {
             let line = self.lines + 1 + memchr::memchr_iter(b'\n', &bytes[..error.valid_up_to()]).count() as u64;
-            let problem = "has a byte that is not UTF-8; say that the file is latin-1, or convert it".to_owned();
-            DataError::Row { file: self.opened.file.clone(), line, problem }
+            DataError::Row { file: self.opened.file.clone(), line, problem: input::not_utf8() }
         })
     }
 }

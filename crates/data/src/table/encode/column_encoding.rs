@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::options::{Encoding, Impute, ManyCategories, TextFeatures};
 use super::words::{self, Vocabulary, hash, normalised, words};
 use crate::table::{Categorical, Column, DateParts};
-use crate::{DataError, Result};
+use crate::{DataError, Problem, Remedy, Result};
 
 /// What a column becomes. The numbers that were fitted are in `numbers`, which goes to a file as a tensor.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -123,9 +123,10 @@ impl ColumnEncoding {
             Column::Float(_) | Column::Integer(_) | Column::Boolean(_) => {
                 let known: Vec<f64> = (0..column.len()).filter_map(|row| column.number(row)).collect();
                 if let Some(infinite) = known.iter().find(|value| value.is_infinite()) {
-                    let problem =
-                        format!("has the value {infinite}; values must be finite: make it missing or drop the column");
-                    return Err(DataError::Schema { column: name.to_owned(), problem });
+                    return Err(DataError::Schema {
+                        column: name.to_owned(),
+                        problem: self::infinite(name, *infinite),
+                    });
                 }
                 let indicator = options.indicators && column.missing() > 0 && !known.is_empty();
                 part(Form::Number { indicator }, moments(known, column.len(), options).to_vec())
@@ -200,7 +201,7 @@ impl ColumnEncoding {
             | (Form::HashedText { .. } | Form::TfIdf { .. }, Column::Text(_)) => Vec::new(),
             (_, other) => {
                 let problem = format!("is {} but was fitted as something else; conform the table first", other.kind());
-                return Err(DataError::Schema { column: self.column.clone(), problem });
+                return Err(DataError::Schema { column: self.column.clone(), problem: problem.into() });
             }
         };
         let known = match &self.form {
@@ -217,8 +218,14 @@ pub(super) fn used(values: &Categorical) -> Vec<String> {
     counted.filter(|(_, rows)| *rows > 0).map(|(name, _)| name.clone()).collect()
 }
 
+#[cold]
+pub(super) fn infinite(column: &str, value: f64) -> Problem {
+    let problem = Problem::new(format!("has the value {value}, and values must be finite")).advice("make it missing");
+    problem.remedy(Remedy::DropColumn { column: column.to_owned() })
+}
+
 pub(super) fn positive(name: &str, buckets: usize) -> Result<usize> {
-    let none = || DataError::Schema { column: name.to_owned(), problem: "cannot be hashed to 0 buckets".to_owned() };
+    let none = || DataError::Schema { column: name.to_owned(), problem: "cannot be hashed to 0 buckets".into() };
     Some(buckets).filter(|&buckets| buckets > 0).ok_or_else(none)
 }
 

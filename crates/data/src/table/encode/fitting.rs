@@ -10,7 +10,7 @@ use super::options::{Choices, Encoding, Impute, ManyCategories, TextFeatures};
 use super::words::Vocabulary;
 use super::{Role, Schema, Table, TableEncoder};
 use crate::table::{Categorical, Column, Kind, Unit};
-use crate::{DataError, Result};
+use crate::{DataError, Problem, Remedy, Result};
 
 /// Different categories or words of a column that are counted, at most.
 const MOST_NAMES: usize = 1_000_000;
@@ -115,7 +115,8 @@ impl EncoderFit {
         for field in schema.fields().iter().filter(|field| field.role == Role::Feature) {
             let chosen = *options.of(&field.name);
             let refuse = |problem: &str| {
-                let problem = format!("{problem}; choose another encoding, or read the table whole");
+                let remedy = Remedy::Encode { column: field.name.clone() };
+                let problem = Problem::new(problem).advice("read the table whole").remedy(remedy);
                 Err(DataError::Schema { column: field.name.clone(), problem })
             };
             let facts = match field.kind {
@@ -175,16 +176,14 @@ impl Seen {
     fn see(&mut self, column: &Column) -> Result<()> {
         self.rows += column.len();
         self.missing += column.missing();
-        let refuse = |problem: String| Err(DataError::Schema { column: self.name.clone(), problem });
+        let refuse = |problem: Problem| Err(DataError::Schema { column: self.name.clone(), problem });
         let mut names = 0;
         match (&mut self.facts, column) {
             (Facts::Ignored, _) => {}
             (Facts::Number(moments), Column::Float(_) | Column::Integer(_) | Column::Boolean(_)) => {
                 let known: Vec<f64> = (0..column.len()).filter_map(|row| column.number(row)).collect();
                 if let Some(infinite) = known.iter().find(|value| value.is_infinite()) {
-                    return refuse(format!(
-                        "has the value {infinite}; values must be finite: make it missing or drop the column"
-                    ));
+                    return refuse(super::column_encoding::infinite(&self.name, *infinite));
                 }
                 moments.see(&known);
             }
@@ -209,10 +208,12 @@ impl Seen {
                     names = vocabulary.len();
                 }
             }
-            (_, other) => return refuse(format!("is {} in some rows only; give it one kind", other.kind())),
+            (_, other) => return refuse(format!("is {} in some rows only; give it one kind", other.kind()).into()),
         }
         if names > MOST_NAMES {
-            return refuse(format!("has more than {MOST_NAMES} different values; hash or drop it"));
+            let problem = Problem::new(format!("has more than {MOST_NAMES} different values"));
+            let problem = problem.remedy(Remedy::DropColumn { column: self.name.clone() });
+            return refuse(problem.remedy(Remedy::Encode { column: self.name.clone() }));
         }
         Ok(())
     }

@@ -101,7 +101,7 @@ impl TableEncoder {
         let encoder = Self::fit_parts(rows, schema, options)?;
         if let Some(part) = encoder.parts.iter().find(|part| matches!(part.form, Form::TargetMean { .. })) {
             let problem = "needs target encoding; fit with the target (fit_encode)".to_owned();
-            return Err(DataError::Schema { column: part.column.clone(), problem });
+            return Err(DataError::Schema { column: part.column.clone(), problem: problem.into() });
         }
         Ok(encoder)
     }

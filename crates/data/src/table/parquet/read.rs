@@ -17,7 +17,7 @@ use crate::table::categorical::NO_CODE;
 use crate::table::csv::dictionary::Dictionary;
 use crate::table::csv::merge::are_categories;
 use crate::table::{Categorical, Column, ColumnReport, Dates, Kind, ReadReport, Table, Text, Unit, Values, Wanted};
-use crate::{DataError, Result};
+use crate::{DataError, Problem, Remedy, Result};
 
 /// Rows that are decoded at once.
 const BATCH: usize = 1 << 13;
@@ -61,7 +61,7 @@ pub(super) fn leaves(schema: &SchemaDescriptor, wanted: &Wanted) -> Vec<Leaf> {
 #[cold]
 pub(super) fn damaged(file: &str, problem: &str) -> DataError {
     let problem = format!("is not a valid Parquet file ({problem}); fetch or write it again");
-    DataError::TableFile { file: file.to_owned(), problem }
+    DataError::TableFile { file: file.to_owned(), problem: problem.into() }
 }
 
 #[cold]
@@ -69,7 +69,7 @@ pub(super) fn refused(file: &str, error: &ParquetError) -> DataError {
     match error {
         ParquetError::NYI(what) => {
             let problem = format!("uses an unsupported feature ({what}); write it with another compression");
-            DataError::TableFile { file: file.to_owned(), problem }
+            DataError::TableFile { file: file.to_owned(), problem: problem.into() }
         }
         other => damaged(file, &other.to_string()),
     }
@@ -214,10 +214,9 @@ impl OneColumn<'_> {
                 put(&mut values, v.map(widen))
             })),
             ColumnReader::Int64ColumnReader(typed) => Some(self.pump(typed, |v| match v {
-                Some(&v) if unsigned && v < 0 => Err(format!(
-                    "the number {}, which is too large for a signed integer; leave the column out",
-                    v as u64
-                )),
+                Some(&v) if unsigned && v < 0 => {
+                    Err(format!("the number {}, which is too large for a signed integer", v as u64))
+                }
                 v => put(&mut values, v.copied()),
             })),
             ColumnReader::Int96ColumnReader(typed) => {
@@ -301,7 +300,7 @@ impl OneColumn<'_> {
         let optional = self.about.max_def_level() == 1;
         let (mut levels, mut values, mut rows): (Vec<i16>, Vec<T::T>, usize) = (Vec::new(), Vec::new(), 0);
         let wrong = |problem: String| {
-            let problem = format!("column {:?} has {problem}", self.name());
+            let problem = Problem::new(format!("column {:?} has {problem}", self.name())).remedy(self.left_out());
             DataError::TableFile { file: self.file.to_owned(), problem }
         };
         let most = if let Pages::Part(_, rows) = self.pages { rows } else { usize::MAX };
@@ -336,9 +335,14 @@ impl OneColumn<'_> {
 
     #[cold]
     fn unsupported(&self, what: &str) -> DataError {
-        let problem =
-            format!("column {:?} {what}, which a table cannot hold; leave the column out or make it flat", self.name());
+        let problem = Problem::new(format!("column {:?} {what}, which a table cannot hold", self.name()));
+        let problem = problem.advice("make it flat").remedy(self.left_out());
         DataError::TableFile { file: self.file.to_owned(), problem }
+    }
+
+    #[cold]
+    fn left_out(&self) -> Remedy {
+        Remedy::DropColumn { column: self.name().to_owned() }
     }
 }
 

@@ -27,7 +27,6 @@
 use std::fmt;
 
 use tove_metrics::Score;
-use tove_optim::settings::edits;
 
 use super::evaluation::Evaluation;
 use crate::diagnostics::influence;
@@ -236,7 +235,7 @@ impl Scorer {
         let is = |scorer: &&Scorer| scorer.entry.id == id || scorer.entry.aliases.contains(&id);
         let scorer = Scorer::ALL.iter().find(is).copied().ok_or_else(|| {
             let names = || Scorer::ALL.iter().map(|scorer| scorer.entry.id);
-            let nearest = names().map(|known| (edits(known, id), known)).min();
+            let nearest = names().map(|known| (strsim::levenshtein(known, id), known)).min();
             let fix = match nearest {
                 Some((distance, known)) if distance <= 3 => format!("did you mean {known}?"),
                 _ => format!("there are {}", names().collect::<Vec<_>>().join(", ")),

@@ -1,5 +1,6 @@
 //! The last fit: the best candidate on all training rows, or on as many as the time allows.
 
+use tove_data::{Problem, Remedy};
 use tove_learn::diagnostics::paired_margin;
 use tove_learn::{LearnError, Model};
 
@@ -70,7 +71,8 @@ impl Search<'_, '_> {
         if self.data.plan.stopped() {
             return TabularError::Interrupted;
         }
-        TabularError::Plan("the time budget was exhausted before a model was fitted; allow more seconds".to_owned())
+        let problem = Problem::new("the time budget was exhausted before a model was fitted");
+        TabularError::plan(problem.remedy(Remedy::Budget))
     }
 
     /// The candidate with the best scores; the only one, if nothing was compared.
@@ -83,7 +85,7 @@ impl Search<'_, '_> {
             _ if self.data.plan.stopped() => Err(TabularError::Interrupted),
             contenders => {
                 let problem = contenders.iter().find_map(|contender| contender.problem.clone()).unwrap_or_default();
-                Err(TabularError::Plan(format!("no model could be fitted: {problem}")))
+                Err(TabularError::plan(format!("no model could be fitted: {problem}")))
             }
         }
     }

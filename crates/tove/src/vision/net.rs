@@ -1,23 +1,49 @@
-//! The three image networks behind one type, and the plan from which each can be rebuilt.
+//! The three image networks behind one type, and the sizes from which each can be rebuilt.
 
 use serde_json::{Value, json};
-use tove::nn::{
+use tove_nn::{
     BlockConfig, Cnn, CnnConfig, Layer, Linear, Mlp, Module, Pass, Result, Rng, VisionTransformer, VitConfig, Walk,
     WalkMut,
 };
-use tove::tensor::{DType, Tensor, TryOps, no_grad};
+use tove_tensor::{DType, Tensor, TryOps, no_grad};
 
-use crate::arguments::NetKind;
-use crate::commands::training::{size, sizes};
+use crate::net_files::{ModelError, size, sizes};
+
+/// The architectures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NetKind {
+    /// Fully-connected layers.
+    #[default]
+    Mlp,
+    /// Convolutional network.
+    Cnn,
+    /// Vision transformer.
+    Vit,
+}
+
+impl NetKind {
+    /// The name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            NetKind::Mlp => "mlp",
+            NetKind::Cnn => "cnn",
+            NetKind::Vit => "vit",
+        }
+    }
+}
 
 /// Everything that decides a net's shape.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct NetConfig {
+    /// The architecture.
     pub kind: NetKind,
     /// Channels, height and width, borders included.
     pub input: [usize; 3],
+    /// Units of the hidden layers; one number for a CNN.
     pub hidden: Vec<usize>,
+    /// Filters of a CNN's blocks.
     pub filters: Vec<usize>,
+    /// Number of classes.
     pub classes: usize,
 }
 
@@ -26,15 +52,13 @@ const VIT: (usize, usize, usize) = (4, 4, 64);
 /// Tokens beyond which attention takes too long.
 const TOKENS: usize = 1024;
 
-impl Plan {
+impl NetConfig {
+    /// The name of the architecture.
     pub fn name(&self) -> &'static str {
-        match self.kind {
-            NetKind::Mlp => "mlp",
-            NetKind::Cnn => "cnn",
-            NetKind::Vit => "vit",
-        }
+        self.kind.name()
     }
 
+    /// All sizes, as files have them.
     pub fn header(&self) -> Value {
         json!({
             "kind": self.name(), "input": self.input, "hidden": self.hidden, "filters": self.filters,
@@ -42,8 +66,8 @@ impl Plan {
         })
     }
 
-    /// Reads what [`Plan::header`] wrote.
-    pub fn from_header(header: &Value) -> Option<Plan> {
+    /// Reads what [`NetConfig::header`] wrote.
+    pub(super) fn from_header(header: &Value) -> Option<NetConfig> {
         let kind = match header["kind"].as_str()? {
             "mlp" => NetKind::Mlp,
             "cnn" => NetKind::Cnn,
@@ -56,7 +80,7 @@ impl Plan {
             return None;
         }
         let (hidden, filters) = (sizes(header, "hidden")?, sizes(header, "filters")?);
-        Some(Plan { kind, input, hidden, filters, classes: size(header, "classes")? })
+        Some(NetConfig { kind, input, hidden, filters, classes: size(header, "classes")? })
     }
 
     /// Widths of an MLP's layers, from pixels to classes.
@@ -114,14 +138,14 @@ impl Plan {
     }
 
     /// A net with random weights.
-    pub fn build(&self, rng: &mut Rng) -> std::result::Result<Net, String> {
+    pub fn build(&self, rng: &mut Rng) -> std::result::Result<Net, ModelError> {
         match self.kind {
             NetKind::Mlp => Ok(Net::Mlp(Mlp::new(&self.widths(), rng))),
             NetKind::Cnn => {
                 let hidden = self.hidden.first().copied().unwrap_or(0);
                 let config =
                     CnnConfig { widths: self.filters.clone(), hidden, ..CnnConfig::new(self.input, self.classes) };
-                Ok(Net::Cnn(Cnn::new(&config, rng).map_err(|error| error.to_string())?))
+                Ok(Net::Cnn(Cnn::new(&config, rng)?))
             }
             NetKind::Vit => {
                 let (layers, heads, features) = VIT;
@@ -130,13 +154,14 @@ impl Plan {
                 let config = VitConfig { image, patch, layers, block, classes };
                 if config.patches() > TOKENS {
                     let [_, height, width] = image;
-                    return Err(format!(
-                        "images of {height} × {width} pixels would be {} patches; give sizes with a common divisor, or \
-                         another --model",
+                    let problem = format!(
+                        "images of {height} × {width} pixels would be {} patches; give sizes with a common divisor, or choose \
+                         another architecture",
                         config.patches()
-                    ));
+                    );
+                    return Err(ModelError::setting("kind", self.name(), problem));
                 }
-                let net = VisionTransformer::new(&config, rng).map_err(|error| error.to_string())?;
+                let net = VisionTransformer::new(&config, rng)?;
                 Ok(Net::Vit(Box::new(net)))
             }
         }
@@ -146,8 +171,11 @@ impl Plan {
 /// A net for images.
 #[derive(Clone)]
 pub enum Net {
+    /// Fully-connected layers.
     Mlp(Mlp),
+    /// Convolutional network.
     Cnn(Cnn),
+    /// Vision transformer.
     Vit(Box<VisionTransformer>),
 }
 
@@ -170,7 +198,7 @@ impl Net {
     /// (classes, features) and bias (classes), trainable. Returns the names of the layers replaced.
     ///
     /// A CNN has a hidden layer there: with z = W x + b its units are the rectified z and −z, whose difference is z.
-    pub fn set_classifier(&mut self, weight: &Tensor, bias: &Tensor) -> Result<Vec<String>> {
+    pub(super) fn set_classifier(&mut self, weight: &Tensor, bias: &Tensor) -> Result<Vec<String>> {
         let layer = |weight: Tensor, bias: Tensor| -> Result<Linear> {
             Ok(Linear { weight: weight.try_requires_grad()?, bias: Some(bias.try_requires_grad()?) })
         };
@@ -255,11 +283,11 @@ impl Layer for Net {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tove::nn::ModuleExt;
+    use tove_nn::ModuleExt;
 
     #[test]
     fn the_number_of_parameters_is_known_before_the_net_is_built() {
-        let plan = |kind, hidden: &[usize], filters: &[usize]| Plan {
+        let plan = |kind, hidden: &[usize], filters: &[usize]| NetConfig {
             kind,
             input: [3, 12, 16],
             hidden: hidden.to_vec(),
@@ -270,7 +298,7 @@ mod tests {
         {
             let net = plan.build(&mut Rng::new(0)).unwrap_or_else(|problem| panic!("{problem}"));
             assert_eq!(plan.parameters(), Some(net.count_parameters()), "{plan:?}");
-            assert_eq!(Plan::from_header(&plan.header()), Some(plan));
+            assert_eq!(NetConfig::from_header(&plan.header()), Some(plan));
         }
         let vast = plan(NetKind::Mlp, &[usize::MAX / 2, usize::MAX / 2], &[]);
         assert_eq!(vast.parameters(), None);

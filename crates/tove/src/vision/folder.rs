@@ -2,7 +2,7 @@
 //!
 //! Images may have different sizes. All are resized to one: the given one, or the most common (the smaller one among
 //! equals), and if that is longer than 128 pixels, to 64 pixels along its longer side. An image of another size is scaled
-//! until it covers this one, and center-cropped (`tove::data::images::cover`). Gray images become RGB by
+//! until it covers this one, and center-cropped ([`cover`](tove_data::images::cover)). Gray images become RGB by
 //! repetition where any is in color; transparency is dropped. An image that cannot be read is skipped and
 //! reported.
 
@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
-use tove::data::TensorDataset;
-use tove::data::images::{cover, image_size, read_image};
-use tove::tensor::{DType, Tensor};
+use tove_data::TensorDataset;
+use tove_data::images::{cover, image_size, read_image};
+use tove_tensor::io::FileError;
+use tove_tensor::{DType, Tensor};
 
-use super::source::{Pictures, pixels};
-use crate::failure::Failure;
+use super::source::Images;
+use crate::net_files::{ModelError, Result};
 
 /// Pictures with a longer side are made smaller unless a size is given.
 const LONGEST: usize = 128;
@@ -25,29 +25,30 @@ const REDUCED: usize = 64;
 /// Names in a remark.
 const NAMED: usize = 3;
 
-/// What is wanted of images.
-#[derive(Clone, Copy)]
-pub struct Wish<'a> {
+/// Which images are read, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImageOptions {
     /// Only these classes; all if there are none.
-    pub classes: &'a [String],
+    pub classes: Vec<String>,
     /// Height and width.
     pub size: Option<[usize; 2]>,
     /// One channel or three.
     pub channels: Option<usize>,
 }
 
-/// What was done to images on the way.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Notes {
-    /// Number of images that were scaled, and the size they have now.
+/// What reading did to images.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImageNotes {
+    /// Number of images that were scaled.
     pub scaled: usize,
+    /// Height and width that they have now.
     pub size: [usize; 2],
     /// Pictures that could not be read, each with the reason.
     pub broken: Vec<String>,
 }
 
-impl Notes {
-    /// Sentences for people.
+impl ImageNotes {
+    /// A sentence for each change; none if there was none.
     pub fn sentences(&self) -> Vec<String> {
         let mut sentences = Vec::new();
         let plural = |count: usize| if count == 1 { "image" } else { "images" };
@@ -67,15 +68,11 @@ impl Notes {
         }
         sentences
     }
-
-    pub fn document(&self) -> Value {
-        json!({"scaled": self.scaled, "broken": self.broken})
-    }
 }
 
 /// Everything in a folder that is not hidden, by name.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let wrong = |error: std::io::Error| Failure::work(format!("{}: {error}", folder.display()));
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let wrong = |source: std::io::Error| FileError::Io { path: folder.to_owned(), doing: "read", source };
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).map_err(wrong)? {
         let path = entry.map_err(wrong)?.path();
@@ -96,12 +93,15 @@ fn is_picture(path: &Path) -> bool {
     path.is_file() && ending.is_some_and(|ending| ["png", "jpg", "jpeg"].contains(&ending.as_str()))
 }
 
-/// All image files of a folder and of the folders in it, by name.
-pub fn pictures_below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// All PNG and JPEG files of a folder and of the folders in it, by name.
+///
+/// # Errors
+/// If a folder cannot be read.
+pub fn image_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for path in entries(folder)? {
         if path.is_dir() {
-            found.extend(pictures_below(&path)?);
+            found.extend(image_files(&path)?);
         } else if is_picture(&path) {
             found.push(path);
         }
@@ -117,26 +117,25 @@ struct Found {
 }
 
 /// Reads all images below a folder.
-pub fn from_folders(folder: &Path, wish: Wish<'_>) -> Result<Pictures, Failure> {
+pub(super) fn from_folders(folder: &Path, options: &ImageOptions) -> Result<Images> {
     let folders: Vec<PathBuf> = entries(folder)?.into_iter().filter(|path| path.is_dir()).collect();
     if folders.is_empty() {
-        return Err(Failure::work(format!(
+        return Err(ModelError::source(format!(
             "{}: no folders of images (one per class) and no train-images-idx3-ubyte found in it",
             folder.display()
         )));
     }
     let classes: Vec<String> = folders.iter().map(|path| name_of(path)).collect();
-    let taken = |class: usize| wish.classes.is_empty() || wish.classes.contains(&classes[class]);
+    let taken = |class: usize| options.classes.is_empty() || options.classes.contains(&classes[class]);
     if !(0..classes.len()).any(taken) {
-        let wanted = wish.classes.join(",");
-        let there = classes.join(", ");
-        return Err(Failure::usage(format!("--classes {wanted}: no such class; the classes are {there}")));
+        let problem = format!("no such class; the classes are {}", classes.join(", "));
+        return Err(ModelError::setting("classes", options.classes.join(","), problem));
     }
-    let (mut found, mut notes) = (Vec::new(), Notes::default());
+    let (mut found, mut notes) = (Vec::new(), ImageNotes::default());
     for (class, path) in folders.iter().enumerate().filter(|&(class, _)| taken(class)) {
         let files: Vec<PathBuf> = entries(path)?.into_iter().filter(|path| is_picture(path)).collect();
         if files.is_empty() {
-            return Err(Failure::work(format!(
+            return Err(ModelError::source(format!(
                 "{}: no .png, .jpg or .jpeg file is in this class's folder; add some or remove it",
                 path.display()
             )));
@@ -148,20 +147,20 @@ pub fn from_folders(folder: &Path, wish: Wish<'_>) -> Result<Pictures, Failure> 
             }
         }
     }
-    notes.size = wish.size.unwrap_or_else(|| usual_size(&found));
+    notes.size = options.size.unwrap_or_else(|| usual_size(&found));
     let (images, labels) = decode(&found, &mut notes);
     for (class, path) in folders.iter().enumerate().filter(|&(class, _)| taken(class)) {
         if !labels.contains(&(class as i64)) {
             let first = notes.broken.iter().find(|text| text.contains(&*path.to_string_lossy()));
             let first = first.map_or("", String::as_str);
-            return Err(Failure::work(format!("{}: no image in it can be read ({first})", path.display())));
+            return Err(ModelError::source(format!("{}: no image in it can be read ({first})", path.display())));
         }
     }
     let any_color = images.iter().any(|image| image.dims()[0] == 3);
-    let channels = wish.channels.unwrap_or(if any_color { 3 } else { 1 });
+    let channels = options.channels.unwrap_or(if any_color { 3 } else { 1 });
     let planes: Vec<Tensor> = images.iter().map(|image| in_channels(image, channels)).collect();
     let x = Tensor::stack(&planes.iter().collect::<Vec<_>>(), 0);
-    Ok(Pictures { classes, all: TensorDataset::new(x, Tensor::from(labels))?, test: None, notes })
+    Ok(Images { classes, all: TensorDataset::new(x, Tensor::from(labels))?, test: None, notes })
 }
 
 /// The most common size, the smaller one among equals, and not too large.
@@ -180,7 +179,7 @@ fn usual_size(found: &[Found]) -> [usize; 2] {
 }
 
 /// The images in their size, and their classes; what cannot be read is noted.
-fn decode(found: &[Found], notes: &mut Notes) -> (Vec<Tensor>, Vec<i64>) {
+fn decode(found: &[Found], notes: &mut ImageNotes) -> (Vec<Tensor>, Vec<i64>) {
     let [height, width] = notes.size;
     let (mut images, mut labels) = (Vec::new(), Vec::new());
     for picture in found {
@@ -196,14 +195,9 @@ fn decode(found: &[Found], notes: &mut Notes) -> (Vec<Tensor>, Vec<i64>) {
     (images, labels)
 }
 
-/// One image file as the net wants it, (channels, height, width) in [0, 1].
-pub fn single(path: &Path, wanted: [usize; 3]) -> Result<Tensor, Failure> {
-    let [channels, height, width] = wanted;
-    let image = read_image(path)?;
-    let scaled = cover(&image, height, width).map_err(|error| {
-        Failure::work(format!("{}: {} pixels cannot be scaled ({error})", path.display(), pixels(image.dims())))
-    })?;
-    Ok(in_channels(&scaled, channels))
+/// An image of bytes (channels, height, width) in another size, in [0, 1].
+pub(super) fn sized(image: &Tensor, [channels, height, width]: [usize; 3]) -> Result<Tensor> {
+    Ok(in_channels(&cover(image, height, width)?, channels))
 }
 
 /// An image of bytes as f32 in [0, 1] with one channel or three: gray becomes RGB by repetition, RGB becomes gray
