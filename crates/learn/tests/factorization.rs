@@ -63,14 +63,15 @@ fn l16_ratings_are_predicted_from_observed_entries_alone() {
     let (entries, users, items) = ratings();
     let (train, held_out) = entries.split_at(entries.len() * 4 / 5);
     let x = sparse(train, users, items);
-    let model = MatrixFactorization::default().n_components(5).alpha(8.0).fit(&x, None).unwrap();
+    let model = MatrixFactorization::default().n_components(2).alpha(12.0).alpha_bias(2.0).fit(&x, None).unwrap();
     never_increases(&model.summary().curve);
     // Dense rows with NaN are the same problem: what is not observed is not looked at.
     let mut dense = vec![f64::NAN; users * items];
     train.iter().for_each(|&(user, item, value)| dense[user * items + item] = value);
     let dense = Rows::from(Tensor::from_vec(dense, [users, items]));
     let samples = tove_learn::Samples::from_parts(dense, None, true).unwrap();
-    let same = MatrixFactorization::default().n_components(5).alpha(8.0).fit_samples(&samples).unwrap();
+    let same =
+        MatrixFactorization::default().n_components(2).alpha(12.0).alpha_bias(2.0).fit_samples(&samples).unwrap();
     assert_eq!(model.components().to_vec::<f64>(), same.components().to_vec::<f64>());
     // The usual baseline: the mean, and what users and items deviate from it on average.
     let mean = train.iter().map(|entry| entry.2).sum::<f64>() / train.len() as f64;
@@ -151,7 +152,8 @@ fn l18_stochastic_gradients_of_one_entry() {
     let (train, held_out) = entries.split_at(entries.len() / 2);
     let x = sparse(train, users, items);
     let sgd = MatrixFactorization::default().solver(FactorizationSolver::Sgd).max_iter(60).tol(0.0);
-    let error = |alpha: f64| quietly(|| rmse(&sgd.clone().alpha(alpha).fit(&x, None).unwrap(), &x, held_out));
+    let error =
+        |alpha: f64| quietly(|| rmse(&sgd.clone().alpha(alpha).alpha_bias(alpha).fit(&x, None).unwrap(), &x, held_out));
     let (free, regularized) = (error(0.0), error(0.1));
     println!("held-out RMSE without penalty {free:.4}, with {regularized:.4}");
     assert!(regularized < free - 0.05);
@@ -185,7 +187,7 @@ fn l19_alternating_least_squares_reach_the_best_rank_k_error() {
 #[test]
 fn l20_missing_entries_are_one_ridge_problem_per_row() {
     let x = normal(6, [20, 9]);
-    let estimator = MatrixFactorization::default().n_components(3).alpha(0.7).max_iter(30);
+    let estimator = MatrixFactorization::default().n_components(3).alpha(0.7).alpha_bias(0.7).max_iter(30);
     let (dense, stored) =
         (estimator.fit(&x, None).unwrap(), estimator.fit(&Csr::from_dense(&x).unwrap(), None).unwrap());
     assert_eq!(dense.components().to_vec::<f64>(), stored.components().to_vec::<f64>());

@@ -1,6 +1,7 @@
 //! Factorization of ratings: x ≈ μ + b + c + W Zᵀ over the observed entries only.
 //!
-//! min ½ Σ (x_ui − μ − b_u − c_i − w_uᵀz_i)² + ½ α (‖W‖² + ‖Z‖² + ‖b‖² + ‖c‖²), the sum over observed entries, with μ their mean.
+//! min ½ Σ (x_ui − μ − b_u − c_i − w_uᵀz_i)² + ½ α (‖W‖² + ‖Z‖²) + ½ β (‖b‖² + ‖c‖²), the sum over observed entries, with μ
+//! their mean.
 //! The problem is not convex in all factors together, but a ridge regression in those of the users alone and in those of the items
 //! alone: alternating least squares solves one K × K system per row and per column (Zhou, Wilkinson, Schreiber and Pan 2008), and
 //! the objective never increases. Stochastic gradient descent takes a step of cost O(K) per entry (Funk 2006; Koren, Bell and
@@ -42,9 +43,12 @@ pub struct MatrixFactorization {
     /// Number of factors K.
     #[hyper(default = 10, range = "[1, inf)")]
     pub n_components: usize,
-    /// Regularization strength α.
-    #[hyper(default = 1.0, range = "[0, inf)")]
+    /// Regularization strength α of the factors.
+    #[hyper(default = 10.0, range = "[0, inf)")]
     pub alpha: f64,
+    /// Regularization strength β of the biases.
+    #[hyper(default = 2.0, range = "[0, inf)")]
+    pub alpha_bias: f64,
     /// Whether the mean and biases of users and items are fitted.
     #[hyper(default = true)]
     pub biases: bool,
@@ -70,7 +74,7 @@ pub struct MatrixFactorization {
 #[fitted(estimator = MatrixFactorization)]
 pub struct FittedMatrixFactorization {
     about: About,
-    /// The items' factors, one item per column; with biases the last row is ones, the factor of the users' biases.
+    /// The items' factors, one item per column; with biases the last row is √(α/β), what the users' biases are multiplied by.
     #[fitted(shape = "outputs, features")]
     components: Tensor,
     /// The items' biases with the mean.
@@ -88,6 +92,8 @@ struct Factors {
     width: usize,
     k: usize,
     mean: f64,
+    /// Regularization strengths of factors and biases.
+    alpha: [f64; 2],
 }
 
 impl Factors {
@@ -111,7 +117,14 @@ impl Factors {
             }
             Ok(numbers)
         };
-        Ok(Factors { users: draw(0, n)?, items: draw(1, m)?, width, k, mean })
+        Ok(Factors {
+            users: draw(0, n)?,
+            items: draw(1, m)?,
+            width,
+            k,
+            mean,
+            alpha: [estimator.alpha, estimator.alpha_bias],
+        })
     }
 
     fn biased(&self) -> bool {
@@ -133,15 +146,31 @@ impl Factors {
         &self.items[item * self.width..(item + 1) * self.width]
     }
 
-    fn objective(&self, observed: &Observed, alpha: f64) -> f64 {
+    /// What a bias is multiplied by to be regularized as a factor: √(α/β) · b / √(α/β).
+    fn bias_scale(&self) -> f64 {
+        match self.alpha {
+            [alpha, beta] if alpha > 0.0 && beta > 0.0 => (alpha / beta).sqrt(),
+            _ => 1.0,
+        }
+    }
+
+    /// α Σ of squares of factors + β Σ of squares of biases.
+    fn norm(&self, factors: &[f64]) -> f64 {
+        let [alpha, beta] = self.alpha;
+        let row =
+            |row: &[f64]| alpha * dot(&row[..self.k], &row[..self.k]) + beta * dot(&row[self.k..], &row[self.k..]);
+        factors.chunks_exact(self.width).map(row).sum()
+    }
+
+    fn objective(&self, observed: &Observed) -> f64 {
         let errors: f64 =
             observed.entries().map(|(user, item, value)| (value - self.predicted(user, item)).powi(2)).sum();
-        0.5 * errors + 0.5 * alpha * (dot(&self.users, &self.users) + dot(&self.items, &self.items))
+        0.5 * (errors + self.norm(&self.users) + self.norm(&self.items))
     }
 
     /// One pass of stochastic gradient descent over the entries in this order.
-    fn descend(&mut self, entries: &[(u32, u32, f64)], order: &[i64], rate: f64, alpha: f64) {
-        let (k, width) = (self.k, self.width);
+    fn descend(&mut self, entries: &[(u32, u32, f64)], order: &[i64], rate: f64) {
+        let (k, width, [alpha, beta]) = (self.k, self.width, self.alpha);
         for &at in order {
             let (user, item, value) = entries[at as usize];
             let error = value - self.predicted(user as usize, item as usize);
@@ -149,7 +178,7 @@ impl Factors {
             let z = &mut self.items[item as usize * width..][..width];
             sgd_step(&mut w[..k], &mut z[..k], error, rate, alpha);
             for bias in w[k..].iter_mut().chain(&mut z[k..]) {
-                *bias += rate * (error - alpha * *bias);
+                *bias += rate * (error - beta * *bias);
             }
         }
     }
@@ -176,37 +205,29 @@ pub fn sgd_step(w: &mut [f64], z: &mut [f64], error: f64, rate: f64, alpha: f64)
     }
 }
 
-/// The best rows of `out` for fixed factors of the other side: one ridge regression per row, on its observed entries.
-fn half_step(out: &mut [f64], width: usize, k: usize, observed: &Observed, fixed: &[f64], mean: f64, alpha: f64) {
-    each_row(out, width, &|row, out, scratch| {
-        solve_row(out, (width, k), observed.row(row), fixed, mean, alpha, scratch)
-    });
-}
-
-fn solve_row(
-    out: &mut [f64],
-    (width, k): (usize, usize),
-    (columns, values): (&[u32], &[f64]),
-    fixed: &[f64],
-    mean: f64,
-    alpha: f64,
-    scratch: &mut Scratch,
-) {
-    scratch.vectors.clear();
-    scratch.right.clear();
-    for (&column, &value) in columns.iter().zip(values) {
-        let vector = &fixed[column as usize * width..][..width];
-        let start = scratch.vectors.len();
-        scratch.vectors.extend_from_slice(vector);
-        // The other side's bias is part of the target; its place is taken by the factor 1 of the own bias.
-        let mut target = value - mean;
-        for bias in &mut scratch.vectors[start + k..] {
-            target -= *bias;
-            *bias = 1.0;
-        }
-        scratch.right.push(target);
+impl Factors {
+    /// The best factors of one side for fixed ones of the other: one ridge regression per row, on its observed entries.
+    fn half_step(&self, out: &mut [f64], observed: &Observed, fixed: &[f64]) {
+        let (width, k, mean, scale) = (self.width, self.k, self.mean, self.bias_scale());
+        each_row(out, width, &|row, out, Scratch { system, vectors, right }| {
+            vectors.clear();
+            right.clear();
+            let (columns, values) = observed.row(row);
+            for (&column, &value) in columns.iter().zip(values) {
+                let start = vectors.len();
+                vectors.extend_from_slice(&fixed[column as usize * width..][..width]);
+                // The other side's bias belongs to the target; the factor of the own bias takes its place.
+                let mut target = value - mean;
+                for bias in &mut vectors[start + k..] {
+                    target -= *bias;
+                    *bias = scale;
+                }
+                right.push(target);
+            }
+            ridge(system, vectors, right, self.alpha[0], out);
+            out[k..].iter_mut().for_each(|bias| *bias *= scale);
+        });
     }
-    ridge(scratch, alpha, out);
 }
 
 impl Algorithm for MatrixFactorization {
@@ -235,23 +256,26 @@ impl Algorithm for MatrixFactorization {
             FactorizationSolver::Als => Vec::new(),
             FactorizationSolver::Sgd => observed.entries().map(|(u, i, value)| (u as u32, i as u32, value)).collect(),
         };
-        let (mut curve, mut converged, mut last) = (Vec::new(), false, factors.objective(&observed, self.alpha));
+        let (mut curve, mut converged, mut last) = (Vec::new(), false, factors.objective(&observed));
         for iteration in 0..self.max_iter {
             if tove_optim::interrupted() {
                 break;
             }
-            let (width, k, mean) = (factors.width, factors.k, factors.mean);
             match self.solver {
                 FactorizationSolver::Als => {
-                    half_step(&mut factors.users, width, k, &observed, &factors.items, mean, self.alpha);
-                    half_step(&mut factors.items, width, k, &by_item, &factors.users, mean, self.alpha);
+                    let mut users = std::mem::take(&mut factors.users);
+                    factors.half_step(&mut users, &observed, &factors.items);
+                    factors.users = users;
+                    let mut items = std::mem::take(&mut factors.items);
+                    factors.half_step(&mut items, &by_item, &factors.users);
+                    factors.items = items;
                 }
                 FactorizationSolver::Sgd => {
                     let order = Key::new(self.seed).fold(2 + iteration as u64).permutation(entries.len());
-                    factors.descend(&entries, &order.to_vec::<i64>(), self.learning_rate, self.alpha);
+                    factors.descend(&entries, &order.to_vec::<i64>(), self.learning_rate);
                 }
             }
-            let objective = factors.objective(&observed, self.alpha);
+            let objective = factors.objective(&observed);
             if !objective.is_finite() {
                 let problem = "stochastic gradient descent diverged";
                 return Err(LearnError::data(Self::NAME, problem, "lower `learning_rate`, or scale the entries"));
@@ -274,7 +298,7 @@ impl Algorithm for MatrixFactorization {
 impl Factors {
     fn fitted(&self, about: About, dtype: DType, alpha: f64) -> Result<FittedMatrixFactorization> {
         let (k, width, items) = (self.k, self.width, self.items.len() / self.width);
-        let mut components = vec![1.0; width * items];
+        let mut components = vec![self.bias_scale(); width * items];
         let mut intercept = vec![self.mean; items];
         for item in 0..items {
             let row = self.item(item);
@@ -301,15 +325,15 @@ impl Model for FittedMatrixFactorization {
         let items = self.components.to_dtype(DType::F64).try_t()?.try_contiguous()?.to_f64_vec();
         let intercept = self.intercept.to_f64_vec();
         let mut users = vec![0.0; observed.len() * width];
-        each_row(&mut users, width, &|row, out, scratch| {
+        each_row(&mut users, width, &|row, out, Scratch { system, vectors, right }| {
             let (columns, values) = observed.row(row);
-            scratch.vectors.clear();
-            scratch.right.clear();
+            vectors.clear();
+            right.clear();
             for (&column, &value) in columns.iter().zip(values) {
-                scratch.vectors.extend_from_slice(&items[column as usize * width..][..width]);
-                scratch.right.push(value - intercept[column as usize]);
+                vectors.extend_from_slice(&items[column as usize * width..][..width]);
+                right.push(value - intercept[column as usize]);
             }
-            ridge(scratch, self.alpha, out);
+            ridge(system, vectors, right, self.alpha, out);
         });
         Ok(Rows::Dense(Tensor::try_from_vec(users, [observed.len(), width])?.to_dtype(x.dtype())))
     }

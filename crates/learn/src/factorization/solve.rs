@@ -112,11 +112,10 @@ pub(super) fn each_row(out: &mut [f64], width: usize, solve: &(dyn Fn(usize, &mu
     });
 }
 
-/// min ½‖Ax − b‖² + ½ α‖x‖² for the rows of A in `scratch.vectors` and b in `scratch.right`, into `out`. With fewer rows than
+/// min ½‖Ax − b‖² + ½ α‖x‖² for the rows of A in `vectors` and b in `right`, which is overwritten, into `out`. With fewer rows than
 /// unknowns the smaller system x = Aᵀ(AAᵀ + αI)⁻¹b is solved.
-pub(super) fn ridge(scratch: &mut Scratch, alpha: f64, out: &mut [f64]) {
-    let (k, n) = (out.len(), scratch.right.len());
-    let Scratch { system, vectors, right } = scratch;
+pub(super) fn ridge(system: &mut System, vectors: &[f64], right: &mut [f64], alpha: f64, out: &mut [f64]) {
+    let (k, n) = (out.len(), right.len());
     out.fill(0.0);
     if n == 0 {
         return;
@@ -157,9 +156,8 @@ mod tests {
             let number = |i: usize| ((i * 2_654_435_761) % 1000) as f64 / 500.0 - 1.0;
             let vectors: Vec<f64> = (0..n * k).map(number).collect();
             let right: Vec<f64> = (0..n).map(|i| number(i + 77)).collect();
-            let mut scratch = Scratch { vectors: vectors.clone(), right: right.clone(), ..Scratch::default() };
             let mut x = vec![0.0; k];
-            ridge(&mut scratch, 0.3, &mut x);
+            ridge(&mut System::default(), &vectors, &mut right.clone(), 0.3, &mut x);
             let mut gradient: Vec<f64> = x.iter().map(|x| 0.3 * x).collect();
             for (row, b) in vectors.chunks(k).zip(&right) {
                 add(&mut gradient, dot(row, &x) - b, row);
