@@ -250,7 +250,7 @@ fn logistic_regression_chooses_c_as_scikit_learn_does() {
         let estimator = estimator.max_iter(1000).refit(case["refit"] == true).solver(Solver::Newton);
         let model = estimator.scoring(case["scoring"].as_str().map(str::to_owned)).fit(&x, &y).unwrap();
         assert_close(&model.scores().to_f64_vec(), &numbers(&case["scores"]), 1e-8);
-        assert_close(&[*model.c()], &[number(&case["C"])], 1e-9);
+        assert_close(&[model.c()], &[number(&case["C"])], 1e-9);
         assert_close(&model.coef().to_f64_vec(), &numbers(&case["coef"]), 1e-6);
         assert_close(&model.intercept().to_f64_vec(), &numbers(&case["intercept"]), 1e-6);
         assert_eq!(attribute(&model, "Cs"), [0.01, 0.1, 1.0, 10.0]);

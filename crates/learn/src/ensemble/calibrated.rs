@@ -24,8 +24,8 @@ use super::calibrator::{Calibrator, Scores};
 use super::out_of_fold::{Columns, decision, out_of_fold, probabilities};
 use crate::selection::{Splitter, StratifiedKFold, in_parallel};
 use crate::{
-    About, Algorithm, Capabilities, Estimator, Fit, Labels, LearnError, LinearSvc, Model, Record, Restore, Result,
-    Rows, Samples, restore,
+    About, Algorithm, Capabilities, Estimator, Fit, Fitted, Labels, LearnError, LinearSvc, Model, Record, Result, Rows,
+    Samples,
 };
 
 /// The map from scores to probabilities.
@@ -116,15 +116,17 @@ impl Algorithm for CalibratedClassifier {
                 let model = self.estimator.fit_samples(&samples.take(&folds[fold].train)?)?;
                 let held = &folds[fold].test;
                 let scores = scores(&*model, &samples.x().take(held)?, classes)?;
-                Ok(Member { model, curves: self.curves(&scores, &labels, samples, held)? })
+                Ok((model, self.curves(&scores, &labels, samples, held)?))
             };
             in_parallel(folds.len(), work).into_iter().collect::<Result<_>>()?
         } else {
             let held = out_of_fold(&[&*self.estimator], samples, &folds, |_, model, x| scores(model, x, classes))?;
             let curves = self.curves(&held[0], &labels, samples, &all)?;
-            vec![Member { model: self.estimator.fit_samples(samples)?, curves }]
+            vec![(self.estimator.fit_samples(samples)?, curves)]
         };
-        Ok(FittedCalibratedClassifier { about: About::of(self, samples).classes(classes), members })
+        let (members, curves) = members.into_iter().unzip();
+        let about = About::of(self, samples).classes(classes);
+        Ok(FittedCalibratedClassifier { about, settings: self.clone(), members, curves })
     }
 }
 
@@ -169,34 +171,57 @@ fn scores(model: &dyn Model, x: &Rows, classes: &[i64]) -> Result<Columns> {
     }
 }
 
-struct Member {
-    model: Box<dyn Model>,
-    curves: Vec<Calibrator>,
-}
+/// A classifier with its calibrators.
+type Member = (Box<dyn Model>, Vec<Calibrator>);
 
 /// A fitted [`CalibratedClassifier`].
+#[derive(Fitted)]
+#[fitted(estimator = CalibratedClassifier, complete = FittedCalibratedClassifier::matched)]
 pub struct FittedCalibratedClassifier {
     about: About,
-    members: Vec<Member>,
+    settings: CalibratedClassifier,
+    #[fitted(shape = "members, features", hidden)]
+    members: Vec<Box<dyn Model>>,
+    /// The calibrators of each classifier.
+    #[fitted(shape = "members", stored = "calibrator", hidden)]
+    curves: Vec<Vec<Calibrator>>,
 }
 
 impl FittedCalibratedClassifier {
     /// The fitted classifiers: one per fold, or a single one without `ensemble`.
     pub fn models(&self) -> Vec<&dyn Model> {
-        self.members.iter().map(|member| &*member.model).collect()
+        self.members.iter().map(|model| &**model).collect()
+    }
+
+    /// That there is a classifier per fold, with a calibrator per score.
+    fn matched(self, record: &Record) -> Result<FittedCalibratedClassifier> {
+        let (classes, count) = (&self.about.classes, if self.settings.ensemble { self.settings.cv } else { 1 });
+        let scores = |model: &dyn Model| model.capabilities().decision_function || model.capabilities().probabilities;
+        let fits = |model: &dyn Model| model.classes() == classes && scores(model);
+        if classes.len() < 2 || self.members.len() != count || !self.members.iter().all(|model| fits(&**model)) {
+            return Err(record.wrong("members", "a classifier of these classes per fold"));
+        }
+        let curves = if classes.len() == 2 { 1 } else { classes.len() };
+        let isotonic = self.settings.method == CalibrationMethod::Isotonic;
+        let alike = |curve: &Calibrator| matches!(curve, Calibrator::Isotonic { .. }) == isotonic;
+        if self.curves.iter().any(|own| own.len() != curves || !own.iter().all(alike)) {
+            return Err(record.wrong("calibrator", "a calibrator per score"));
+        }
+        Ok(self)
     }
 
     /// Probabilities by one classifier and its calibrators, row after row.
-    fn of_member(&self, member: &Member, x: &Rows) -> Result<Vec<f64>> {
-        let (m, scores) = (self.about.classes.len(), scores(&*member.model, x, &self.about.classes)?);
+    fn of_member(&self, number: usize, x: &Rows) -> Result<Vec<f64>> {
+        let (model, curves) = (&*self.members[number], &self.curves[number]);
+        let (m, scores) = (self.about.classes.len(), scores(model, x, &self.about.classes)?);
         let mut all = Vec::with_capacity(x.len() * m);
         for row in scores.values.chunks(scores.width) {
-            if let ([score], [curve]) = (row, &member.curves[..]) {
+            if let ([score], [curve]) = (row, &curves[..]) {
                 let p = curve.at(*score);
                 all.extend([1.0 - p, p]);
                 continue;
             }
-            let p: Vec<f64> = member.curves.iter().zip(row).map(|(curve, &score)| curve.at(score)).collect();
+            let p: Vec<f64> = curves.iter().zip(row).map(|(curve, &score)| curve.at(score)).collect();
             let sum: f64 = p.iter().sum();
             all.extend(p.iter().map(|p| if sum > 0.0 { p / sum } else { 1.0 / m as f64 }));
         }
@@ -205,12 +230,10 @@ impl FittedCalibratedClassifier {
 }
 
 impl Model for FittedCalibratedClassifier {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn longest_sum(&self) -> usize {
-        self.members.iter().map(|member| member.model.longest_sum()).max().unwrap_or(0)
+        self.members.iter().map(|model| model.longest_sum()).max().unwrap_or(0)
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
@@ -221,48 +244,10 @@ impl Model for FittedCalibratedClassifier {
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
         let (n, m, count) = (x.len(), self.about.classes.len(), self.members.len());
         let mut mean = vec![0.0; n * m];
-        for part in in_parallel(count, |number| self.of_member(&self.members[number], x)) {
+        for part in in_parallel(count, |number| self.of_member(number, x)) {
             mean.iter_mut().zip(part?).for_each(|(sum, p)| *sum += p);
         }
         mean.iter_mut().for_each(|sum| *sum /= count as f64);
         Ok(Tensor::try_from_vec(mean, [n, m])?.to_dtype(self.about.dtype))
-    }
-
-    fn record(&self) -> Record {
-        let mut record = self.about.record();
-        self.about.write_shape(&mut record);
-        record.put("members", self.members.len());
-        for (number, member) in self.members.iter().enumerate() {
-            record.put_part(&format!("model.{number}"), member.model.record());
-            for (class, curve) in member.curves.iter().enumerate() {
-                curve.write(&mut record, &format!("calibrator.{number}.{class}"));
-            }
-        }
-        record
-    }
-}
-
-impl Restore for FittedCalibratedClassifier {
-    fn restore(record: &Record) -> Result<FittedCalibratedClassifier> {
-        let settings: CalibratedClassifier = record.settings(CalibratedClassifier::NAME, 1)?;
-        let about = About::read(&settings, record, record.count("width")?, record.precision()?)?;
-        let isotonic = settings.method == CalibrationMethod::Isotonic;
-        let curves = if about.classes.len() == 2 { 1 } else { about.classes.len() };
-        let count = record.count("members")?;
-        if count != if settings.ensemble { settings.cv } else { 1 } || about.classes.len() < 2 {
-            return Err(record.wrong("members", "a classifier per fold"));
-        }
-        let mut members = Vec::new();
-        for number in 0..count {
-            let model = restore(&record.part(&format!("model.{number}"))?)?; // an absent one ends the loop
-            let own = model.capabilities();
-            let scores = own.decision_function || own.probabilities;
-            if model.width() != about.width || model.classes() != about.classes || !scores {
-                return Err(record.wrong("members", "classifiers of the same features and classes"));
-            }
-            let curve = |class: usize| Calibrator::read(record, &format!("calibrator.{number}.{class}"), isotonic);
-            members.push(Member { model, curves: (0..curves).map(curve).collect::<Result<_>>()? });
-        }
-        Ok(FittedCalibratedClassifier { about, members })
     }
 }

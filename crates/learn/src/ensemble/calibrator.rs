@@ -6,7 +6,7 @@
 
 use tove_tensor::Tensor;
 
-use crate::{LearnError, Record, Result};
+use crate::{Attribute, Field, LearnError, Reading, Record, Result};
 
 /// A fitted map from scores to probabilities.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ impl Calibrator {
         }
     }
 
-    pub(super) fn write(&self, record: &mut Record, name: &str) {
+    fn write(&self, record: &mut Record, name: &str) {
         match self {
             Calibrator::Sigmoid { a, b } => record.put_tensor(name, &Tensor::from([*a, *b])),
             Calibrator::Isotonic { x, y } => {
@@ -34,8 +34,8 @@ impl Calibrator {
         }
     }
 
-    pub(super) fn read(record: &Record, name: &str, isotonic: bool) -> Result<Calibrator> {
-        if !isotonic {
+    fn read(record: &Record, name: &str) -> Result<Calibrator> {
+        if record.tensor(name).is_ok() {
             return match record.vector(name)?[..] {
                 [a, b] if a.is_finite() && b.is_finite() => Ok(Calibrator::Sigmoid { a, b }),
                 _ => Err(record.wrong(name, "a slope and an intercept")),
@@ -48,6 +48,25 @@ impl Calibrator {
             true => Ok(Calibrator::Isotonic { x, y }),
             false => Err(record.wrong(name, "thresholds in ascending order")),
         }
+    }
+}
+
+/// The calibrators of each classifier: `calibrator.0.1` is that of the first classifier and the second score.
+impl Attribute for Vec<Vec<Calibrator>> {
+    fn write(&self, name: &str, record: &mut Record) {
+        for (number, own) in self.iter().enumerate() {
+            own.iter().enumerate().for_each(|(score, curve)| curve.write(record, &format!("{name}.{number}.{score}")));
+        }
+    }
+
+    fn read(field: &Field, reading: &mut Reading<'_>) -> Result<Vec<Vec<Calibrator>>> {
+        let (record, name) = (reading.record(), field.name);
+        let there = |at: &String| record.tensor(at).is_ok() || record.tensor(&format!("{at}.x")).is_ok();
+        let own = |number: usize| {
+            let places = (0..).map(|score| format!("{name}.{number}.{score}")).take_while(there);
+            places.map(|at| Calibrator::read(record, &at)).collect::<Result<Vec<_>>>()
+        };
+        (0..reading.count(field)?).map(own).collect()
     }
 }
 

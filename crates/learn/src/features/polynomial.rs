@@ -16,11 +16,12 @@ use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
 use tove_tensor::kernels::simd::{Kernel, dispatch};
 
-use super::columns::{by_rows, read_about};
+use super::columns::by_rows;
 use super::polynomial_sparse::Products;
 use crate::rows::survey;
 use crate::{
-    About, Algorithm, Capabilities, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, memory, with_real,
+    About, Algorithm, Attributes, Capabilities, Fitted, LearnError, Model, Real, Record, Result, Rows, Samples, memory,
+    with_real,
 };
 
 /// Most features that are made; more is a mistake in the degree rather than a wish.
@@ -41,11 +42,15 @@ pub struct PolynomialFeatures {
 }
 
 /// A fitted [`PolynomialFeatures`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = PolynomialFeatures, complete = FittedPolynomialFeatures::expanded)]
+#[fitted(attributes = FittedPolynomialFeatures::powers_attribute)]
 pub struct FittedPolynomialFeatures {
     about: About,
     settings: PolynomialFeatures,
+    #[fitted(skip)]
     products: Vec<Product>,
+    #[fitted(skip)]
     runs: Vec<Run>,
 }
 
@@ -112,6 +117,26 @@ impl FittedPolynomialFeatures {
         Ok(FittedPolynomialFeatures { about, settings, products, runs })
     }
 
+    /// The products, which files do not hold.
+    fn expanded(self, record: &Record) -> Result<FittedPolynomialFeatures> {
+        self.settings.validate()?;
+        if self.about.width > MOST {
+            return Err(record.wrong("width", "a number of features"));
+        }
+        FittedPolynomialFeatures::new(self.about, self.settings)
+    }
+
+    fn powers_attribute(&self) -> Attributes {
+        // A matrix of outputs times features is much larger than what it is made from; where it cannot be had, there is none.
+        let numbers = self.outputs().saturating_mul(self.about.width);
+        if numbers > MOST {
+            return Vec::new();
+        }
+        let powers: Vec<i64> = self.powers().into_iter().flatten().map(|power| power as i64).collect();
+        let shaped = Tensor::try_from_vec(powers, [self.outputs(), self.about.width]);
+        shaped.map_or_else(|_| Vec::new(), |powers| vec![("powers", powers)])
+    }
+
     /// That the products fit into memory, and that none of them overflows.
     fn require_room(&self, x: &Tensor) -> Result<()> {
         let (n, outputs) = (x.dims()[0], self.outputs());
@@ -142,9 +167,7 @@ impl FittedPolynomialFeatures {
 }
 
 impl Model for FittedPolynomialFeatures {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
         let name = |power: &Vec<usize>| {
@@ -190,24 +213,6 @@ impl Model for FittedPolynomialFeatures {
             Ok(Rows::Dense(out))
         })
     }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        // A matrix of outputs times features is much larger than what it is made from; where it cannot be had, there is none.
-        let numbers = self.outputs().saturating_mul(self.about.width);
-        if numbers > MOST {
-            return Vec::new();
-        }
-        let powers: Vec<i64> = self.powers().into_iter().flatten().map(|power| power as i64).collect();
-        let shaped = Tensor::try_from_vec(powers, [self.outputs(), self.about.width]);
-        shaped.map_or_else(|_| Vec::new(), |powers| vec![("powers", powers)])
-    }
-
-    fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings.to_json());
-        record.put("width", self.about.width);
-        record
-    }
 }
 
 /// The products of some rows.
@@ -245,18 +250,5 @@ impl<T: Real> Kernel for Powers<'_, T> {
                 place += run.count;
             }
         }
-    }
-}
-
-impl Restore for FittedPolynomialFeatures {
-    fn restore(record: &Record) -> Result<FittedPolynomialFeatures> {
-        let settings: PolynomialFeatures = record.settings(PolynomialFeatures::NAME, 1)?;
-        settings.validate()?;
-        let width = record.count("width")?;
-        if width == 0 || width > MOST {
-            return Err(record.wrong("width", "a number of features"));
-        }
-        let about = read_about(&settings, record)?;
-        FittedPolynomialFeatures::new(about, settings)
     }
 }

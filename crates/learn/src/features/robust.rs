@@ -14,7 +14,7 @@ use tove_tensor::Tensor;
 
 use super::columns::{Way, affine, by_column, refuse_centring, sorted, without_infinite, without_zeros};
 use super::order_statistics::order_statistics;
-use crate::{About, Algorithm, Capabilities, Result, Rows, Samples, with_real};
+use crate::{About, Algorithm, Capabilities, Fitted, Result, Rows, Samples, with_real};
 
 /// Centres every column at its median and divides it by a range of quantiles, as scikit-learn's `RobustScaler`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -43,25 +43,20 @@ fn ordered(settings: &RobustScaler) -> std::result::Result<(), SettingError> {
 }
 
 /// A fitted [`RobustScaler`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = RobustScaler)]
 pub struct FittedRobustScaler {
     about: About,
     settings: RobustScaler,
+    /// Medians of the columns.
+    #[fitted(shape = "features", nonfinite, name = "center")]
     centre: Vec<f64>,
+    /// What columns are divided by: the range of quantiles, 1 where it is 0.
+    #[fitted(shape = "features", nonfinite)]
     scale: Vec<f64>,
 }
 
 impl FittedRobustScaler {
-    /// Medians of the columns.
-    pub fn centre(&self) -> &[f64] {
-        &self.centre
-    }
-
-    /// What columns are divided by: the range of quantiles, 1 where it is 0.
-    pub fn scale(&self) -> &[f64] {
-        &self.scale
-    }
-
     fn admit(&self, x: &Rows) -> Result<()> {
         refuse_centring(RobustScaler::NAME, x, self.settings.with_centering, "with_centering")
     }
@@ -73,7 +68,7 @@ impl FittedRobustScaler {
     }
 }
 
-by_column!(FittedRobustScaler, RobustScaler, [centre as "center", scale as "scale"], change = change);
+by_column!(FittedRobustScaler);
 
 impl Algorithm for RobustScaler {
     type Fitted = FittedRobustScaler;

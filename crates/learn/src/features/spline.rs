@@ -20,7 +20,7 @@ use tove_tensor::Tensor;
 use super::columns::{by_rows, column, extremes, settings_of, sorted};
 use super::robust::quantile;
 use crate::{
-    About, Algorithm, Capabilities, Fitted, LearnError, Model, Real, Record, Result, Rows, Samples, memory, with_real,
+    About, Algorithm, Capabilities, Fitted, LearnError, Model, Real, Result, Rows, Samples, memory, with_real,
 };
 
 /// Where knots are put.
@@ -214,9 +214,7 @@ impl FittedSplineTransformer {
 }
 
 impl Model for FittedSplineTransformer {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn outputs(&self) -> usize {
         settings_of::<SplineTransformer>(&self.about).map_or(0, |settings| settings.outputs(self.about.width))
@@ -265,13 +263,5 @@ impl Model for FittedSplineTransformer {
             });
             Ok(Rows::Dense(out))
         })
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        self.state_attributes()
-    }
-
-    fn record(&self) -> Record {
-        self.state_record()
     }
 }

@@ -23,7 +23,7 @@ use tove_tensor::{DType, Tensor, TryOps};
 use super::model::{Extras, FittedLinear};
 use super::moments::{Data, read_row};
 use super::spectrum::Spectrum;
-use crate::{Algorithm, Capabilities, Model, Record, Result, Rows, Samples, Summary, memory};
+use crate::{Algorithm, Capabilities, Fitted, Model, Result, Rows, Samples, Summary, memory};
 
 /// Ridge regression with the precisions of noise and weights as random variables.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -61,45 +61,19 @@ pub struct BayesianRidge {
 }
 
 /// The posterior of a [`BayesianRidge`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
 pub struct Posterior {
     alpha: f64,
     lambda: f64,
+    #[fitted(hidden)]
     log_evidence: f64,
-    sigma: Tensor,  // (d, d)
-    centre: Tensor, // (d)
+    #[fitted(shape = "features, features", double)]
+    sigma: Tensor,
+    #[fitted(shape = "features", double, hidden)]
+    centre: Tensor,
 }
 
-impl Extras for Posterior {
-    fn write(&self, record: &mut Record) {
-        for (name, value) in [("alpha", self.alpha), ("lambda", self.lambda), ("log_evidence", self.log_evidence)] {
-            record.put_real(name, value);
-        }
-        record.put_tensor("sigma", &self.sigma);
-        record.put_tensor("centre", &self.centre);
-    }
-
-    fn read(record: &Record, width: usize) -> Result<Posterior> {
-        let double = |name: &str, shape: &[usize]| {
-            let tensor = record.shaped(name, shape)?;
-            if tensor.dtype() == DType::F64 { Ok(tensor.clone()) } else { Err(record.wrong(name, "of type f64")) }
-        };
-        Ok(Posterior {
-            alpha: record.real("alpha")?,
-            lambda: record.real("lambda")?,
-            log_evidence: record.real("log_evidence")?,
-            sigma: double("sigma", &[width, width])?,
-            centre: double("centre", &[width])?,
-        })
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        let numbers = [("alpha", self.alpha), ("lambda", self.lambda)];
-        let mut all: Vec<_> = numbers.map(|(name, value)| (name, Tensor::scalar(value))).into();
-        all.push(("sigma", self.sigma.clone()));
-        all
-    }
-}
+impl Extras for Posterior {}
 
 /// A fitted [`BayesianRidge`].
 pub type FittedBayesianRidge = FittedLinear<BayesianRidge, Posterior>;

@@ -20,7 +20,7 @@ use tove_tensor::{Tensor, TryUnary};
 
 use super::glm_newton::{self, Start};
 use super::model::{Extras, FittedLinear};
-use crate::{Algorithm, Capabilities, LearnError, Record, Result, Samples};
+use crate::{Algorithm, Capabilities, Fitted, LearnError, Result, Samples};
 
 /// What all generalized linear models share.
 ///
@@ -103,10 +103,12 @@ pub enum LinkChoice {
 }
 
 /// The distribution and the link of a fitted model.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Fitted)]
 pub struct Family {
+    #[fitted(hidden)]
     pub(super) power: f64,
     /// Whether the link is the logarithm; else the identity.
+    #[fitted(stored = "log_link", hidden)]
     pub(super) log: bool,
 }
 
@@ -177,15 +179,6 @@ impl Family {
 }
 
 impl Extras for Family {
-    fn write(&self, record: &mut Record) {
-        record.put_real("power", self.power);
-        record.put("log_link", self.log);
-    }
-
-    fn read(record: &Record, _width: usize) -> Result<Family> {
-        Ok(Family { power: record.real("power")?, log: record.switch("log_link")? })
-    }
-
     fn respond(&self, linear: Tensor) -> Result<Tensor> {
         Ok(if self.log { linear.try_exp()? } else { linear })
     }

@@ -28,7 +28,7 @@ use super::ridge::Ridge;
 use super::solve::{Problem, Solution};
 use super::spectrum::{Spectrum, check_alphas};
 use crate::selection::{KFold, Scoring, Splitter};
-use crate::{Algorithm, Capabilities, Fit, LearnError, Model, Record, Result, Rows, Samples, Summary};
+use crate::{Algorithm, Capabilities, Fit, Fitted, LearnError, Model, Record, Result, Rows, Samples, Summary};
 
 /// Rows that one task handles.
 const ROWS: usize = 1024;
@@ -140,33 +140,18 @@ impl RidgeCv {
 }
 
 /// The choice of a [`RidgeCv`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Fitted)]
 pub struct ChosenPenalty {
     alpha: f64,
     /// Mean squared errors, or scores where those decide.
+    #[fitted(shape = "alphas", hidden, nonfinite)]
     errors: Vec<f64>,
+    /// Files of former versions chose by the smallest error.
+    #[fitted(nonfinite, former = -errors.iter().copied().fold(f64::INFINITY, f64::min))]
     best_score: f64,
 }
 
-impl Extras for ChosenPenalty {
-    fn write(&self, record: &mut Record) {
-        record.put_real("alpha", self.alpha);
-        record.put_real("best_score", self.best_score);
-        record.put_tensor("errors", &Tensor::from_slice(&self.errors));
-    }
-
-    fn read(record: &Record, _width: usize) -> Result<ChosenPenalty> {
-        let (alpha, errors) = (record.real("alpha")?, record.vector("errors")?);
-        // Files of former versions chose by the smallest error.
-        let least = || -errors.iter().copied().fold(f64::INFINITY, f64::min);
-        let best_score = if record.get("best_score").is_ok() { record.real("best_score")? } else { least() };
-        Ok(ChosenPenalty { alpha, errors, best_score })
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        vec![("alpha", Tensor::scalar(self.alpha)), ("best_score", Tensor::scalar(self.best_score))]
-    }
-}
+impl Extras for ChosenPenalty {}
 
 /// A fitted [`RidgeCv`].
 pub type FittedRidgeCv = FittedLinear<RidgeCv, ChosenPenalty>;

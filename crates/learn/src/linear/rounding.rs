@@ -18,7 +18,10 @@ use tove_tensor::Tensor;
 
 use super::least_squares::{FittedLinearRegression, LinearRegression};
 use crate::logistic::linear::undecided;
-use crate::{About, Algorithm, Capabilities, Fit, Labels, Model, Record, Restore, Result, Rows, Samples};
+use crate::{
+    About, Algorithm, Attribute, Capabilities, Field, Fit, Fitted, Labels, Model, Reading, Record, Result, Rows,
+    Samples,
+};
 
 /// Classification by rounding a linear regression of the classes' numbers.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -29,16 +32,33 @@ pub struct RegressAndRound {
 }
 
 /// A fitted [`RegressAndRound`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = RegressAndRound, complete = FittedRegressAndRound::matched)]
 pub struct FittedRegressAndRound {
     about: About,
+    /// The regression of the numbers 1 … m.
     regression: FittedLinearRegression,
 }
 
+impl Attribute for FittedLinearRegression {
+    fn write(&self, name: &str, record: &mut Record) {
+        record.put_part(name, self.record());
+    }
+
+    fn read(field: &Field, reading: &mut Reading<'_>) -> Result<FittedLinearRegression> {
+        let regression = <FittedLinearRegression as crate::Restore>::restore(&reading.record().part(field.name)?)?;
+        reading.agree(field.name, "features", regression.width())?;
+        reading.check_precision(field.name, regression.dtype())?;
+        Ok(regression)
+    }
+}
+
 impl FittedRegressAndRound {
-    /// The regression of the numbers 1 … m.
-    pub fn regression(&self) -> &FittedLinearRegression {
-        &self.regression
+    fn matched(self, record: &Record) -> Result<FittedRegressAndRound> {
+        if self.about.classes.len() > 1 && self.regression.coef().rank() == 1 {
+            return Ok(self);
+        }
+        Err(record.wrong("classes", "a list of two or more classes with one regression"))
     }
 }
 
@@ -57,9 +77,7 @@ impl Algorithm for RegressAndRound {
 }
 
 impl Model for FittedRegressAndRound {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let last = self.classes().len() as f64;
@@ -74,23 +92,5 @@ impl Model for FittedRegressAndRound {
 
     fn coefficients(&self) -> Option<&Tensor> {
         self.regression.coefficients()
-    }
-
-    fn record(&self) -> Record {
-        let mut record = self.about.record();
-        record.put_part("regression", self.regression.record());
-        record
-    }
-}
-
-impl Restore for FittedRegressAndRound {
-    fn restore(record: &Record) -> Result<FittedRegressAndRound> {
-        let settings: RegressAndRound = record.settings(RegressAndRound::NAME, 1)?;
-        let regression = FittedLinearRegression::restore(&record.part("regression")?)?;
-        let about = About::read(&settings, record, regression.width(), regression.dtype())?;
-        if about.classes.len() < 2 || regression.coef().rank() != 1 {
-            return Err(record.wrong("classes", "a list of two or more classes with one regression"));
-        }
-        Ok(FittedRegressAndRound { about, regression })
     }
 }

@@ -25,8 +25,8 @@ use super::{LogisticRegression, Penalty, Solver};
 use crate::kernel::over_tasks;
 use crate::selection::{Fold, Scoring, Splitter, StratifiedKFold};
 use crate::{
-    About, Algorithm, Capabilities, ClassWeight, Estimator, Fitted, Labels, LearnError, Model, Record, Result, Rows,
-    Samples, Summary,
+    About, Algorithm, Capabilities, ClassWeight, Estimator, Fitted, Labels, LearnError, Model, Result, Rows, Samples,
+    Summary,
 };
 
 /// The inverse strengths to choose from.
@@ -144,11 +144,12 @@ pub struct FittedLogisticRegressionCv {
     #[fitted(shape = "scores")]
     intercept: Tensor,
     /// The value of C that was chosen.
+    #[fitted(name = "C")]
     c: f64,
     /// The share of l1 that was chosen; 0 for an l2 penalty.
     l1_ratio: f64,
     /// The values of C that were tried.
-    #[fitted(shape = "cs")]
+    #[fitted(shape = "cs", name = "Cs")]
     cs: Tensor,
     /// The score of each fold, share of l1 and C.
     #[fitted(shape = "folds, ratios, cs")]
@@ -165,9 +166,7 @@ impl FittedLogisticRegressionCv {
 }
 
 impl Model for FittedLogisticRegressionCv {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         self.linear()?.predict(x, self.classes())
@@ -181,21 +180,8 @@ impl Model for FittedLogisticRegressionCv {
         self.linear()?.probabilities(x, Soft::Softmax)
     }
 
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        let named = |(name, tensor)| match name {
-            "c" => ("C", tensor),
-            "cs" => ("Cs", tensor),
-            _ => (name, tensor),
-        };
-        self.state_attributes().into_iter().map(named).collect()
-    }
-
     fn coefficients(&self) -> Option<&Tensor> {
         Some(&self.coef)
-    }
-
-    fn record(&self) -> Record {
-        self.state_record()
     }
 }
 

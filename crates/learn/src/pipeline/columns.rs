@@ -175,6 +175,7 @@ impl Algorithm for FeatureUnion {
     }
 }
 
+// Not derived: files of version 1 have neither settings nor precision.
 /// A fitted [`ColumnTransformer`] or [`FeatureUnion`].
 pub struct FittedColumnTransformer {
     about: About,

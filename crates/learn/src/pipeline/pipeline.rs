@@ -110,6 +110,7 @@ impl Algorithm for Pipeline {
     }
 }
 
+// Not derived: width, classes and capabilities are those of the steps, and version 1 had another layout.
 /// A fitted [`Pipeline`].
 pub struct FittedPipeline {
     about: About,

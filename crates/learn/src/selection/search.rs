@@ -38,6 +38,9 @@ use super::table::{SearchResult, Trial, rank};
 use super::validate::{FoldReport, judge, usual_folds};
 use crate::{About, Algorithm, Capabilities, Estimator, Fit, Labels, LearnError, Result, Ridge, Samples};
 
+/// Combinations of a grid that are tried, at most: more would not be done in a lifetime, and their list would not fit in memory.
+const MOST: usize = 1_000_000;
+
 /// What is not data: folds, scores and flags of the user's own.
 #[derive(Clone, Default)]
 pub struct SearchOptions {
@@ -116,6 +119,12 @@ pub struct RandomSearch {
 }
 
 fn check_grid(search: &GridSearch) -> Result<(), SettingError> {
+    let count = search.grid.count();
+    if count > MOST {
+        let problem = format!("it has {count} combinations, and at most {MOST} are tried");
+        let fix = "give fewer values, or draw some of them with RandomSearch";
+        return Err(SettingError::conflict("GridSearch", "grid", problem, fix));
+    }
     check("GridSearch", search.scoring.as_deref())
 }
 

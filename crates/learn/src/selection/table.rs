@@ -160,6 +160,7 @@ impl SearchResult {
     }
 }
 
+// Not derived: its table of trials is JSON, and its attributes are those of the best model.
 impl Model for SearchResult {
     fn about(&self) -> &About {
         &self.about
