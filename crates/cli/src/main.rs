@@ -12,6 +12,7 @@ mod files;
 #[path = "../../tensor/tests/io/meter.rs"]
 mod meter;
 mod metrics;
+mod model_text;
 #[cfg(test)]
 #[path = "../../tove/tests/common/mutate.rs"]
 mod mutate;
