@@ -90,8 +90,9 @@ pub use features::{
 pub use kernel::{FittedKernelRidge, Gamma, KernelFunction, KernelKind, KernelRidge};
 pub use labels::Labels;
 pub use linear::{
-    Alphas, BayesianRidge, ElasticNet, ElasticNetCv, GammaRegressor, HuberRegressor, Lasso, LassoCv, LinearRegression,
-    PoissonRegressor, QuantileRegressor, RegressAndRound, Ridge, RidgeClassifier, RidgeCv, TweedieRegressor,
+    Alphas, ArdRegression, BayesianRidge, ElasticNet, ElasticNetCv, GammaRegressor, HuberRegressor, Lars, Lasso,
+    LassoCv, LassoLars, LinearRegression, OrthogonalMatchingPursuit, PoissonRegressor, QuantileRegressor,
+    RegressAndRound, Ridge, RidgeClassifier, RidgeCv, TweedieRegressor,
 };
 pub use logistic::{
     Cs, FittedLogisticRegression, FittedLogisticRegressionCv, FittedOneVsRest, LogisticRegression,

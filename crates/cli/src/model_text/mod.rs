@@ -72,8 +72,9 @@ pub fn set(estimator: &mut dyn Estimator, name: &str, text: &str) -> Result<(), 
         _ => false,
     };
     let known = estimator.describe_all().into_iter().find(|(own, entry)| own == name || entry.aliases.contains(&name));
-    if !known.is_some_and(|(_, entry)| structured(&entry.kind)) {
-        return estimator.parse(name, text).map_err(Failure::usage);
+    match estimator.parse(name, text) {
+        Err(_) if known.is_some_and(|(_, entry)| structured(&entry.kind)) => {}
+        plain => return plain.map_err(Failure::usage),
     }
     let option = format!("--set {name}");
     let node = parser::parse(text).map_err(|mistake| mistake.of(&option, text))?;

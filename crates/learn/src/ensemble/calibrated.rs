@@ -20,7 +20,7 @@
 use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
 use tove_tensor::{Tensor, TryOps};
 
-use super::calibrator::{Calibrator, Scores};
+use super::calibrator::{Calibrator, Scores, temperature};
 use super::out_of_fold::{Columns, decision, out_of_fold, probabilities};
 use crate::selection::{Splitter, StratifiedKFold, in_parallel};
 use crate::{
@@ -36,6 +36,8 @@ pub enum CalibrationMethod {
     Sigmoid,
     /// Any non-decreasing function, for about a thousand samples or more.
     Isotonic,
+    /// One number for all classes, which keeps the order of the scores.
+    Temperature,
 }
 
 /// Calibrates the probabilities of a classifier, as scikit-learn's `CalibratedClassifierCV`. The classifier needs a
@@ -48,7 +50,7 @@ pub struct CalibratedClassifier {
     /// The classifier whose scores are calibrated.
     #[hyper(default = Box::new(LinearSvc::default()))]
     pub estimator: Box<dyn Estimator>,
-    /// The map from scores to probabilities: sigmoid or isotonic.
+    /// The map from scores to probabilities: sigmoid, isotonic or temperature.
     #[hyper(default = CalibrationMethod::Sigmoid)]
     pub method: CalibrationMethod,
     /// Number of stratified folds.
@@ -149,6 +151,11 @@ impl CalibratedClassifier {
     fn curves(&self, scores: &Columns, labels: &Labels, samples: &Samples, held: &[usize]) -> Result<Vec<Calibrator>> {
         let weights = samples.weights().map(Tensor::to_f64_vec);
         let weights: Vec<f64> = held.iter().map(|&place| weights.as_ref().map_or(1.0, |w| w[place])).collect();
+        if self.method == CalibrationMethod::Temperature {
+            let codes: Vec<usize> = held.iter().map(|&place| labels.codes()[place]).collect();
+            let logits = logits(scores, self.estimator.capabilities());
+            return Ok(vec![temperature(&logits, scores.width.max(2), &codes, &weights)]);
+        }
         let one = |column: usize| {
             let class = if scores.width == 1 { 1 } else { column };
             let own: Vec<f64> = scores.values.iter().skip(column).step_by(scores.width).copied().collect();
@@ -156,7 +163,7 @@ impl CalibratedClassifier {
             let own = Scores { who: Self::NAME, scores: &own, positive: &positive, weights: &weights };
             match self.method {
                 CalibrationMethod::Sigmoid => own.sigmoid(),
-                CalibrationMethod::Isotonic => own.isotonic(),
+                _ => own.isotonic(),
             }
         };
         (0..scores.width).map(one).collect()
@@ -168,6 +175,29 @@ fn scores(model: &dyn Model, x: &Rows, classes: &[i64]) -> Result<Columns> {
     match model.capabilities().decision_function {
         true => decision(CalibratedClassifier::NAME, model, x, classes),
         false => probabilities(model, x, classes),
+    }
+}
+
+/// Probabilities of rows of `m` logits, times β.
+fn softmax(logits: &[f64], m: usize, beta: f64) -> Vec<f64> {
+    let mut all = Vec::with_capacity(logits.len());
+    for row in logits.chunks(m) {
+        let most = row.iter().fold(f64::NEG_INFINITY, |most, &z| most.max(z));
+        let parts: Vec<f64> = row.iter().map(|z| (beta * (z - most)).exp()).collect();
+        let sum: f64 = parts.iter().sum();
+        all.extend(parts.iter().map(|part| part / sum));
+    }
+    all
+}
+
+/// Scores of all classes: a single score s is (−s, s), and of probabilities the logarithm is taken, as in scikit-learn.
+fn logits(scores: &Columns, own: Capabilities) -> Vec<f64> {
+    let log = |p: f64| (p + 1e-12).ln();
+    match (scores.width, own.decision_function) {
+        (1, true) => scores.values.iter().flat_map(|&score| [-score, score]).collect(),
+        (1, false) => scores.values.iter().flat_map(|&p| [log(1.0 - p), log(p)]).collect(),
+        (_, true) => scores.values.clone(),
+        (_, false) => scores.values.iter().map(|&p| log(p)).collect(),
     }
 }
 
@@ -201,9 +231,13 @@ impl FittedCalibratedClassifier {
         if classes.len() < 2 || self.members.len() != count || !self.members.iter().all(|model| fits(&**model)) {
             return Err(record.wrong("members", "a classifier of these classes per fold"));
         }
-        let curves = if classes.len() == 2 { 1 } else { classes.len() };
-        let isotonic = self.settings.method == CalibrationMethod::Isotonic;
-        let alike = |curve: &Calibrator| matches!(curve, Calibrator::Isotonic { .. }) == isotonic;
+        let alike = |curve: &Calibrator| match self.settings.method {
+            CalibrationMethod::Sigmoid => matches!(curve, Calibrator::Sigmoid { .. }),
+            CalibrationMethod::Isotonic => matches!(curve, Calibrator::Isotonic { .. }),
+            CalibrationMethod::Temperature => matches!(curve, Calibrator::Temperature { .. }),
+        };
+        let joint = classes.len() == 2 || self.settings.method == CalibrationMethod::Temperature;
+        let curves = if joint { 1 } else { classes.len() };
         if self.curves.iter().any(|own| own.len() != curves || !own.iter().all(alike)) {
             return Err(record.wrong("calibrator", "a calibrator per score"));
         }
@@ -214,6 +248,9 @@ impl FittedCalibratedClassifier {
     fn of_member(&self, number: usize, x: &Rows) -> Result<Vec<f64>> {
         let (model, curves) = (&*self.members[number], &self.curves[number]);
         let (m, scores) = (self.about.classes.len(), scores(model, x, &self.about.classes)?);
+        if let [Calibrator::Temperature { beta }] = curves[..] {
+            return Ok(softmax(&logits(&scores, model.capabilities()), m, beta));
+        }
         let mut all = Vec::with_capacity(x.len() * m);
         for row in scores.values.chunks(scores.width) {
             if let ([score], [curve]) = (row, &curves[..]) {

@@ -13,6 +13,7 @@ use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::Tensor;
 
 use super::columns::{Way, affine, by_column, refuse_centring, sorted, without_infinite, without_zeros};
+use super::feature_range::FeatureRange;
 use super::order_statistics::order_statistics;
 use crate::{About, Algorithm, Capabilities, Fitted, Result, Rows, Samples, with_real};
 
@@ -26,20 +27,18 @@ pub struct RobustScaler {
     /// Whether to divide by the range of quantiles.
     #[hyper(default = true)]
     pub with_scaling: bool,
-    /// Lower quantile of the range, in percent.
-    #[hyper(default = 25.0, range = "[0, 100]")]
-    pub quantile_low: f64,
-    /// Upper quantile of the range, in percent.
-    #[hyper(default = 75.0, range = "[0, 100]")]
-    pub quantile_high: f64,
+    /// The quantiles between which the range lies, in percent: [25, 75] unless set.
+    #[hyper(default = FeatureRange { low: 25.0, high: 75.0 }, range = "[0, 100]")]
+    pub quantile_range: FeatureRange,
 }
 
 fn ordered(settings: &RobustScaler) -> std::result::Result<(), SettingError> {
-    if settings.quantile_low <= settings.quantile_high {
+    if settings.quantile_range.low <= settings.quantile_range.high {
         return Ok(());
     }
-    let problem = format!("the quantiles {} and {} are reversed", settings.quantile_low, settings.quantile_high);
-    Err(SettingError::conflict("RobustScaler", "quantile_high", problem, "give the smaller one as `quantile_low`"))
+    let problem =
+        format!("the quantiles {} and {} are reversed", settings.quantile_range.low, settings.quantile_range.high);
+    Err(SettingError::conflict("RobustScaler", "quantile_range", problem, "give the smaller one first"))
 }
 
 /// A fitted [`RobustScaler`].
@@ -82,7 +81,7 @@ impl Algorithm for RobustScaler {
     fn train(&self, samples: &Samples) -> Result<FittedRobustScaler> {
         let x = samples.x();
         refuse_centring(Self::NAME, x, self.with_centering, "with_centering")?;
-        let shares = [0.5, self.quantile_low / 100.0, self.quantile_high / 100.0];
+        let shares = [0.5, self.quantile_range.low / 100.0, self.quantile_range.high / 100.0];
         let quantiles = match x {
             Rows::Dense(x) if x.dims()[1] > 0 => dense_quantiles(x, shares)?,
             _ => None,

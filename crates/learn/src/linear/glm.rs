@@ -15,6 +15,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
+use tove_metrics::{Score, d2_tweedie_score};
 use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
 use tove_tensor::{Tensor, TryUnary};
 
@@ -181,6 +182,11 @@ impl Family {
 impl Extras for Family {
     fn respond(&self, linear: Tensor) -> Result<Tensor> {
         Ok(if self.log { linear.try_exp()? } else { linear })
+    }
+
+    /// D²: the share of the deviance that is explained, as scikit-learn's.
+    fn score(&self, y: &Tensor, predicted: &Tensor) -> Result<Score> {
+        Ok(d2_tweedie_score(y, predicted, self.power, None)?)
     }
 }
 

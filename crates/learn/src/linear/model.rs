@@ -1,5 +1,6 @@
 //! ŷ = X w + b, the fitted type that all linear regressions share.
 
+use tove_metrics::{Score, r2_score};
 use tove_tensor::{DType, Tensor, TryOps};
 
 use super::solve::Solution;
@@ -7,6 +8,10 @@ use crate::{About, Algorithm, Fitted, Model, Part, Record, Result, Rows, Samples
 
 /// What a linear estimator knows beyond coefficients.
 pub trait Extras: Part + Clone + std::fmt::Debug + Send + Sync + 'static {
+    /// How good predictions are: R² unless the model has a score of its own.
+    fn score(&self, y: &Tensor, predicted: &Tensor) -> Result<Score> {
+        Ok(r2_score(y, predicted, None)?)
+    }
     /// The prediction of X w + b: itself, or what an inverse link makes of it.
     fn respond(&self, linear: Tensor) -> Result<Tensor> {
         Ok(linear)
@@ -123,5 +128,9 @@ impl<E: Algorithm<Fitted = FittedLinear<E, X>>, X: Extras> Model for FittedLinea
 
     fn coefficients(&self) -> Option<&Tensor> {
         Some(&self.coef)
+    }
+
+    fn score_predictions(&self, y: &Tensor, predicted: &Tensor) -> Result<Score> {
+        self.extras.score(y, predicted)
     }
 }

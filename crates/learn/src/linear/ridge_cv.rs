@@ -27,7 +27,7 @@ use super::moments::{Data, read_row};
 use super::ridge::Ridge;
 use super::solve::{Problem, Solution};
 use super::spectrum::{Spectrum, check_alphas};
-use crate::selection::{KFold, Scoring, Splitter};
+use crate::selection::{KFold, Scorer, Scoring, Splitter};
 use crate::{Algorithm, Capabilities, Fit, Fitted, LearnError, Model, Record, Result, Rows, Samples, Summary};
 
 /// Rows that one task handles.
@@ -96,7 +96,7 @@ pub struct RidgeCv {
     pub fit_intercept: bool,
     /// The score to choose by, such as r2 or neg_mean_absolute_error; by default the squared error without folds, R² with them.
     #[hyper(default = None)]
-    pub scoring: Option<String>,
+    pub scoring: Option<Scorer>,
     /// Number of folds; leave-one-out without it.
     #[hyper(default = None, range = "[2, inf)")]
     pub cv: Option<usize>,
@@ -132,8 +132,8 @@ impl RidgeCv {
     }
 
     fn judge(&self) -> Result<Option<Scoring>> {
-        let Some(name) = &self.scoring else { return Ok(None) };
-        let scoring = Scoring::from(name.as_str());
+        let Some(scorer) = self.scoring else { return Ok(None) };
+        let scoring = Scoring::from(scorer);
         scoring.check(Self::NAME, Self::CAPABILITIES)?;
         Ok(Some(scoring))
     }

@@ -23,7 +23,7 @@ use tove_tensor::Tensor;
 use super::linear::{Linear, Soft, outputs};
 use super::{LogisticRegression, Penalty, Solver};
 use crate::kernel::over_tasks;
-use crate::selection::{Fold, Scoring, Splitter, StratifiedKFold};
+use crate::selection::{Fold, Scorer, Scoring, Splitter, StratifiedKFold};
 use crate::{
     About, Algorithm, Capabilities, ClassWeight, Estimator, Fitted, Labels, LearnError, Model, Result, Rows, Samples,
     Summary,
@@ -111,7 +111,7 @@ pub struct LogisticRegressionCv {
     pub penalty: Penalty,
     /// The score to choose by, such as accuracy, neg_log_loss or roc_auc; accuracy if none is given.
     #[hyper(default = None)]
-    pub scoring: Option<String>,
+    pub scoring: Option<Scorer>,
     /// How the optimum is found.
     #[hyper(default = Solver::Auto)]
     pub solver: Solver,
@@ -228,7 +228,7 @@ impl LogisticRegressionCv {
 
     /// All fits to parts, fold by fold.
     fn parts(&self, pairs: &[(f64, f64)], folds: &[Fold], classes: &[i64], samples: &Samples) -> Result<Vec<Part>> {
-        let scoring = Scoring::from(self.scoring.as_deref().unwrap_or("accuracy"));
+        let scoring = Scoring::from(self.scoring.unwrap_or(Scorer::Accuracy));
         scoring.check(Self::NAME, self.capabilities())?;
         let slots: Vec<Mutex<Option<Part>>> = (0..folds.len() * pairs.len()).map(|_| Mutex::new(None)).collect();
         over_tasks(slots.len(), |task| {

@@ -191,6 +191,10 @@ impl Model for FittedPipeline {
         self.last().attributes()
     }
 
+    fn score_predictions(&self, y: &Tensor, predicted: &Tensor) -> Result<tove_metrics::Score> {
+        self.last().score_predictions(y, predicted)
+    }
+
     fn coefficients(&self) -> Option<&Tensor> {
         self.last().coefficients()
     }

@@ -79,8 +79,8 @@ pub struct GridSearch {
     /// Number of folds, stratified for classes, where no others are given.
     #[hyper(default = 5, range = "[2, inf)")]
     pub cv: usize,
-    /// The score that decides, by name; accuracy or R² without it.
-    pub scoring: Option<String>,
+    /// The score that decides; accuracy or R² without it.
+    pub scoring: Option<Scorer>,
     /// Whether the best settings are fitted to all training samples at the end.
     #[hyper(default = true)]
     pub refit: bool,
@@ -91,7 +91,6 @@ pub struct GridSearch {
 
 /// Tries draws from distributions.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(check = check_random)]
 pub struct RandomSearch {
     /// The estimator whose hyperparameters are chosen.
     #[hyper(default = Box::new(Ridge::default()))]
@@ -108,8 +107,8 @@ pub struct RandomSearch {
     /// Number of folds, stratified for classes, where no others are given.
     #[hyper(default = 5, range = "[2, inf)")]
     pub cv: usize,
-    /// The score that decides, by name; accuracy or R² without it.
-    pub scoring: Option<String>,
+    /// The score that decides; accuracy or R² without it.
+    pub scoring: Option<Scorer>,
     /// Whether the best settings are fitted to all training samples at the end.
     #[hyper(default = true)]
     pub refit: bool,
@@ -125,16 +124,7 @@ fn check_grid(search: &GridSearch) -> Result<(), SettingError> {
         let fix = "give fewer values, or draw some of them with RandomSearch";
         return Err(SettingError::conflict("GridSearch", "grid", problem, fix));
     }
-    check("GridSearch", search.scoring.as_deref())
-}
-
-fn check_random(search: &RandomSearch) -> Result<(), SettingError> {
-    check("RandomSearch", search.scoring.as_deref())
-}
-
-fn check(who: &'static str, scoring: Option<&str>) -> Result<(), SettingError> {
-    let known = scoring.map(Scorer::named).transpose();
-    known.map(|_| ()).map_err(|error| SettingError::conflict(who, "scoring", error.to_string(), "choose a known score"))
+    Ok(())
 }
 
 macro_rules! options {
@@ -204,7 +194,7 @@ macro_rules! options {
                     name: <$type as tove_optim::settings::Named>::NAME,
                     estimator: &*self.estimator,
                     cv: self.cv,
-                    scoring: self.scoring.as_deref(),
+                    scoring: self.scoring,
                     refit: self.refit,
                     options: &self.options,
                     settings: self.to_json(),
@@ -236,7 +226,7 @@ struct Run<'a> {
     name: &'static str,
     estimator: &'a dyn Estimator,
     cv: usize,
-    scoring: Option<&'a str>,
+    scoring: Option<Scorer>,
     refit: bool,
     options: &'a SearchOptions,
     settings: serde_json::Value,
@@ -265,7 +255,7 @@ impl Run<'_> {
         };
         let scorers = match (self.options.scorers.is_empty(), self.scoring) {
             (false, _) => self.options.scorers.clone(),
-            (true, Some(name)) => vec![Scorer::named(name)?.into()],
+            (true, Some(scorer)) => vec![scorer.into()],
             (true, None) => vec![Scorer::usual(capabilities)?.into()],
         };
         // A candidate may be given probabilities that the estimator as it stands lacks.

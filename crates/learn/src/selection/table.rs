@@ -210,6 +210,10 @@ impl Model for SearchResult {
         all
     }
 
+    fn score_predictions(&self, y: &Tensor, predicted: &Tensor) -> Result<tove_metrics::Score> {
+        self.model()?.score_predictions(y, predicted)
+    }
+
     fn coefficients(&self) -> Option<&Tensor> {
         self.model.as_ref()?.coefficients()
     }
