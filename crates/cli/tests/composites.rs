@@ -86,7 +86,8 @@ fn mistakes_are_pointed_at() {
     fails("", &["a value is missing"]);
     fails("Pipeline()", &["Pipeline"]);
     fails("Pipeline(a=StandardScaler, a=Ridge)", &["given twice"]);
-    fails("Pipeline(ridge=StandardScaler, Ridge)", &["two steps are called `ridge`"]);
+    let twice = r#"{"type": "Pipeline", "params": {"steps": [["a", "StandardScaler"], ["a", "Ridge"]]}}"#;
+    fails(twice, &["two steps are called `a`"]);
     fails("Pipeline(Ridge, StandardScaler)", &["Ridge"]);
     fails("Pipeline(3, Ridge)", &["write NAME=3"]);
     fails("BaggingRegressor(estimator=3)", &["estimator"]);

@@ -122,6 +122,10 @@ fn example(entry: &Entry) -> String {
         "RandomSearch" => "RandomSearch(Ridge, space={alpha: [log_uniform, 0.001, 1000]}, iterations=20)".to_owned(),
         "CalibratedClassifierCV" => "CalibratedClassifierCV(LinearSVC, method=isotonic)".to_owned(),
         "SelectKBest" => "Pipeline(SelectKBest(k=2), LogisticRegression)".to_owned(),
+        "OneHotEncoder" => "Pipeline(OneHotEncoder(handle_unknown=ignore), Ridge)".to_owned(),
+        "OrdinalEncoder" => {
+            "Pipeline(OrdinalEncoder(handle_unknown=use_encoded_value, unknown_value=-1), Ridge)".to_owned()
+        }
         name if name.starts_with("Bagging") => format!("{name}({}, n_estimators=20)", member(name)),
         name if entry.composite => format!("{name}({}, {})", member(name), second_member(name)),
         name if own.transform && !own.classifies() && !own.regresses() => format!("Pipeline({name}, Ridge)"),

@@ -53,7 +53,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// The next letter that is no space.
+    /// The next letter after spaces.
     fn peek(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();

@@ -286,7 +286,7 @@ impl Model for FittedSplineTransformer {
                         for (place, spline) in (start..).zip(splines) {
                             // Periodic splines begin again; without `include_bias` the last spline has no place.
                             if let Some(out) = out.get_mut(place % count) {
-                                *out = T::of(spline);
+                                *out += T::of(spline);
                             }
                         }
                     }

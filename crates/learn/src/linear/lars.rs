@@ -137,7 +137,7 @@ impl Walk {
         let mut c = correlations(&w);
         let first = (0..d).fold(0, |best, j| if c[j].abs() > c[best].abs() { j } else { best });
         let (mut level, goal) = (c[first].abs(), n * self.alpha);
-        let (start, mut alphas) = (level, vec![level / n]);
+        let (start, mut alphas) = (level, vec![level.max(goal) / n]);
         let mut event = if level > goal { Event::Joins(first) } else { Event::End };
         let mut left;
         while summary.iterations < self.steps && level > goal && level > 1e-13 * start {
@@ -230,11 +230,15 @@ impl Walk {
             moved.iter_mut().zip(&data.columns[j]).for_each(|(sum, x)| *sum += u * x);
         }
         let (mut event, mut step) = (Event::End, f64::INFINITY);
-        let free = |j: &usize| !active.contains(j) && !barred.contains(j) && Some(*j) != left;
+        let free = |j: &usize| !active.contains(j) && !barred.contains(j);
         for j in (0..c.len()).filter(free) {
             let a = dot(&data.columns[j], &moved);
             let reached = [(level - c[j]) / (1.0 - a), (level + c[j]) / (1.0 + a)];
-            for reached in reached.into_iter().filter(|reached| reached.is_finite()) {
+            // A feature that has just left is still where the active ones are; it may come back with the other sign.
+            let stays = |side: usize| left == Some(j) && (c[j] > 0.0) == (side == 0);
+            let reached =
+                reached.into_iter().enumerate().filter(|&(side, reached)| reached.is_finite() && !stays(side));
+            for (_, reached) in reached {
                 let reached = if direction.is_empty() { level - c[j].abs() } else { reached };
                 // Rounding may have carried a feature a little beyond the others.
                 let reached = if reached < 0.0 && reached > -1e-12 * level { 0.0 } else { reached };
