@@ -58,7 +58,8 @@ fn call(at: usize, name: &str, arguments: &[Argument]) -> Result<Value, Mistake>
     let entry = registry::find(name).map_err(|error| Mistake::new(at, error.to_string()))?;
     let mut estimator = (entry.new)();
     let (several, mut single) = places(&*estimator);
-    let (mut values, mut members): (Vec<(String, Value)>, Vec<(Option<String>, Value)>) = (Vec::new(), Vec::new());
+    let mut values: Vec<(String, Value)> = Vec::new();
+    let mut members: Vec<(Option<String>, Value)> = Vec::new();
     for argument in arguments {
         let refuse = |problem: String| Err(Mistake::new(argument.at, problem));
         let given = value(&argument.value)?;

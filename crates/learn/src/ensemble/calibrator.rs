@@ -237,24 +237,6 @@ fn newton(samples: &[[f64; 3]], start: f64) -> (f64, f64) {
     (a, b)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn isotonic_regression_pools_violators_and_ties() {
-        let (scores, positive) = ([1.0, 2.0, 2.0, 3.0, 4.0, 5.0], [false, true, false, false, true, true]);
-        let scores = Scores { who: "test", scores: &scores, positive: &positive, weights: &[1.0; 6] };
-        let fitted = scores.isotonic().unwrap_or(Calibrator::Sigmoid { a: 0.0, b: 0.0 });
-        let third = 1.0 / 3.0;
-        assert_eq!(
-            fitted,
-            Calibrator::Isotonic { x: vec![1.0, 2.0, 3.0, 4.0, 5.0], y: vec![0.0, third, third, 1.0, 1.0] }
-        );
-        assert_eq!((fitted.at(-9.0), fitted.at(9.0), fitted.at(1.5)), (0.0, 1.0, 0.5 * third));
-    }
-}
-
 /// ln β between which the temperature is looked for, as in scikit-learn.
 const COLDEST: f64 = 10.0;
 
@@ -277,4 +259,22 @@ pub(super) fn temperature(logits: &[f64], m: usize, codes: &[usize], weights: &[
         if slope(middle.exp()) > 0.0 { high = middle } else { low = middle }
     }
     Calibrator::Temperature { beta: (0.5 * (low + high)).exp() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn isotonic_regression_pools_violators_and_ties() {
+        let (scores, positive) = ([1.0, 2.0, 2.0, 3.0, 4.0, 5.0], [false, true, false, false, true, true]);
+        let scores = Scores { who: "test", scores: &scores, positive: &positive, weights: &[1.0; 6] };
+        let fitted = scores.isotonic().unwrap_or(Calibrator::Sigmoid { a: 0.0, b: 0.0 });
+        let third = 1.0 / 3.0;
+        assert_eq!(
+            fitted,
+            Calibrator::Isotonic { x: vec![1.0, 2.0, 3.0, 4.0, 5.0], y: vec![0.0, third, third, 1.0, 1.0] }
+        );
+        assert_eq!((fitted.at(-9.0), fitted.at(9.0), fitted.at(1.5)), (0.0, 1.0, 0.5 * third));
+    }
 }
