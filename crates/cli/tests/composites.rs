@@ -133,6 +133,8 @@ fn searches_report_what_was_tried_and_chosen() {
     assert!(drawn.len() == 5 && drawn == draw("1") && drawn != draw("2"), "{drawn:?}");
     let whole = ["BaggingRegressor(Ridge)", "--search", "n_estimators=2..4", "--search-iterations", "3", "--json"];
     assert!(run(&whole).ok().json()["search"]["chosen"]["n_estimators"].as_u64().unwrap() <= 4);
+    let lists = run(&["RidgeCV", "--search", "alphas=[0.1, 1],[10, 100]", "--json"]).ok().json();
+    assert_eq!(lists["search"]["chosen"]["alphas"], serde_json::json!([0.1, 1.0]));
     let budget = run(&["Ridge", "--search", "alpha=0.1,1,10", "--budget", "20", "--json"]).ok().json();
     assert_eq!(budget["candidates"].as_array().unwrap().len(), 3);
 

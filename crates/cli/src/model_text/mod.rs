@@ -83,15 +83,15 @@ pub fn set(estimator: &mut dyn Estimator, name: &str, text: &str) -> Result<(), 
     estimator.set(name, value).map_err(|error| Failure::usage(format!("{option}: {error}")))
 }
 
-/// The values of a list without brackets: `0.1, 1, 10`.
+/// The values of a list: `0.1, 1, 10`, with brackets around it if one likes; `[8], [16]` are two lists.
 pub fn list(option: &str, text: &str) -> Result<Vec<Value>, Failure> {
-    let bracketed = text.trim().starts_with('[');
-    let whole = if bracketed { text.to_owned() } else { format!("[{text}]") };
-    let shift = usize::from(!bracketed);
-    let moved = |mistake: Mistake| Mistake { at: mistake.at.saturating_sub(shift), ..mistake }.of(option, text);
-    let node = parser::parse(&whole).map_err(moved)?;
+    let moved = |mistake: Mistake| Mistake { at: mistake.at.saturating_sub(1), ..mistake }.of(option, text);
+    let node = parser::parse(&format!("[{text}]")).map_err(moved)?;
     match build::value(&node).map_err(moved)? {
-        Value::List(values) => Ok(values),
+        Value::List(mut values) => match &mut values[..] {
+            [Value::List(inner)] => Ok(std::mem::take(inner)),
+            _ => Ok(values),
+        },
         _ => Err(Failure::usage(format!("{option}: write values between commas"))),
     }
 }
