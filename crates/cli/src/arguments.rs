@@ -78,10 +78,14 @@ pub enum Command {
 Examples:
   tove fit data/german-credit.csv --target credit_risk
   tove fit data/diabetes.csv --target progression --model Ridge --set alpha=0.5
+  tove fit data/diabetes.csv --target progression --model Ridge --search alpha=0.1,1,10 --search solver=svd,cholesky
+  tove fit data/diabetes.csv --target progression --model 'Pipeline(PolynomialFeatures, scale=StandardScaler(), Lasso)' --set lasso.alpha=0.1
   tove fit data/iris.csv --target species --model SVC --cv 10 -o iris.tove --report iris.html
   cat data/wine.csv | tove fit - --target cultivar --model auto --budget 20
   tove fit train.csv --target income --test test.csv --class-weight balanced --encode city=target
   tove fit huge.csv --target price --model Ridge --stream
+
+Models made of others: Name(value, name=value). Estimators without a name are steps or members, under their own names in small letters; scale=StandardScaler() names one; values are numbers, words, lists [0.1, 1] and values by name {alpha: [0.1, 1]}. JSON is read too: {\"type\": \"Ridge\", \"params\": {\"alpha\": 0.5}}. Every hyperparameter inside is reached by --set and --search with a dotted name, such as estimator.ridge.alpha.
 
 Columns are encoded from the training rows alone, anew in every fold: numbers are standardized and missing values imputed by the mean, categories are one-hot encoded (feature-hashed above 100 distinct values), dates become year, month, weekday and time, text is feature-hashed. --encode COLUMN=target replaces a category by its target mean, (sum + 10 mean) / (count + 10), computed for each training row from the other folds, so that a row never sees its own target.")]
 pub struct Fit {
@@ -90,12 +94,20 @@ pub struct Fit {
     /// The column to predict; without it the columns are listed
     #[arg(long, short, value_name = "COLUMN", default_value = "", hide_default_value = true)]
     pub target: String,
-    /// The model, as `tove models` lists them; auto compares several
-    #[arg(long, short, default_value = "auto", value_name = "NAME")]
+    /// The model, as `tove models` lists them, or made of several: 'Pipeline(StandardScaler, Ridge(alpha=0.5))'; auto compares
+    /// several
+    #[arg(long, short, default_value = "auto", value_name = "MODEL")]
     pub model: String,
-    /// A hyperparameter of the model, as `tove models NAME` lists them
+    /// A hyperparameter of the model, as `tove models NAME` lists them; of a step, STEP.NAME=VALUE
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
     pub settings: Vec<(String, String)>,
+    /// Choose a hyperparameter by cross-validation: alpha=0.1,1,10 tries these values, alpha=1e-3..1e3 draws from a range; several
+    /// flags try all combinations
+    #[arg(long, value_name = "NAME=VALUES", value_parser = pair, conflicts_with = "stream")]
+    pub search: Vec<(String, String)>,
+    /// Try so many random draws instead of all combinations; 20 where there is a range
+    #[arg(long, value_name = "N", requires = "search")]
+    pub search_iterations: Option<usize>,
     /// Metric that decides between models and comes first: an id such as roc_auc, log_loss or mean_absolute_error; accuracy or
     /// r2 by default
     #[arg(long, value_name = "ID")]

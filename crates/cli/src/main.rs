@@ -9,6 +9,7 @@ mod commands;
 mod failure;
 mod files;
 mod metrics;
+mod model_text;
 mod models;
 mod output;
 mod remedies;

@@ -18,7 +18,7 @@ use tove_optim::settings::{Choice, Hyperparameters, Named};
 use tove_tensor::{Tensor, TryOps};
 
 use crate::logistic::linear::first_largest;
-use crate::{About, Algorithm, Capabilities, Labels, Model, Record, Restore, Result, Rows, Samples};
+use crate::{About, Algorithm, Capabilities, Fitted, Labels, Model, Record, Result, Rows, Samples};
 
 /// The constant that a [`DummyRegressor`] predicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -39,17 +39,12 @@ pub struct DummyRegressor {
 }
 
 /// A fitted [`DummyRegressor`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = DummyRegressor)]
 pub struct FittedDummyRegressor {
     about: About,
+    /// The constant that is predicted.
     constant: f64,
-}
-
-impl FittedDummyRegressor {
-    /// The predicted constant.
-    pub fn constant(&self) -> f64 {
-        self.constant
-    }
 }
 
 impl Algorithm for DummyRegressor {
@@ -91,27 +86,10 @@ pub(crate) fn weighted_median(values: &[f64], weights: &[f64]) -> f64 {
 }
 
 impl Model for FittedDummyRegressor {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         Ok(Tensor::try_full([x.len()], self.constant, self.dtype())?)
-    }
-
-    fn record(&self) -> Record {
-        let mut record = self.about.record();
-        self.about.write_shape(&mut record);
-        record.put_real("constant", self.constant);
-        record
-    }
-}
-
-impl Restore for FittedDummyRegressor {
-    fn restore(record: &Record) -> Result<FittedDummyRegressor> {
-        let settings: DummyRegressor = record.settings(DummyRegressor::NAME, 1)?;
-        let about = About::read(&settings, record, record.count("width")?, record.precision()?)?;
-        Ok(FittedDummyRegressor { about, constant: record.real("constant")? })
     }
 }
 
@@ -134,10 +112,21 @@ pub struct DummyClassifier {
 }
 
 /// A fitted [`DummyClassifier`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = DummyClassifier, complete = FittedDummyClassifier::normalized)]
 pub struct FittedDummyClassifier {
     about: About,
-    shares: Tensor, // (m)
+    /// The probability of each class.
+    #[fitted(shape = "classes", name = "class_prior")]
+    shares: Tensor,
+}
+
+impl FittedDummyClassifier {
+    fn normalized(self, record: &Record) -> Result<FittedDummyClassifier> {
+        let shares = self.shares.to_f64_vec();
+        let normal = shares.iter().all(|&share| share >= 0.0) && (shares.iter().sum::<f64>() - 1.0).abs() <= 1e-3;
+        if normal { Ok(self) } else { Err(record.wrong("shares", "a share per class, which sum to 1")) }
+    }
 }
 
 impl Algorithm for DummyClassifier {
@@ -164,9 +153,7 @@ impl Algorithm for DummyClassifier {
 }
 
 impl Model for FittedDummyClassifier {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let best = first_largest(&self.shares.to_f64_vec());
@@ -175,27 +162,5 @@ impl Model for FittedDummyClassifier {
 
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
         Ok(self.shares.try_broadcast_to([x.len(), self.classes().len()])?.try_contiguous()?)
-    }
-
-    fn record(&self) -> Record {
-        let mut record = self.about.record();
-        self.about.write_shape(&mut record);
-        record.put_tensor("shares", &self.shares);
-        record
-    }
-}
-
-impl Restore for FittedDummyClassifier {
-    fn restore(record: &Record) -> Result<FittedDummyClassifier> {
-        let settings: DummyClassifier = record.settings(DummyClassifier::NAME, 1)?;
-        let shares = record.tensor("shares")?.clone();
-        let about = About::read(&settings, record, record.count("width")?, shares.dtype())?;
-        let sum: f64 = shares.to_f64_vec().iter().sum();
-        let shaped = shares.dims() == [about.classes.len()] && shares.dtype().is_float();
-        if !shaped || (sum - 1.0).abs() > 1e-3 || shares.to_f64_vec().iter().any(|share| share.is_nan() || *share < 0.0)
-        {
-            return Err(record.wrong("shares", "a share per class, which sum to 1"));
-        }
-        Ok(FittedDummyClassifier { about, shares })
     }
 }

@@ -33,17 +33,17 @@ pub enum ClassWeight {
 
 impl Setting for ClassWeight {
     fn kind() -> Kind {
-        Kind::Text
+        Kind::Optional(Box::new(Kind::Map(Box::new(Kind::Real))))
     }
 
     fn value(&self) -> Value {
-        Value::Text(match self {
-            ClassWeight::None => "none".to_owned(),
-            ClassWeight::Balanced => "balanced".to_owned(),
+        match self {
+            ClassWeight::None => Value::None,
+            ClassWeight::Balanced => Value::Text("balanced".to_owned()),
             ClassWeight::Given(pairs) => {
-                pairs.iter().map(|(class, weight)| format!("{class}:{weight}")).collect::<Vec<_>>().join(",")
+                Value::Map(pairs.iter().map(|(class, weight)| (class.to_string(), Value::Real(*weight))).collect())
             }
-        })
+        }
     }
 
     fn expected() -> Option<&'static str> {
@@ -53,11 +53,16 @@ impl Setting for ClassWeight {
     fn from_value(value: &Value) -> Option<ClassWeight> {
         match value {
             Value::None => Some(ClassWeight::None),
-            Value::Text(text) => ClassWeight::parse(text),
-            _ => None,
+            Value::Text(text) if text.eq_ignore_ascii_case("none") => Some(ClassWeight::None),
+            Value::Text(text) if text.eq_ignore_ascii_case("balanced") => Some(ClassWeight::Balanced),
+            other => {
+                let pair = |(class, weight): (String, Value)| Some((class.parse().ok()?, f64::from_value(&weight)?));
+                given(other.as_map()?.into_iter().map(pair).collect::<Option<_>>()?)
+            }
         }
     }
 
+    /// As on a command line, and in model files of former versions.
     fn parse(text: &str) -> Option<ClassWeight> {
         let text = text.trim().trim_start_matches('{').trim_end_matches('}');
         match text.to_ascii_lowercase().as_str() {
@@ -67,15 +72,19 @@ impl Setting for ClassWeight {
         }
         let pair = |part: &str| {
             let (class, weight) = part.split_once([':', '='])?;
-            let weight: f64 = weight.trim().parse().ok()?;
-            (weight >= 0.0 && weight.is_finite()).then_some((class.trim().parse::<i64>().ok()?, weight))
+            Some((class.trim().parse().ok()?, weight.trim().parse().ok()?))
         };
-        let pairs: Vec<(i64, f64)> = text.split(',').map(pair).collect::<Option<_>>()?;
-        let mut classes: Vec<i64> = pairs.iter().map(|pair| pair.0).collect();
-        classes.sort_unstable();
-        let twice = classes.windows(2).any(|two| two[0] == two[1]);
-        (!twice).then_some(ClassWeight::Given(pairs))
+        given(text.split(',').map(pair).collect::<Option<_>>()?)
     }
+}
+
+/// Weights of classes, each named once, none of them negative.
+fn given(pairs: Vec<(i64, f64)>) -> Option<ClassWeight> {
+    let mut classes: Vec<i64> = pairs.iter().map(|pair| pair.0).collect();
+    classes.sort_unstable();
+    let twice = classes.windows(2).any(|two| two[0] == two[1]);
+    let usable = pairs.iter().all(|(_, weight)| *weight >= 0.0 && weight.is_finite());
+    (!twice && usable && !pairs.is_empty()).then_some(ClassWeight::Given(pairs))
 }
 
 impl ClassWeight {
@@ -164,8 +173,14 @@ mod tests {
     fn texts_are_read_back() {
         for text in ["none", "balanced", "0:1,1:5", "-3:0.25"] {
             let read = ClassWeight::parse(text).expect(text);
-            assert_eq!(read.value(), Value::Text(text.to_owned()));
+            let value = read.value();
+            assert_eq!(ClassWeight::from_value(&value), Some(read.clone()), "{text}");
+            assert_eq!(
+                Value::from_json(&value.to_json()).and_then(|value| ClassWeight::from_value(&value)),
+                Some(read)
+            );
         }
+        assert_eq!(ClassWeight::from_value(&"0:1,1:5".into()), None, "text is for command lines");
         assert_eq!(ClassWeight::parse("{0: 1, 1: 5}"), ClassWeight::parse("0=1,1=5"));
         for text in ["balance", "0:-1", "0:nan", "0", "0:1,0:2", "a:1"] {
             assert_eq!(ClassWeight::parse(text), None, "{text}");

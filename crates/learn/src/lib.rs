@@ -59,6 +59,7 @@ mod model;
 pub mod naive_bayes;
 mod partial;
 pub mod pipeline;
+mod reading;
 mod real;
 mod record;
 pub mod registry;
@@ -70,7 +71,7 @@ pub mod svm;
 mod warning;
 
 pub use about::About;
-pub use attribute::{Attribute, Shapes};
+pub use attribute::{Attribute, Attributes, Part};
 pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDummyClassifier, FittedDummyRegressor};
 pub use capabilities::{Capabilities, Predictions, Targets};
 pub use class_weight::{ClassWeight, balanced};
@@ -88,8 +89,9 @@ pub use features::{
 pub use kernel::{FittedKernelRidge, Gamma, KernelFunction, KernelKind, KernelRidge};
 pub use labels::Labels;
 pub use linear::{
-    Alphas, BayesianRidge, ElasticNet, ElasticNetCv, GammaRegressor, HuberRegressor, Lasso, LassoCv, LinearRegression,
-    PoissonRegressor, QuantileRegressor, Ridge, RidgeClassifier, RidgeCv, TweedieRegressor,
+    Alphas, ArdRegression, BayesianRidge, ElasticNet, ElasticNetCv, GammaRegressor, HuberRegressor, Lars, Lasso,
+    LassoCv, LassoLars, LinearRegression, OrthogonalMatchingPursuit, PoissonRegressor, QuantileRegressor, Ridge,
+    RidgeClassifier, RidgeCv, TweedieRegressor,
 };
 pub use logistic::{
     Cs, FittedLogisticRegression, FittedLogisticRegressionCv, FittedOneVsRest, LogisticRegression,
@@ -99,6 +101,7 @@ pub use model::{Model, Predict, Restore, Summary, Transform, load, restore};
 pub use naive_bayes::{FittedGaussianNb, GaussianNb};
 pub use partial::{AnyLearner, Learner, PartialFit};
 pub use pipeline::{ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
+pub use reading::{Field, Reading};
 pub use real::Real;
 pub use record::Record;
 pub use rows::Rows;

@@ -163,7 +163,11 @@ pub trait Model: Send + Sync + 'static {
     fn coefficients(&self) -> Option<&Tensor> {
         None
     }
-    /// Returns the state needed to reproduce predictions bit for bit.
+    /// How good the predictions of a regression are: R², or D² of a generalized linear model.
+    fn score_predictions(&self, y: &Tensor, predicted: &Tensor) -> Result<Score> {
+        Ok(r2_score(y, predicted, None)?)
+    }
+    /// Everything needed to answer with the same bits again.
     fn record(&self) -> Record;
 }
 
@@ -202,7 +206,7 @@ pub trait Predict {
     fn decision_function(&self, x: impl Into<Rows>) -> Result<Tensor>;
     /// Log-likelihood (n) of each row under the model.
     fn score_samples(&self, x: impl Into<Rows>) -> Result<Tensor>;
-    /// R² of a regressor; accuracy of a classifier with its confidence interval.
+    /// R² of a regression, or D² of a generalized linear model; accuracy of a classifier with its interval.
     fn score(&self, x: impl Into<Rows>, y: &Tensor) -> Result<Score>;
     /// Writes the model to a file atomically. Never overwrites an existing file unless asked.
     fn save(&self, path: impl AsRef<Path>, options: WriteOptions) -> Result<()>;
@@ -235,7 +239,7 @@ impl<M: Model + ?Sized> Predict for M {
             let fix = "use a score that needs no targets";
             return Err(LearnError::unsupported(self.name(), "does not predict targets", fix));
         }
-        Ok(r2_score(&y.to_dtype(predicted.dtype()), &predicted, None)?)
+        self.score_predictions(&y.to_dtype(predicted.dtype()), &predicted)
     }
 
     fn save(&self, path: impl AsRef<Path>, options: WriteOptions) -> Result<()> {

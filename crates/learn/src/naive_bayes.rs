@@ -15,7 +15,7 @@
 use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::{Tensor, TryNorm, TryOps};
 
-use crate::{About, Algorithm, Capabilities, Fitted, Labels, LearnError, Model, Record, Result, Rows, Samples};
+use crate::{About, Algorithm, Capabilities, Fitted, Labels, LearnError, Model, Result, Rows, Samples};
 
 /// A classifier by normal distributions of each feature in each class, as scikit-learn's `GaussianNB`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -144,9 +144,7 @@ impl FittedGaussianNb {
 }
 
 impl Model for FittedGaussianNb {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         // By the probabilities, so that both answers agree where rounding makes two of them equal.
@@ -160,13 +158,5 @@ impl Model for FittedGaussianNb {
             return Err(crate::model::overflow(self.name(), "the log-likelihood of a row is not finite"));
         }
         Ok(joint.try_softmax(-1)?.to_dtype(self.dtype()))
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        self.state_attributes()
-    }
-
-    fn record(&self) -> Record {
-        self.state_record()
     }
 }

@@ -25,10 +25,11 @@ fn two_classes(n: usize, seed: u64) -> (Tensor, Tensor) {
 
 /// A classifier with these weights and intercepts.
 fn with_weights(model: &dyn Model, coef: Tensor, intercept: Tensor) -> Box<dyn Model> {
-    let mut record = model.record().into_container();
-    record.insert("coef", coef);
-    record.insert("intercept", intercept);
-    restore(&Record::from_container(record)).unwrap()
+    let mut record = model.record();
+    record.put("single", coef.dtype() == DType::F32);
+    record.put_tensor("coef", &coef);
+    record.put_tensor("intercept", &intercept);
+    restore(&record).unwrap()
 }
 
 #[test]

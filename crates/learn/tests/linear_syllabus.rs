@@ -338,6 +338,7 @@ fn f13_several_outputs_are_several_models() {
     use tove_learn::Restore;
     let (w, b, image) = (normal(13, &[10, 3072]), normal(14, &[10]), normal(15, &[1, 3072]));
     let mut record = together.record();
+    record.put("width", 3072);
     record.put_tensor("coef", &w);
     record.put_tensor("intercept", &b);
     let model = tove_learn::linear::FittedLinearRegression::restore(&record).unwrap();

@@ -7,6 +7,7 @@ mod common;
 use common::{assert_close, data, fixture, numbers, standardised};
 use serde_json::Value;
 use tove_learn::linear::LinkChoice;
+use tove_learn::selection::Scorer;
 use tove_learn::svm::DecisionShape;
 use tove_learn::*;
 use tove_optim::settings::Hyperparameters;
@@ -202,7 +203,7 @@ fn ridge_cv_chooses_by_folds_and_scores_as_scikit_learn_does() {
     for case in fixture("models.json")["ridge_cv"].as_array().unwrap() {
         let mut estimator = RidgeCv::default().with_alphas(&numbers(&case["alphas"]));
         estimator.cv = case["cv"].as_u64().map(|cv| cv as usize);
-        estimator.scoring = case["scoring"].as_str().map(str::to_owned);
+        estimator.scoring = case["scoring"].as_str().map(|name| Scorer::named(name).unwrap());
         let several = case["several"] == true;
         let model = estimator.fit(&x, if several { &both } else { &y }).unwrap();
         assert_eq!(model.alpha(), number(&case["alpha"]), "{case}");
@@ -211,7 +212,7 @@ fn ridge_cv_chooses_by_folds_and_scores_as_scikit_learn_does() {
         assert_close(&model.intercept().to_f64_vec(), &numbers(&case["intercept"]), 1e-9);
         assert_eq!(attribute(&model, "alpha"), [model.alpha()]);
     }
-    let wrong = RidgeCv::default().scoring(Some("accuracy".into())).fit(&x, &y).unwrap_err();
+    let wrong = RidgeCv::default().scoring(Some(Scorer::Accuracy)).fit(&x, &y).unwrap_err();
     assert!(wrong.to_string().contains("accuracy"), "{wrong}");
     // Penalties of former versions are text.
     let mut old = RidgeCv::default();
@@ -248,15 +249,16 @@ fn logistic_regression_chooses_c_as_scikit_learn_does() {
         let (x, y) = standard(case["data"].as_str().unwrap());
         let estimator = LogisticRegressionCv::default().cs(Cs::Values(vec![0.01, 0.1, 1.0, 10.0])).cv(4).tol(1e-10);
         let estimator = estimator.max_iter(1000).refit(case["refit"] == true).solver(Solver::Newton);
-        let model = estimator.scoring(case["scoring"].as_str().map(str::to_owned)).fit(&x, &y).unwrap();
+        let model =
+            estimator.scoring(case["scoring"].as_str().map(|name| Scorer::named(name).unwrap())).fit(&x, &y).unwrap();
         assert_close(&model.scores().to_f64_vec(), &numbers(&case["scores"]), 1e-8);
-        assert_close(&[*model.c()], &[number(&case["C"])], 1e-9);
+        assert_close(&[model.c()], &[number(&case["C"])], 1e-9);
         assert_close(&model.coef().to_f64_vec(), &numbers(&case["coef"]), 1e-6);
         assert_close(&model.intercept().to_f64_vec(), &numbers(&case["intercept"]), 1e-6);
         assert_eq!(attribute(&model, "Cs"), [0.01, 0.1, 1.0, 10.0]);
     }
     let (x, y) = standard("iris");
-    let unknown = LogisticRegressionCv::default().scoring(Some("acuracy".into())).fit(&x, &y).unwrap_err();
+    let unknown = LogisticRegressionCv::default().set("scoring", "acuracy".into()).unwrap_err();
     assert!(unknown.to_string().contains("accuracy"), "{unknown}");
     // One sample of a class: where it is tested on, it cannot be learned.
     let mut rare = vec![0i64; 150];

@@ -314,12 +314,16 @@ fn searches_and_curves_take_scores_by_name_and_refuse_those_of_other_tasks() {
     let samples = Samples::new(&x, &y).unwrap();
     let (train, ridge) = (Train::new(&samples), Ridge::default());
     let grid = || Grid::new().over("alpha", [0.1, 1.0]);
-    let by_name = GridSearch::new(ridge.clone(), grid()).scoring(Some("mape".into())).fit_samples(&samples).unwrap();
+    let by_name = GridSearch::new(ridge.clone(), grid())
+        .scoring(Some(Scorer::named("mape").unwrap()))
+        .fit_samples(&samples)
+        .unwrap();
     let by_scorer = GridSearch::new(ridge.clone(), grid()).scorer("neg_mean_absolute_percentage_error");
     assert_eq!(by_name.trials()[1].scores, by_scorer.fit_samples(&samples).unwrap().trials()[1].scores);
     let space = || Space::new().draw("alpha", Distribution::LogUniform { low: 0.1, high: 10.0 });
-    let random =
-        RandomSearch::new(ridge.clone(), space()).iterations(2).scoring(Some("d2_tweedie_score(power=1)".into()));
+    let random = RandomSearch::new(ridge.clone(), space())
+        .iterations(2)
+        .scoring(Some(Scorer::named("d2_tweedie_score(power=1)").unwrap()));
     assert_eq!(random.fit_samples(&samples).unwrap().scorers(), ["d2_tweedie_score(power=1)"]);
     let curve = learning_curve(&ridge, &train, &[50], &KFold::new(3), "neg_median_absolute_error").unwrap();
     assert!(curve[0].test_mean() < 0.0);
@@ -336,7 +340,10 @@ fn searches_and_curves_take_scores_by_name_and_refuse_those_of_other_tasks() {
     says(cross_val_score(&ridge, &samples, KFold::new(3), "matthews_corrcoef").unwrap_err(), &wrong);
     says(GridSearch::new(ridge.clone(), grid()).scorer("jaccard").fit_samples(&samples).unwrap_err(), &wrong);
     says(
-        GridSearch::new(ridge.clone(), grid()).scoring(Some("jaccard".into())).fit_samples(&samples).unwrap_err(),
+        GridSearch::new(ridge.clone(), grid())
+            .scoring(Some(Scorer::named("jaccard").unwrap()))
+            .fit_samples(&samples)
+            .unwrap_err(),
         &wrong,
     );
     says(RandomSearch::new(ridge.clone(), space()).scorer("f1").fit_samples(&samples).unwrap_err(), &wrong);

@@ -135,7 +135,7 @@ fn what_cannot_be_stacked_or_calibrated_is_refused() {
     let error = message(&CalibratedClassifier::new(GaussianNb::default()).cv(51));
     assert!(error.contains("class 0 has only 50 samples") && error.contains("lower `cv`"), "{error}");
     let mut named = CalibratedClassifier::default();
-    assert!(named.set("method", "temperature".into()).is_err());
+    assert!(named.set("method", "warmth".into()).is_err());
     named.set("estimator", "GaussianNB".into()).unwrap();
     named.set("estimator.var_smoothing", 1e-6.into()).unwrap();
     assert_eq!(named.value("estimator.var_smoothing"), Some(Value::Real(1e-6)));

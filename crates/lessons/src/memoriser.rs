@@ -25,6 +25,7 @@ pub struct Memoriser {
     pub seed: u64,
 }
 
+// Not derived: its table is made from the samples, which are what the file holds.
 /// A fitted [`Memoriser`].
 #[derive(Clone, Debug)]
 pub struct FittedMemoriser {

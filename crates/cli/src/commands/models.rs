@@ -92,6 +92,7 @@ fn details(entry: &Entry) -> String {
     if !able.is_empty() {
         text.push_str(&format!("\n{}", paragraph(&format!("Supports {}.", able.join(", ")))));
     }
+    text.push_str(&format!("\nExample:\n  {}\n", example(entry)));
     if schema.hyperparameters.is_empty() {
         return text;
     }
@@ -107,10 +108,46 @@ fn details(entry: &Entry) -> String {
     text
 }
 
+/// A call that fits a model with this estimator.
+fn example(entry: &Entry) -> String {
+    let own = &entry.capabilities;
+    let model = match entry.name {
+        "Pipeline" => "Pipeline(StandardScaler, Ridge(alpha=0.5))".to_owned(),
+        "ColumnTransformer" => {
+            "Pipeline(ColumnTransformer(StandardScaler, columns=[[0]], remainder=passthrough), Ridge)".to_owned()
+        }
+        "FeatureUnion" => "Pipeline(FeatureUnion(StandardScaler, PCA), Ridge)".to_owned(),
+        "OneVsRest" => "OneVsRest(LogisticRegression(c=0.1))".to_owned(),
+        "GridSearch" => "GridSearch(Ridge, grid={alpha: [0.1, 1, 10]})".to_owned(),
+        "RandomSearch" => "RandomSearch(Ridge, space={alpha: [log_uniform, 0.001, 1000]}, iterations=20)".to_owned(),
+        "CalibratedClassifierCV" => "CalibratedClassifierCV(LinearSVC, method=isotonic)".to_owned(),
+        "SelectKBest" => "Pipeline(SelectKBest(k=2), LogisticRegression)".to_owned(),
+        "OneHotEncoder" => "Pipeline(OneHotEncoder(handle_unknown=ignore), Ridge)".to_owned(),
+        "OrdinalEncoder" => {
+            "Pipeline(OrdinalEncoder(handle_unknown=use_encoded_value, unknown_value=-1), Ridge)".to_owned()
+        }
+        name if name.starts_with("Bagging") => format!("{name}({}, n_estimators=20)", member(name)),
+        name if entry.composite => format!("{name}({}, {})", member(name), second_member(name)),
+        name if own.transform && !own.classifies() && !own.regresses() => format!("Pipeline({name}, Ridge)"),
+        name => name.to_owned(),
+    };
+    let quote = if model.contains('(') { "'" } else { "" };
+    format!("tove fit table.csv --target y --model {quote}{model}{quote}")
+}
+
+fn member(name: &str) -> &'static str {
+    if name.ends_with("Classifier") { "LogisticRegression" } else { "Ridge(alpha=0.5)" }
+}
+
+fn second_member(name: &str) -> &'static str {
+    if name.ends_with("Classifier") { "GaussianNB" } else { "LinearRegression" }
+}
+
 fn describe(entry: &Entry) -> Value {
     let mut document = (entry.schema)().to_json();
     document["kind"] = family(entry).into();
     let words: Vec<&str> = capabilities(&entry.capabilities).into_iter().map(|(_, words)| words).collect();
     document["capabilities"] = json!(words);
+    document["example"] = example(entry).into();
     document
 }

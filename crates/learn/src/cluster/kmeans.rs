@@ -20,7 +20,7 @@
 use tove_optim::settings::{Choice, Hyperparameters, Named};
 use tove_tensor::{DType, Key, Tensor, TryOps};
 
-use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples, Summary};
+use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples, Summary};
 
 /// Rows of a matrix product of distances; fixed, so that results do not depend on the number of threads.
 const BLOCK: usize = 4096;
@@ -291,9 +291,7 @@ impl FittedKMeans {
 }
 
 impl Model for FittedKMeans {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let k = self.outputs();
@@ -305,13 +303,5 @@ impl Model for FittedKMeans {
         let distances: Vec<f64> = self.squares(x)?.into_iter().map(f64::sqrt).collect();
         let n = distances.len() / self.outputs();
         Ok(Rows::Dense(Tensor::try_from_vec(distances, [n, self.outputs()])?.to_dtype(x.dtype())))
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        self.state_attributes()
-    }
-
-    fn record(&self) -> Record {
-        self.state_record()
     }
 }

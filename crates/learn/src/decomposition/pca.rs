@@ -19,7 +19,7 @@
 use tove_optim::settings::{Hyperparameters, Kind, Named, Setting, Value};
 use tove_tensor::{DType, Tensor, TryOps, linalg};
 
-use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples};
+use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples};
 
 /// Samples per feature from which on the covariance matrix is taken.
 const TALL: usize = 10;
@@ -223,9 +223,7 @@ fn spectrum(centered: &Tensor) -> Result<(Vec<f64>, Tensor)> {
 }
 
 impl Model for FittedPca {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
         let x = x.dense(self.name())?;
@@ -239,13 +237,5 @@ impl Model for FittedPca {
         let as_given = |tensor: &Tensor| tensor.to_dtype(x.dtype());
         let scaled = x.try_mul(&as_given(&self.scale))?;
         Ok(Rows::Dense(scaled.try_matmul(&as_given(&self.components))?.try_add(&as_given(&self.mean))?))
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        self.state_attributes()
-    }
-
-    fn record(&self) -> Record {
-        self.state_record()
     }
 }

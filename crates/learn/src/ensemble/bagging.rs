@@ -7,12 +7,12 @@
 use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::{DType, Key, Tensor};
 
-use super::fitted::{FittedEnsemble, Member};
+use super::fitted::{FittedEnsemble, seen};
 use crate::features::take_columns;
 use crate::selection::in_parallel;
 use crate::{
     About, Algorithm, Capabilities, DummyClassifier, Estimator, Fit, Labels, LearnError, LinearRegression,
-    LogisticRegression, Predict, Result, Samples, Summary,
+    LogisticRegression, Model, Predict, Result, Samples, Summary,
 };
 
 /// Settings of the bootstrap samples, with scikit-learn's names and defaults.
@@ -212,50 +212,50 @@ fn train(
     let classes = if classifies { Labels::several(name, samples.y()?)?.classes().to_vec() } else { Vec::new() };
     let weights = samples.weights().map(Tensor::to_f64_vec);
     let plain = samples.without_weights();
-    let work = |i: usize| -> Result<(Member, Vec<usize>)> {
-        let drawn = settings.rows(i, n, weights.as_deref())?;
-        let own = settings.columns(i, d)?;
-        let set = plain.take(&drawn)?;
-        let set = match &own {
-            Some(own) => set.with_columns(take_columns(set.x(), own)?),
+    let work = |i: usize| -> Result<Drawn> {
+        let (rows, columns) = (settings.rows(i, n, weights.as_deref())?, settings.columns(i, d)?);
+        let set = plain.take(&rows)?;
+        let set = match &columns {
+            Some(columns) => set.with_columns(take_columns(set.x(), columns)?),
             None => set,
         };
         let single = classifies && Labels::of(name, set.y()?)?.classes().len() == 1;
         // A bootstrap sample with a single class gets a constant model.
         let model = if single { DummyClassifier::default().fit_boxed(&set)? } else { estimator.fit_samples(&set)? };
-        Ok((Member { model, columns: own }, drawn))
+        Ok(Drawn { model, rows, columns })
     };
-    let made: Vec<(Member, Vec<usize>)> =
-        in_parallel(settings.n_estimators, work).into_iter().collect::<Result<_>>()?;
-    let (members, drawn): (Vec<Member>, Vec<Vec<usize>>) = made.into_iter().unzip();
+    let drawn: Vec<Drawn> = in_parallel(settings.n_estimators, work).into_iter().collect::<Result<_>>()?;
     let mut summary = Summary::exact();
-    let oob = match settings.oob_score {
-        true => Some(out_of_bag(&members, &drawn, &plain, &classes, &mut summary)?),
+    let oob_score = match settings.oob_score {
+        true => Some(out_of_bag(&drawn, &plain, &classes, &mut summary)?),
         false => None,
     };
     let hard = classifies && !estimator.capabilities().probabilities;
     let about = About::new(ensemble, d, samples.x().dtype()).classes(&classes).summary(summary);
-    Ok(FittedEnsemble { about, members, weights: None, hard, oob })
+    let (members, columns): (Vec<_>, Vec<_>) = drawn.into_iter().map(|drawn| (drawn.model, drawn.columns)).unzip();
+    let columns: Option<Vec<Vec<usize>>> = columns.into_iter().collect();
+    Ok(FittedEnsemble { about, members, columns, weights: None, hard, oob_score })
 }
 
-/// Out-of-bag score: R² or accuracy of the predictions by models that were not fitted to the sample.
-fn out_of_bag(
-    members: &[Member],
-    drawn: &[Vec<usize>],
-    samples: &Samples,
-    classes: &[i64],
-    summary: &mut Summary,
-) -> Result<f64> {
+/// A model with the rows and columns that were drawn for it; all columns without a list.
+struct Drawn {
+    model: Box<dyn Model>,
+    rows: Vec<usize>,
+    columns: Option<Vec<usize>>,
+}
+
+/// R² or accuracy of the answers that each sample gets from the models that did not see it.
+fn out_of_bag(drawn: &[Drawn], samples: &Samples, classes: &[i64], summary: &mut Summary) -> Result<f64> {
     let (n, m) = (samples.len(), classes.len().max(1));
-    let answers = in_parallel(members.len(), |i| -> Result<(Vec<usize>, Vec<f64>)> {
-        let mut seen = vec![false; n];
-        drawn[i].iter().for_each(|&index| seen[index] = true);
-        let unseen: Vec<usize> = (0..n).filter(|&index| !seen[index]).collect();
+    let answers = in_parallel(drawn.len(), |i| -> Result<(Vec<usize>, Vec<f64>)> {
+        let mut known = vec![false; n];
+        drawn[i].rows.iter().for_each(|&place| known[place] = true);
+        let unseen: Vec<usize> = (0..n).filter(|&place| !known[place]).collect();
         if unseen.is_empty() {
             return Ok((unseen, Vec::new()));
         }
-        let x = members[i].rows(&samples.x().take(&unseen)?)?;
-        let model = &*members[i].model;
+        let x = seen(&samples.x().take(&unseen)?, drawn[i].columns.as_ref())?;
+        let model = &*drawn[i].model;
         let found = match classes.is_empty() {
             true => model.predict(&x)?,
             false => FittedEnsemble::spread(classes, model, &x.to_dtype(model.dtype()), false)?,

@@ -21,12 +21,12 @@
 use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
 use tove_tensor::{Tensor, TryOps};
 
-use super::calibrator::{Calibrator, Scores};
+use super::calibrator::{Calibrator, Scores, temperature};
 use super::out_of_fold::{Columns, decision, out_of_fold, probabilities};
 use crate::selection::{Splitter, StratifiedKFold, in_parallel};
 use crate::{
-    About, Algorithm, Capabilities, Estimator, Fit, Labels, LearnError, LinearSvc, Model, Record, Restore, Result,
-    Rows, Samples, restore,
+    About, Algorithm, Capabilities, Estimator, Fit, Fitted, Labels, LearnError, LinearSvc, Model, Record, Result, Rows,
+    Samples,
 };
 
 /// The map from scores to probabilities.
@@ -37,6 +37,8 @@ pub enum CalibrationMethod {
     Sigmoid,
     /// Any non-decreasing function, for about a thousand samples or more.
     Isotonic,
+    /// One number for all classes, which keeps the order of the scores.
+    Temperature,
 }
 
 /// Calibrates the probabilities of a classifier, like scikit-learn's `CalibratedClassifierCV`. The classifier needs a
@@ -49,7 +51,7 @@ pub struct CalibratedClassifier {
     /// The classifier to calibrate.
     #[hyper(default = Box::new(LinearSvc::default()))]
     pub estimator: Box<dyn Estimator>,
-    /// The map from scores to probabilities: sigmoid or isotonic.
+    /// The map from scores to probabilities: sigmoid, isotonic or temperature.
     #[hyper(default = CalibrationMethod::Sigmoid)]
     pub method: CalibrationMethod,
     /// Number of stratified folds.
@@ -117,15 +119,17 @@ impl Algorithm for CalibratedClassifier {
                 let model = self.estimator.fit_samples(&samples.take(&folds[fold].train)?)?;
                 let held = &folds[fold].test;
                 let scores = scores(&*model, &samples.x().take(held)?, classes)?;
-                Ok(Member { model, curves: self.curves(&scores, &labels, samples, held)? })
+                Ok((model, self.curves(&scores, &labels, samples, held)?))
             };
             in_parallel(folds.len(), work).into_iter().collect::<Result<_>>()?
         } else {
             let held = out_of_fold(&[&*self.estimator], samples, &folds, |_, model, x| scores(model, x, classes))?;
             let curves = self.curves(&held[0], &labels, samples, &all)?;
-            vec![Member { model: self.estimator.fit_samples(samples)?, curves }]
+            vec![(self.estimator.fit_samples(samples)?, curves)]
         };
-        Ok(FittedCalibratedClassifier { about: About::of(self, samples).classes(classes), members })
+        let (members, curves) = members.into_iter().unzip();
+        let about = About::of(self, samples).classes(classes);
+        Ok(FittedCalibratedClassifier { about, settings: self.clone(), members, curves })
     }
 }
 
@@ -147,7 +151,12 @@ impl CalibratedClassifier {
     /// Fits one calibrator per class to the scores of these samples; for two classes, one for the second.
     fn curves(&self, scores: &Columns, labels: &Labels, samples: &Samples, held: &[usize]) -> Result<Vec<Calibrator>> {
         let weights = samples.weights().map(Tensor::to_f64_vec);
-        let weights: Vec<f64> = held.iter().map(|&index| weights.as_ref().map_or(1.0, |w| w[index])).collect();
+        let weights: Vec<f64> = held.iter().map(|&place| weights.as_ref().map_or(1.0, |w| w[place])).collect();
+        if self.method == CalibrationMethod::Temperature {
+            let codes: Vec<usize> = held.iter().map(|&place| labels.codes()[place]).collect();
+            let logits = logits(scores, self.estimator.capabilities());
+            return Ok(vec![temperature(&logits, scores.width.max(2), &codes, &weights)]);
+        }
         let one = |column: usize| {
             let class = if scores.width == 1 { 1 } else { column };
             let own: Vec<f64> = scores.values.iter().skip(column).step_by(scores.width).copied().collect();
@@ -155,7 +164,7 @@ impl CalibratedClassifier {
             let own = Scores { who: Self::NAME, scores: &own, positive: &positive, weights: &weights };
             match self.method {
                 CalibrationMethod::Sigmoid => own.sigmoid(),
-                CalibrationMethod::Isotonic => own.isotonic(),
+                _ => own.isotonic(),
             }
         };
         (0..scores.width).map(one).collect()
@@ -170,34 +179,87 @@ fn scores(model: &dyn Model, x: &Rows, classes: &[i64]) -> Result<Columns> {
     }
 }
 
-struct Member {
-    model: Box<dyn Model>,
-    curves: Vec<Calibrator>,
+/// Probabilities of rows of `m` logits, times β.
+fn softmax(logits: &[f64], m: usize, beta: f64) -> Vec<f64> {
+    let mut all = Vec::with_capacity(logits.len());
+    for row in logits.chunks(m) {
+        let most = row.iter().fold(f64::NEG_INFINITY, |most, &z| most.max(z));
+        let parts: Vec<f64> = row.iter().map(|z| (beta * (z - most)).exp()).collect();
+        let sum: f64 = parts.iter().sum();
+        all.extend(parts.iter().map(|part| part / sum));
+    }
+    all
 }
 
+/// Scores of all classes: a single score s is (−s, s), and of probabilities the logarithm is taken, as in scikit-learn.
+fn logits(scores: &Columns, own: Capabilities) -> Vec<f64> {
+    let log = |p: f64| (p + 1e-12).ln();
+    match (scores.width, own.decision_function) {
+        (1, true) => scores.values.iter().flat_map(|&score| [-score, score]).collect(),
+        (1, false) => scores.values.iter().flat_map(|&p| [log(1.0 - p), log(p)]).collect(),
+        (_, true) => scores.values.clone(),
+        (_, false) => scores.values.iter().map(|&p| log(p)).collect(),
+    }
+}
+
+/// A classifier with its calibrators.
+type Member = (Box<dyn Model>, Vec<Calibrator>);
+
 /// A fitted [`CalibratedClassifier`].
+#[derive(Fitted)]
+#[fitted(estimator = CalibratedClassifier, complete = FittedCalibratedClassifier::matched)]
 pub struct FittedCalibratedClassifier {
     about: About,
-    members: Vec<Member>,
+    settings: CalibratedClassifier,
+    #[fitted(shape = "members, features", hidden)]
+    members: Vec<Box<dyn Model>>,
+    /// The calibrators of each classifier.
+    #[fitted(shape = "members", stored = "calibrator", hidden)]
+    curves: Vec<Vec<Calibrator>>,
 }
 
 impl FittedCalibratedClassifier {
     /// The fitted classifiers: one per fold, or a single one without `ensemble`.
     pub fn models(&self) -> Vec<&dyn Model> {
-        self.members.iter().map(|member| &*member.model).collect()
+        self.members.iter().map(|model| &**model).collect()
     }
 
-    /// Probabilities of one classifier and its calibrators, row by row.
-    fn of_member(&self, member: &Member, x: &Rows) -> Result<Vec<f64>> {
-        let (m, scores) = (self.about.classes.len(), scores(&*member.model, x, &self.about.classes)?);
+    /// That there is a classifier per fold, with a calibrator per score.
+    fn matched(self, record: &Record) -> Result<FittedCalibratedClassifier> {
+        let (classes, count) = (&self.about.classes, if self.settings.ensemble { self.settings.cv } else { 1 });
+        let scores = |model: &dyn Model| model.capabilities().decision_function || model.capabilities().probabilities;
+        let fits = |model: &dyn Model| model.classes() == classes && scores(model);
+        if classes.len() < 2 || self.members.len() != count || !self.members.iter().all(|model| fits(&**model)) {
+            return Err(record.wrong("members", "a classifier of these classes per fold"));
+        }
+        let alike = |curve: &Calibrator| match self.settings.method {
+            CalibrationMethod::Sigmoid => matches!(curve, Calibrator::Sigmoid { .. }),
+            CalibrationMethod::Isotonic => matches!(curve, Calibrator::Isotonic { .. }),
+            CalibrationMethod::Temperature => matches!(curve, Calibrator::Temperature { .. }),
+        };
+        let joint = classes.len() == 2 || self.settings.method == CalibrationMethod::Temperature;
+        let curves = if joint { 1 } else { classes.len() };
+        if self.curves.iter().any(|own| own.len() != curves || !own.iter().all(alike)) {
+            return Err(record.wrong("calibrator", "a calibrator per score"));
+        }
+        Ok(self)
+    }
+
+    /// Probabilities by one classifier and its calibrators, row after row.
+    fn of_member(&self, number: usize, x: &Rows) -> Result<Vec<f64>> {
+        let (model, curves) = (&*self.members[number], &self.curves[number]);
+        let (m, scores) = (self.about.classes.len(), scores(model, x, &self.about.classes)?);
+        if let [Calibrator::Temperature { beta }] = curves[..] {
+            return Ok(softmax(&logits(&scores, model.capabilities()), m, beta));
+        }
         let mut all = Vec::with_capacity(x.len() * m);
         for row in scores.values.chunks(scores.width) {
-            if let ([score], [curve]) = (row, &member.curves[..]) {
+            if let ([score], [curve]) = (row, &curves[..]) {
                 let p = curve.at(*score);
                 all.extend([1.0 - p, p]);
                 continue;
             }
-            let p: Vec<f64> = member.curves.iter().zip(row).map(|(curve, &score)| curve.at(score)).collect();
+            let p: Vec<f64> = curves.iter().zip(row).map(|(curve, &score)| curve.at(score)).collect();
             let sum: f64 = p.iter().sum();
             all.extend(p.iter().map(|p| if sum > 0.0 { p / sum } else { 1.0 / m as f64 }));
         }
@@ -206,12 +268,10 @@ impl FittedCalibratedClassifier {
 }
 
 impl Model for FittedCalibratedClassifier {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn longest_sum(&self) -> usize {
-        self.members.iter().map(|member| member.model.longest_sum()).max().unwrap_or(0)
+        self.members.iter().map(|model| model.longest_sum()).max().unwrap_or(0)
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
@@ -222,48 +282,10 @@ impl Model for FittedCalibratedClassifier {
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
         let (n, m, count) = (x.len(), self.about.classes.len(), self.members.len());
         let mut mean = vec![0.0; n * m];
-        for part in in_parallel(count, |number| self.of_member(&self.members[number], x)) {
+        for part in in_parallel(count, |number| self.of_member(number, x)) {
             mean.iter_mut().zip(part?).for_each(|(sum, p)| *sum += p);
         }
         mean.iter_mut().for_each(|sum| *sum /= count as f64);
         Ok(Tensor::try_from_vec(mean, [n, m])?.to_dtype(self.about.dtype))
-    }
-
-    fn record(&self) -> Record {
-        let mut record = self.about.record();
-        self.about.write_shape(&mut record);
-        record.put("members", self.members.len());
-        for (number, member) in self.members.iter().enumerate() {
-            record.put_part(&format!("model.{number}"), member.model.record());
-            for (class, curve) in member.curves.iter().enumerate() {
-                curve.write(&mut record, &format!("calibrator.{number}.{class}"));
-            }
-        }
-        record
-    }
-}
-
-impl Restore for FittedCalibratedClassifier {
-    fn restore(record: &Record) -> Result<FittedCalibratedClassifier> {
-        let settings: CalibratedClassifier = record.settings(CalibratedClassifier::NAME, 1)?;
-        let about = About::read(&settings, record, record.count("width")?, record.precision()?)?;
-        let isotonic = settings.method == CalibrationMethod::Isotonic;
-        let curves = if about.classes.len() == 2 { 1 } else { about.classes.len() };
-        let count = record.count("members")?;
-        if count != if settings.ensemble { settings.cv } else { 1 } || about.classes.len() < 2 {
-            return Err(record.wrong("members", "a classifier per fold"));
-        }
-        let mut members = Vec::new();
-        for number in 0..count {
-            let model = restore(&record.part(&format!("model.{number}"))?)?; // an absent one ends the loop
-            let own = model.capabilities();
-            let scores = own.decision_function || own.probabilities;
-            if model.width() != about.width || model.classes() != about.classes || !scores {
-                return Err(record.wrong("members", "classifiers of the same features and classes"));
-            }
-            let curve = |class: usize| Calibrator::read(record, &format!("calibrator.{number}.{class}"), isotonic);
-            members.push(Member { model, curves: (0..curves).map(curve).collect::<Result<_>>()? });
-        }
-        Ok(FittedCalibratedClassifier { about, members })
     }
 }

@@ -1,18 +1,29 @@
 //! One-dimensional calibrators: maps from a classifier's score to a probability.
 //!
-//! Sigmoid (Platt 1999): p = 1 / (1 + exp(a f + b)), where a and b minimize the log loss of the targets
-//! (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2). Isotonic (Zadrozny and Elkan 2002): the non-decreasing least-squares step function
-//! by pool adjacent violators, linear between its thresholds and constant outside.
+//! Sigmoid (Platt 1999): p = 1 / (1 + exp(a f + b)), where a and b minimise the log loss of the targets (n₊ + 1)/(n₊ + 2) and
+//! 1/(n₋ + 2). Isotonic (Zadrozny and Elkan 2002): the non-decreasing step function of least squares, by pooling adjacent
+//! violators, linear between its thresholds and constant outside of them. Temperature (Guo et al. 2017): softmax of the logits times one
+//! number β, which minimises the log loss.
 
 use tove_tensor::Tensor;
 
-use crate::{LearnError, Record, Result};
+use crate::{Attribute, Field, LearnError, Reading, Record, Result};
 
 /// A fitted map from scores to probabilities.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Calibrator {
-    Sigmoid { a: f64, b: f64 },
-    Isotonic { x: Vec<f64>, y: Vec<f64> },
+    Sigmoid {
+        a: f64,
+        b: f64,
+    },
+    Isotonic {
+        x: Vec<f64>,
+        y: Vec<f64>,
+    },
+    /// Of all classes at once: softmax of the scores times this number.
+    Temperature {
+        beta: f64,
+    },
 }
 
 impl Calibrator {
@@ -21,12 +32,14 @@ impl Calibrator {
         match self {
             Calibrator::Sigmoid { a, b } => logistic(-(a * score + b)),
             Calibrator::Isotonic { x, y } => interpolate(x, y, score),
+            Calibrator::Temperature { beta } => logistic(2.0 * beta * score),
         }
     }
 
-    pub(super) fn write(&self, record: &mut Record, name: &str) {
+    fn write(&self, record: &mut Record, name: &str) {
         match self {
             Calibrator::Sigmoid { a, b } => record.put_tensor(name, &Tensor::from([*a, *b])),
+            Calibrator::Temperature { beta } => record.put_tensor(name, &Tensor::from([*beta])),
             Calibrator::Isotonic { x, y } => {
                 record.put_tensor(&format!("{name}.x"), &Tensor::from_slice(x));
                 record.put_tensor(&format!("{name}.y"), &Tensor::from_slice(y));
@@ -34,11 +47,12 @@ impl Calibrator {
         }
     }
 
-    pub(super) fn read(record: &Record, name: &str, isotonic: bool) -> Result<Calibrator> {
-        if !isotonic {
+    fn read(record: &Record, name: &str) -> Result<Calibrator> {
+        if record.tensor(name).is_ok() {
             return match record.vector(name)?[..] {
                 [a, b] if a.is_finite() && b.is_finite() => Ok(Calibrator::Sigmoid { a, b }),
-                _ => Err(record.wrong(name, "a slope and an intercept")),
+                [beta] if beta > 0.0 && beta.is_finite() => Ok(Calibrator::Temperature { beta }),
+                _ => Err(record.wrong(name, "a slope and an intercept, or the inverse of a temperature")),
             };
         }
         let (x, y) = (record.vector(&format!("{name}.x"))?, record.vector(&format!("{name}.y"))?);
@@ -48,6 +62,25 @@ impl Calibrator {
             true => Ok(Calibrator::Isotonic { x, y }),
             false => Err(record.wrong(name, "thresholds in ascending order")),
         }
+    }
+}
+
+/// The calibrators of each classifier: `calibrator.0.1` is that of the first classifier and the second score.
+impl Attribute for Vec<Vec<Calibrator>> {
+    fn write(&self, name: &str, record: &mut Record) {
+        for (number, own) in self.iter().enumerate() {
+            own.iter().enumerate().for_each(|(score, curve)| curve.write(record, &format!("{name}.{number}.{score}")));
+        }
+    }
+
+    fn read(field: &Field, reading: &mut Reading<'_>) -> Result<Vec<Vec<Calibrator>>> {
+        let (record, name) = (reading.record(), field.name);
+        let there = |at: &String| record.tensor(at).is_ok() || record.tensor(&format!("{at}.x")).is_ok();
+        let own = |number: usize| {
+            let places = (0..).map(|score| format!("{name}.{number}.{score}")).take_while(there);
+            places.map(|at| Calibrator::read(record, &at)).collect::<Result<Vec<_>>>()
+        };
+        (0..reading.count(field)?).map(own).collect()
     }
 }
 
@@ -202,6 +235,30 @@ fn newton(samples: &[[f64; 3]], start: f64) -> (f64, f64) {
         (a, b, value) = (a + step * da, b + step * db, lower);
     }
     (a, b)
+}
+
+/// ln β between which the temperature is looked for, as in scikit-learn.
+const COLDEST: f64 = 10.0;
+
+/// The inverse temperature β of the least log loss of logits (rows of `m`), for codes of classes and weights: the loss is convex in β, so
+/// that its slope has one zero.
+pub(super) fn temperature(logits: &[f64], m: usize, codes: &[usize], weights: &[f64]) -> Calibrator {
+    let slope = |beta: f64| -> f64 {
+        let rows = logits.chunks(m).zip(codes).zip(weights);
+        rows.map(|((z, &code), weight)| {
+            let most = z.iter().fold(f64::NEG_INFINITY, |most, &z| most.max(z));
+            let parts = z.iter().map(|z| ((beta * (z - most)).exp(), z));
+            let (sum, mean) = parts.fold((0.0, 0.0), |(sum, mean), (p, z)| (sum + p, mean + p * z));
+            weight * (mean / sum - z[code])
+        })
+        .sum()
+    };
+    let (mut low, mut high) = (-COLDEST, COLDEST);
+    for _ in 0..80 {
+        let middle = 0.5 * (low + high);
+        if slope(middle.exp()) > 0.0 { high = middle } else { low = middle }
+    }
+    Calibrator::Temperature { beta: (0.5 * (low + high)).exp() }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Stacking: a final estimator is trained on the predictions of other estimators (Wolpert 1992).
 //!
-//! The features of the final estimator are out-of-fold predictions: each of `cv` folds is predicted by estimators
-//! fitted to the others, so that the final estimator does not trust an estimator that overfits. For prediction, the
-//! base estimators are refitted to all samples.
+//! The features of the final estimator are out-of-fold predictions: of `cv` folds, each is predicted by estimators that were
+//! fitted to the others, so that the final estimator does not learn to trust an estimator that has memorized its targets. The
+//! estimators that predict later are fitted to all samples.
 //!
 //! ```
 //! use tove_learn::ensemble::StackingRegressor;
@@ -27,10 +27,10 @@ use crate::{
     About, Algorithm, Capabilities, Estimator, Fit, Labels, LogisticRegression, Model, Result, RidgeCv, Samples, Steps,
 };
 
-/// The prediction method of the base estimators.
+/// Which answers of the estimators the final estimator is trained on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum StackMethod {
-    /// The first of the others that an estimator supports.
+    /// The first of the others that an estimator has.
     #[default]
     Auto,
     /// `predict_proba`.
@@ -42,7 +42,7 @@ pub enum StackMethod {
 }
 
 impl StackMethod {
-    /// Resolves auto for an estimator.
+    /// The method to ask an estimator for.
     pub(super) fn of(self, capabilities: Capabilities) -> StackMethod {
         match self {
             StackMethod::Auto if capabilities.classifies() && capabilities.probabilities => StackMethod::PredictProba,
@@ -55,9 +55,9 @@ impl StackMethod {
     }
 }
 
-/// Trains a classifier on out-of-fold predictions of other classifiers, like scikit-learn's `StackingClassifier`.
+/// Trains a classifier on out-of-fold predictions of other classifiers, as scikit-learn's `StackingClassifier`.
 ///
-/// Sample weights go to the base estimators and to the final estimator; folds ignore them.
+/// Sample weights go to the estimators and to the final estimator; folds do not look at them.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = check_classifier)]
 pub struct StackingClassifier {
@@ -69,17 +69,17 @@ pub struct StackingClassifier {
     /// Number of stratified folds of the out-of-fold predictions.
     #[hyper(default = 5, range = "[2, inf)")]
     pub cv: usize,
-    /// The prediction method of the base classifiers: auto, predict_proba, decision_function or predict.
+    /// What the base classifiers are asked for: auto, predict_proba, decision_function or predict.
     #[hyper(default = StackMethod::Auto)]
     pub stack_method: StackMethod,
-    /// Whether to also train the final estimator on the original features.
+    /// Whether the final estimator is trained on the original features too.
     #[hyper(default = false)]
     pub passthrough: bool,
 }
 
-/// Trains a regressor on out-of-fold predictions of other regressors, like scikit-learn's `StackingRegressor`.
+/// Trains a regressor on out-of-fold predictions of other regressors, as scikit-learn's `StackingRegressor`.
 ///
-/// Sample weights go to the base estimators and to the final estimator; folds ignore them.
+/// Sample weights go to the estimators and to the final estimator; folds do not look at them.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(check = check_regressor)]
 pub struct StackingRegressor {
@@ -91,7 +91,7 @@ pub struct StackingRegressor {
     /// Number of folds of the out-of-fold predictions.
     #[hyper(default = 5, range = "[2, inf)")]
     pub cv: usize,
-    /// Whether to also train the final estimator on the original features.
+    /// Whether the final estimator is trained on the original features too.
     #[hyper(default = false)]
     pub passthrough: bool,
 }
@@ -133,7 +133,7 @@ fn check(who: &'static str, wanted: &Capabilities, members: &Steps, last: &dyn E
     if other(last) { refuse("final_estimator", last.name(), last) } else { Ok(()) }
 }
 
-/// Capabilities of a stacking ensemble.
+/// What a stack of these estimators takes and gives.
 fn joined(members: &Steps, last: Capabilities, base: Capabilities, passthrough: bool) -> Capabilities {
     let each: Vec<Capabilities> = members.iter().map(|member| member.1.capabilities()).collect();
     let all = |has: fn(&Capabilities) -> bool| !each.is_empty() && each.iter().all(has);
@@ -148,7 +148,7 @@ fn joined(members: &Steps, last: Capabilities, base: Capabilities, passthrough: 
         fills: !passthrough,
         order_free: false,
         delegates: true,
-        accuracy: each.iter().fold(last.accuracy, |max, own| max.max(own.accuracy)),
+        accuracy: each.iter().fold(last.accuracy, |most, own| most.max(own.accuracy)),
         ..base
     }
 }
@@ -184,7 +184,7 @@ macro_rules! stacking {
 stacking!(StackingRegressor, Capabilities::REGRESSOR, |_settings| StackMethod::Predict);
 stacking!(StackingClassifier, Capabilities::CLASSIFIER, |settings| settings.stack_method);
 
-/// A stacking ensemble to be fitted.
+/// A stack that is to be fitted.
 struct Plan<'a> {
     stack: &'a dyn Estimator,
     last: &'a dyn Estimator,
@@ -206,9 +206,9 @@ impl Plan<'_> {
         let list: Vec<&dyn Estimator> = members.iter().map(|member| &*member.1).collect();
         let methods: Vec<StackMethod> = list.iter().map(|own| method.of(own.capabilities())).collect();
         let answers = out_of_fold(&list, samples, &folds, |number, model, x| {
-            super::stacked::stack_output(who, methods[number], model, x, &classes)
+            super::stacked::ask(who, methods[number], model, x, &classes)
         })?;
-        let x = super::stacked::meta_features(&answers, samples.x(), self.passthrough)?;
+        let x = super::stacked::beside(&answers, samples.x(), self.passthrough)?;
         let meta = if samples.may_miss() { samples.with_x_and_missing(x)? } else { samples.with_x(x)? };
         let last = self.last.fit_samples(&meta)?;
         let models = in_parallel(list.len(), |number| list[number].fit_samples(samples));

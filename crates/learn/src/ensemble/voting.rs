@@ -12,7 +12,7 @@
 
 use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
 
-use super::fitted::{FittedEnsemble, Member};
+use super::fitted::FittedEnsemble;
 use crate::selection::in_parallel;
 use crate::{About, Algorithm, Capabilities, Estimator, Fit, Labels, Result, Samples, Steps};
 
@@ -167,8 +167,8 @@ fn train(
     let classifies = ensemble.capabilities().classifies();
     let classes = if classifies { Labels::of(ensemble.name(), samples.y()?)?.classes().to_vec() } else { Vec::new() };
     let list: Vec<&dyn Estimator> = members.iter().map(|member| &*member.1).collect();
-    let work = |i: usize| Ok(Member { model: list[i].fit_samples(samples)?, columns: None });
+    let work = |i: usize| list[i].fit_samples(samples);
     let members = in_parallel(list.len(), work).into_iter().collect::<Result<_>>()?;
     let about = About::new(ensemble, samples.width(), samples.x().dtype()).classes(&classes);
-    Ok(FittedEnsemble { about, members, weights, hard: classifies && !soft, oob: None })
+    Ok(FittedEnsemble { about, members, columns: None, weights, hard: classifies && !soft, oob_score: None })
 }

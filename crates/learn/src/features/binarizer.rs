@@ -13,7 +13,7 @@ use tove_optim::settings::Hyperparameters;
 use tove_tensor::Tensor;
 
 use super::columns::{map, settings_of};
-use crate::{About, Algorithm, Capabilities, Csr, Fitted, Model, Record, Result, Rows, Samples};
+use crate::{About, Algorithm, Capabilities, Csr, Fitted, Model, Result, Rows, Samples};
 
 /// Thresholds every value, like scikit-learn's `Binarizer`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -44,9 +44,7 @@ impl Algorithm for Binarizer {
 }
 
 impl Model for FittedBinarizer {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
         inputs.to_vec()
@@ -71,13 +69,5 @@ impl Model for FittedBinarizer {
                 Ok(Rows::Sparse(Csr::new(indptr, indices, ones, changed.columns())?))
             }
         }
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        self.state_attributes()
-    }
-
-    fn record(&self) -> Record {
-        self.state_record()
     }
 }

@@ -12,12 +12,14 @@
 //! ```
 
 use tove_optim::settings::{Choice, Hyperparameters, Named};
-use tove_tensor::{DType, Tensor};
+use tove_tensor::Tensor;
 
-use super::columns::{column, map, read_about};
+use super::columns::{column, map};
 use super::robust::quantile;
 use crate::selection::in_parallel;
-use crate::{About, Algorithm, Capabilities, Csr, Model, Real, Record, Restore, Result, Rows, Samples, with_real};
+use crate::{
+    About, Algorithm, Attributes, Capabilities, Csr, Fitted, Model, Real, Record, Result, Rows, Samples, with_real,
+};
 
 /// The strategy that defines the bins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -74,10 +76,13 @@ pub struct KBinsDiscretizer {
 }
 
 /// A fitted [`KBinsDiscretizer`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = KBinsDiscretizer, complete = FittedKBinsDiscretizer::ascending)]
+#[fitted(attributes = FittedKBinsDiscretizer::n_bins)]
 pub struct FittedKBinsDiscretizer {
     about: About,
     settings: KBinsDiscretizer,
+    #[fitted(shape = "features, *", stored = "bin_edges", hidden)]
     edges: Vec<Vec<f64>>,
 }
 
@@ -200,7 +205,19 @@ impl FittedKBinsDiscretizer {
         FittedKBinsDiscretizer { about: about.outputs(outputs), settings, edges }
     }
 
-    /// The bin edges of each feature; for a constant feature, which has one bin, its value twice.
+    fn ascending(self, record: &Record) -> Result<FittedKBinsDiscretizer> {
+        if self.edges.iter().any(|list| list.len() < 2 || !list.is_sorted()) {
+            return Err(record.wrong("bin_edges", "lists of ascending edges"));
+        }
+        Ok(FittedKBinsDiscretizer::new(self.about, self.settings, self.edges))
+    }
+
+    fn n_bins(&self) -> Attributes {
+        let bins: Vec<i64> = self.edges.iter().map(|edges| edges.len() as i64 - 1).collect();
+        vec![("n_bins", Tensor::from_slice(&bins))]
+    }
+
+    /// The edges of the bins of each feature; of a constant feature, which has one bin, its value twice.
     pub fn bin_edges(&self) -> &[Vec<f64>] {
         &self.edges
     }
@@ -221,9 +238,7 @@ impl FittedKBinsDiscretizer {
 }
 
 impl Model for FittedKBinsDiscretizer {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
         let name = |feature: usize| inputs.get(feature).cloned().unwrap_or_else(|| format!("x{feature}"));
@@ -276,39 +291,5 @@ impl Model for FittedKBinsDiscretizer {
             }
         }
         Ok(Rows::Dense(Tensor::try_from_vec(out, [x.len(), self.about.width])?.to_dtype(x.dtype())))
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        let bins: Vec<i64> = self.edges.iter().map(|edges| edges.len() as i64 - 1).collect();
-        vec![("n_bins", Tensor::from_slice(&bins))]
-    }
-
-    fn record(&self) -> Record {
-        let mut record = Record::new(self.about.name, 1);
-        record.put("settings", self.settings.to_json());
-        self.about.write_shape(&mut record);
-        for (feature, edges) in self.edges.iter().enumerate() {
-            record.put_tensor(&format!("bin_edges.{feature}"), &Tensor::from_slice(edges));
-        }
-        record
-    }
-}
-
-impl Restore for FittedKBinsDiscretizer {
-    fn restore(record: &Record) -> Result<FittedKBinsDiscretizer> {
-        let settings: KBinsDiscretizer = record.settings(KBinsDiscretizer::NAME, 1)?;
-        let about = read_about(&settings, record)?;
-        let mut edges = Vec::new();
-        for feature in 0..about.width {
-            let name = format!("bin_edges.{feature}"); // a missing one ends the loop, however large the count
-            record.precision()?;
-            let list = record.vector(&name)?;
-            let finite = list.iter().all(|edge| edge.is_finite()) && record.tensor(&name)?.dtype() == DType::F64;
-            if list.len() < 2 || record.tensor(&name)?.rank() != 1 || !finite || !list.is_sorted() {
-                return Err(record.wrong(&name, "a list of ascending edges"));
-            }
-            edges.push(list);
-        }
-        Ok(FittedKBinsDiscretizer::new(about, settings, edges))
     }
 }

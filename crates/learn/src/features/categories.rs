@@ -4,7 +4,7 @@ use tove_optim::settings::Hyperparameters;
 use tove_tensor::Tensor;
 
 use super::columns::{each, sorted, without_infinite};
-use crate::{LearnError, Record, Result, Rows};
+use crate::{Attribute, Field, LearnError, Reading, Record, Result, Rows};
 
 /// Grouping of infrequent categories, with scikit-learn's names.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -62,6 +62,11 @@ impl Categories {
         let mut codes: Vec<usize> = infrequent[..counted].iter().map(code).collect();
         codes.resize(values.len(), width);
         Categories { grouped: frequent < counted, values, infrequent, codes, width }
+    }
+
+    /// With the missing value counted apart.
+    pub(super) fn apart(self) -> Categories {
+        Categories::new(self.values, self.infrequent, true)
     }
 
     /// Whether NaN is a category.
@@ -147,23 +152,29 @@ fn infrequent(counts: &[usize], samples: usize, frequencies: &Frequencies) -> Ve
     rare
 }
 
-/// Writes the categories of each feature, and which of them are infrequent.
-pub(super) fn write(record: &mut Record, all: &[Categories]) {
-    for (column, own) in all.iter().enumerate() {
-        record.put_tensor(&format!("categories.{column}"), &Tensor::from_slice(&own.values));
+/// The categories of each feature, and which are infrequent where some are; files call them `categories`.
+impl Attribute for Vec<Categories> {
+    fn write(&self, _name: &str, record: &mut Record) {
+        let all = self;
+        for (column, own) in all.iter().enumerate() {
+            record.put_tensor(&format!("categories.{column}"), &Tensor::from_slice(&own.values));
+        }
+        let grouped = all.iter().filter(|own| own.group().is_some()).count();
+        if grouped > 0 {
+            record.put("grouped", grouped);
+        }
+        for (column, own) in all.iter().enumerate().filter(|(_, own)| own.group().is_some()) {
+            let marks: Vec<i64> = own.infrequent.iter().map(|&rare| i64::from(rare)).collect();
+            record.put_tensor(&format!("infrequent.{column}"), &Tensor::from_slice(&marks));
+        }
     }
-    let grouped = all.iter().filter(|own| own.group().is_some()).count();
-    if grouped > 0 {
-        record.put("grouped", grouped);
-    }
-    for (column, own) in all.iter().enumerate().filter(|(_, own)| own.group().is_some()) {
-        let marks: Vec<i64> = own.infrequent.iter().map(|&rare| i64::from(rare)).collect();
-        record.put_tensor(&format!("infrequent.{column}"), &Tensor::from_slice(&marks));
+
+    fn read(field: &Field, reading: &mut Reading<'_>) -> Result<Vec<Categories>> {
+        read(reading.record(), reading.count(field)?)
     }
 }
 
-/// Reads what [`write`] wrote.
-pub(super) fn read(record: &Record, width: usize, apart: bool) -> Result<Vec<Categories>> {
+fn read(record: &Record, width: usize) -> Result<Vec<Categories>> {
     let (mut all, mut grouped) = (Vec::new(), 0);
     for column in 0..width {
         let name = format!("categories.{column}"); // a missing one ends the loop, however large the count
@@ -183,7 +194,7 @@ pub(super) fn read(record: &Record, width: usize, apart: bool) -> Result<Vec<Cat
         if infrequent.len() != values.len() {
             return Err(record.wrong(&name, "a mark per category"));
         }
-        all.push(Categories::new(values, infrequent, apart));
+        all.push(Categories::new(values, infrequent, false));
     }
     let said = if record.get("grouped").is_ok() { record.count("grouped")? } else { 0 };
     if said == grouped {

@@ -5,11 +5,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use tove_tensor::Tensor;
 use tove_tensor::kernels::simd::{Kernel, dispatch};
 use tove_tensor::pool::parallel_for;
-use tove_tensor::{DType, Tensor};
 
-use crate::{About, Csr, Estimator, LearnError, Real, Record, Result, Rows, with_real};
+use crate::{About, Csr, LearnError, Real, Result, Rows, with_real};
 
 /// Values per task.
 const BLOCK: usize = 1 << 15;
@@ -217,14 +217,11 @@ pub(super) fn without_zeros(scale: &mut [f64]) {
     }
 }
 
-/// Implements [`Model`](crate::Model) and [`Restore`](crate::Restore) for a transformation that acts on each column
-/// separately; its vectors are attributes under scikit-learn's names.
+/// [`Model`](crate::Model) for a transformation that changes each number by its column alone.
 macro_rules! by_column {
-    ($fitted:ident, $settings:ident, [$($vector:ident as $attribute:literal),*], change = $change:ident) => {
+    ($fitted:ident) => {
         impl $crate::Model for $fitted {
-            fn about(&self) -> &$crate::About {
-                &self.about
-            }
+            $crate::fitted_methods!();
 
             fn output_names(&self, inputs: &[String]) -> Vec<String> {
                 inputs.to_vec()
@@ -232,47 +229,19 @@ macro_rules! by_column {
 
             fn transform_rows(&self, x: &$crate::Rows) -> $crate::Result<$crate::Rows> {
                 self.admit(x)?;
-                self.$change(x, $crate::features::columns::Direction::Forward)
+                self.change(x, $crate::features::columns::Direction::Forward)
             }
 
             fn inverse_rows(&self, x: &$crate::Rows) -> $crate::Result<$crate::Rows> {
                 self.admit(x)?;
-                self.$change(x, $crate::features::columns::Direction::Back)
-            }
-
-            fn attributes(&self) -> Vec<(&'static str, tove_tensor::Tensor)> {
-                vec![$(($attribute, tove_tensor::Tensor::from_slice(&self.$vector))),*]
-            }
-
-            fn record(&self) -> $crate::Record {
-                let mut record = $crate::Record::new(self.about.name, 1);
-                record.put("settings", self.settings.to_json());
-                record.put("width", self.about.width);
-                record.put("single", self.about.dtype == tove_tensor::DType::F32);
-                $(record.put_tensor(stringify!($vector), &tove_tensor::Tensor::from_slice(&self.$vector));)*
-                record
-            }
-        }
-
-        impl $crate::Restore for $fitted {
-            fn restore(record: &$crate::Record) -> $crate::Result<$fitted> {
-                let settings: $settings = record.settings(<$settings as tove_optim::settings::Named>::NAME, 1)?;
-                let about = $crate::features::columns::read_about(&settings, record)?;
-                $(record.shaped(stringify!($vector), &[about.width])?;)*
-                Ok($fitted { about, settings, $($vector: record.vector(stringify!($vector))?,)* })
+                self.change(x, $crate::features::columns::Direction::Back)
             }
         }
     };
 }
 pub(super) use by_column;
 
-/// Reads the metadata of a transformer from its record; earlier versions did not write the precision.
-pub(super) fn read_about(settings: &dyn Estimator, record: &Record) -> Result<About> {
-    let dtype = if record.get("single").is_ok() { record.precision()? } else { DType::F64 };
-    Ok(About::new(settings, record.count("width")?, dtype))
-}
-
-/// The hyperparameters of a fitted transformation.
+/// The hyperparameters that a transformation was fitted with.
 pub(super) fn settings_of<S: tove_optim::settings::Hyperparameters + Default>(about: &About) -> Result<S> {
     let mut settings = S::default();
     settings.load_json(&about.settings)?;

@@ -1,4 +1,4 @@
-//! The output range of a scaler, like scikit-learn's `feature_range`.
+//! A range with two ends: what a scaler maps to, as scikit-learn's `feature_range`, or `quantile_range`.
 //!
 //! ```
 //! use tove_learn::MinMaxScaler;
@@ -60,10 +60,10 @@ impl Setting for FeatureRange {
         Some("two numbers, the lower and the upper bound, such as 0,1")
     }
 
-    fn assign_inside(&mut self, _field: &str, name: &str, input: Input<'_>) -> Option<Result<(), SettingError>> {
-        let end = match name {
-            "low" => &mut self.low,
-            "high" => &mut self.high,
+    fn assign_inside(&mut self, field: &str, name: &str, input: Input<'_>) -> Option<Result<(), SettingError>> {
+        let end = match (field, name) {
+            ("feature_range", "low") | ("quantile_range", "quantile_low") => &mut self.low,
+            ("feature_range", "high") | ("quantile_range", "quantile_high") => &mut self.high,
             _ => return None,
         };
         let number = match input {
@@ -77,15 +77,19 @@ impl Setting for FeatureRange {
             }
             None => {
                 let problem = format!("`{name}` is not a number");
-                Some(Err(SettingError::conflict("MinMaxScaler", "feature_range", problem, "give a number")))
+                let (who, field) = match field {
+                    "quantile_range" => ("RobustScaler", "quantile_range"),
+                    _ => ("MinMaxScaler", "feature_range"),
+                };
+                Some(Err(SettingError::conflict(who, field, problem, "give a number")))
             }
         }
     }
 
-    fn value_inside(&self, _field: &str, name: &str) -> Option<Value> {
-        match name {
-            "low" => Some(Value::Real(self.low)),
-            "high" => Some(Value::Real(self.high)),
+    fn value_inside(&self, field: &str, name: &str) -> Option<Value> {
+        match (field, name) {
+            ("feature_range", "low") | ("quantile_range", "quantile_low") => Some(Value::Real(self.low)),
+            ("feature_range", "high") | ("quantile_range", "quantile_high") => Some(Value::Real(self.high)),
             _ => None,
         }
     }

@@ -12,14 +12,14 @@
 //! ```
 
 use tove_optim::settings::{Choice, Hyperparameters, Named};
-use tove_tensor::{DType, Tensor};
+use tove_tensor::Tensor;
 
-use super::columns::{each, extremes, map, read_about, sorted, without_infinite};
+use super::columns::{each, extremes, map, sorted, without_infinite};
 use super::robust::quantile;
 use super::standard::means;
 use crate::baseline::weighted_median;
 use crate::{
-    About, Algorithm, Capabilities, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, with_real,
+    About, Algorithm, Capabilities, Fitted, LearnError, Model, Real, Record, Result, Rows, Samples, with_real,
 };
 
 /// The imputation strategy.
@@ -54,11 +54,15 @@ pub struct Imputer {
 }
 
 /// A fitted [`Imputer`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = Imputer, complete = FittedImputer::counted)]
 pub struct FittedImputer {
     about: About,
     settings: Imputer,
+    /// The imputation value of each column; NaN for a column that is removed.
+    #[fitted(shape = "features", nonfinite)]
     statistics: Vec<f64>,
+    #[fitted(shape = "features", hidden)]
     gaps: Vec<bool>,
 }
 
@@ -69,9 +73,8 @@ impl FittedImputer {
         fitted
     }
 
-    /// The imputation value of each column; NaN for a removed column.
-    pub fn statistics(&self) -> &[f64] {
-        &self.statistics
+    fn counted(self, _record: &Record) -> Result<FittedImputer> {
+        Ok(FittedImputer::new(self.about, self.settings, self.statistics, self.gaps))
     }
 
     /// The columns with missing values during fit.
@@ -174,13 +177,7 @@ fn most_frequent(sorted: &[f64]) -> f64 {
 }
 
 impl Model for FittedImputer {
-    fn about(&self) -> &About {
-        &self.about
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        vec![("statistics", Tensor::from_slice(&self.statistics))]
-    }
+    crate::fitted_methods!();
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
         let name = |column: usize| inputs.get(column).cloned().unwrap_or_else(|| format!("x{column}"));
@@ -227,30 +224,5 @@ impl Model for FittedImputer {
             }
             Ok(Rows::Dense(Tensor::try_from_vec(out, [x.dims()[0], self.about.width])?))
         })
-    }
-
-    fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings.to_json());
-        record.put("width", self.about.width);
-        record.put("single", self.about.dtype == DType::F32);
-        record.put("gaps", self.gaps.clone());
-        record.put_tensor("statistics", &Tensor::from_slice(&self.statistics));
-        record
-    }
-}
-
-impl Restore for FittedImputer {
-    fn restore(record: &Record) -> Result<FittedImputer> {
-        let settings: Imputer = record.settings(Imputer::NAME, 1)?;
-        let about = read_about(&settings, record)?;
-        let width = about.width;
-        record.shaped("statistics", &[width])?;
-        let gaps = record.get("gaps")?.as_array().into_iter().flatten().filter_map(|gap| gap.as_bool());
-        let gaps: Vec<bool> = gaps.collect();
-        if gaps.len() != width {
-            return Err(record.wrong("gaps", "a truth value per column"));
-        }
-        Ok(FittedImputer::new(about, settings, record.vector("statistics")?, gaps))
     }
 }

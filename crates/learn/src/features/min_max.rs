@@ -15,7 +15,7 @@ use tove_optim::settings::{Hyperparameters, Named, SettingError};
 
 use super::columns::{Direction, by_column, extremes, map, without_infinite, without_zeros};
 use super::feature_range::FeatureRange;
-use crate::{About, Algorithm, Capabilities, Result, Rows, Samples};
+use crate::{About, Algorithm, Capabilities, Fitted, Result, Rows, Samples};
 
 /// Scales every column to a range, like scikit-learn's `MinMaxScaler`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -39,37 +39,26 @@ fn ordered(settings: &MinMaxScaler) -> std::result::Result<(), SettingError> {
 }
 
 /// A fitted [`MinMaxScaler`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = MinMaxScaler)]
 pub struct FittedMinMaxScaler {
     about: About,
     settings: MinMaxScaler,
+    /// Smallest number of each column.
+    #[fitted(shape = "features", nonfinite)]
     data_min: Vec<f64>,
+    /// Largest number of each column.
+    #[fitted(shape = "features", nonfinite)]
     data_max: Vec<f64>,
+    /// What columns are multiplied with; scikit-learn's `scale_`.
+    #[fitted(shape = "features", nonfinite)]
     scale: Vec<f64>,
+    /// What is added then; scikit-learn's `min_`.
+    #[fitted(shape = "features", nonfinite, name = "min")]
     shift: Vec<f64>,
 }
 
 impl FittedMinMaxScaler {
-    /// Minimum of each column.
-    pub fn data_min(&self) -> &[f64] {
-        &self.data_min
-    }
-
-    /// Maximum of each column.
-    pub fn data_max(&self) -> &[f64] {
-        &self.data_max
-    }
-
-    /// Factor of each column; scikit-learn's `scale_`.
-    pub fn scale(&self) -> &[f64] {
-        &self.scale
-    }
-
-    /// Offset of each column; scikit-learn's `min_`.
-    pub fn shift(&self) -> &[f64] {
-        &self.shift
-    }
-
     fn admit(&self, x: &Rows) -> Result<()> {
         x.dense(MinMaxScaler::NAME).map(|_| ())
     }
@@ -96,7 +85,7 @@ impl FittedMinMaxScaler {
     }
 }
 
-by_column!(FittedMinMaxScaler, MinMaxScaler, [data_min as "data_min", data_max as "data_max", scale as "scale", shift as "min"], change = change);
+by_column!(FittedMinMaxScaler);
 
 impl Algorithm for MinMaxScaler {
     type Fitted = FittedMinMaxScaler;
@@ -150,25 +139,20 @@ pub struct MaxAbsScaler {
 }
 
 /// A fitted [`MaxAbsScaler`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = MaxAbsScaler)]
 pub struct FittedMaxAbsScaler {
     about: About,
     settings: MaxAbsScaler,
+    /// Largest absolute value of each column.
+    #[fitted(shape = "features", nonfinite)]
     max_abs: Vec<f64>,
+    /// What columns are divided by: the largest absolute value, 1 for a column of zeros.
+    #[fitted(shape = "features", nonfinite)]
     scale: Vec<f64>,
 }
 
 impl FittedMaxAbsScaler {
-    /// Largest absolute value of each column.
-    pub fn max_abs(&self) -> &[f64] {
-        &self.max_abs
-    }
-
-    /// Divisor of each column: the largest absolute value, 1 for a column of zeros.
-    pub fn scale(&self) -> &[f64] {
-        &self.scale
-    }
-
     fn admit(&self, _x: &Rows) -> Result<()> {
         Ok(())
     }
@@ -190,7 +174,7 @@ impl FittedMaxAbsScaler {
     }
 }
 
-by_column!(FittedMaxAbsScaler, MaxAbsScaler, [max_abs as "max_abs", scale as "scale"], change = change);
+by_column!(FittedMaxAbsScaler);
 
 impl Algorithm for MaxAbsScaler {
     type Fitted = FittedMaxAbsScaler;

@@ -15,7 +15,7 @@ use tove_optim::settings::{Choice, Hyperparameters};
 use tove_tensor::Tensor;
 
 use super::columns::{each, settings_of};
-use crate::{About, Algorithm, Capabilities, Csr, Fitted, Model, Real, Record, Result, Rows, Samples, with_real};
+use crate::{About, Algorithm, Capabilities, Csr, Fitted, Model, Real, Result, Rows, Samples, with_real};
 
 /// A norm of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -75,9 +75,7 @@ fn norms(x: &Rows, kind: NormKind) -> Result<Vec<(f64, f64)>> {
 }
 
 impl Model for FittedNormalizer {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
         inputs.to_vec()
@@ -103,13 +101,5 @@ impl Model for FittedNormalizer {
                 Ok(Rows::Sparse(Csr::new(x.indptr().to_vec(), x.indices().to_vec(), values, x.columns())?))
             }),
         }
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        self.state_attributes()
-    }
-
-    fn record(&self) -> Record {
-        self.state_record()
     }
 }

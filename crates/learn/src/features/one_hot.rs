@@ -20,9 +20,8 @@ use tove_optim::settings::{Choice, Hyperparameters, Named};
 use tove_tensor::Tensor;
 
 use super::categories::{self, Categories, Frequencies, frequencies_setters};
-use super::columns::read_about;
 use crate::{
-    About, Algorithm, Capabilities, Csr, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, with_real,
+    About, Algorithm, Capabilities, Csr, Fitted, LearnError, Model, Real, Record, Result, Rows, Samples, with_real,
 };
 
 /// Handling of categories not seen during fit.
@@ -69,12 +68,15 @@ pub struct OneHotEncoder {
 }
 
 /// A fitted [`OneHotEncoder`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = OneHotEncoder, complete = FittedOneHotEncoder::placed)]
 pub struct FittedOneHotEncoder {
     about: About,
     settings: OneHotEncoder,
+    #[fitted(shape = "features", hidden)]
     categories: Vec<Categories>,
-    starts: Vec<usize>, // first column of each feature, followed by the total
+    #[fitted(skip)]
+    starts: Vec<usize>, // where the columns of each feature begin, and their number
 }
 
 impl FittedOneHotEncoder {
@@ -86,6 +88,10 @@ impl FittedOneHotEncoder {
         }
         fitted.about.outputs = fitted.starts.last().copied().unwrap_or(0);
         fitted
+    }
+
+    fn placed(self, _record: &Record) -> Result<FittedOneHotEncoder> {
+        Ok(FittedOneHotEncoder::new(self.about, self.settings, self.categories))
     }
 
     /// The categories of each column in ascending order, NaN last.
@@ -150,9 +156,7 @@ impl Algorithm for OneHotEncoder {
 }
 
 impl Model for FittedOneHotEncoder {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
         let mut names = Vec::with_capacity(self.outputs());
@@ -209,22 +213,5 @@ impl Model for FittedOneHotEncoder {
             }
             Ok(Rows::Dense(Tensor::try_from_vec(out, [x.len(), self.width()])?))
         })
-    }
-
-    fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings.to_json());
-        self.about.write_shape(&mut record);
-        categories::write(&mut record, &self.categories);
-        record
-    }
-}
-
-impl Restore for FittedOneHotEncoder {
-    fn restore(record: &Record) -> Result<FittedOneHotEncoder> {
-        let settings: OneHotEncoder = record.settings(OneHotEncoder::NAME, 1)?;
-        let about = read_about(&settings, record)?;
-        let categories = categories::read(record, about.width, false)?;
-        Ok(FittedOneHotEncoder::new(about, settings, categories))
     }
 }

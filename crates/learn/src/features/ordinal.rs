@@ -15,8 +15,8 @@
 use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
 
 use super::categories::{self, Categories, Frequencies, frequencies_setters};
-use super::columns::{each, map, read_about};
-use crate::{About, Algorithm, Capabilities, LearnError, Model, Record, Restore, Result, Rows, Samples};
+use super::columns::{each, map};
+use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples};
 
 /// Handling of categories not seen during fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -64,10 +64,12 @@ fn check(settings: &OrdinalEncoder) -> std::result::Result<(), SettingError> {
 }
 
 /// A fitted [`OrdinalEncoder`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = OrdinalEncoder, complete = FittedOrdinalEncoder::apart)]
 pub struct FittedOrdinalEncoder {
     about: About,
     settings: OrdinalEncoder,
+    #[fitted(shape = "features", hidden)]
     categories: Vec<Categories>,
 }
 
@@ -95,6 +97,12 @@ impl Algorithm for OrdinalEncoder {
 }
 
 impl FittedOrdinalEncoder {
+    /// A missing value has no number of its own.
+    fn apart(mut self, _record: &Record) -> Result<FittedOrdinalEncoder> {
+        self.categories = self.categories.into_iter().map(Categories::apart).collect();
+        Ok(self)
+    }
+
     /// The categories of each column in ascending order, NaN last.
     pub fn categories(&self) -> Vec<Vec<f64>> {
         self.categories.iter().map(|own| own.values.clone()).collect()
@@ -111,9 +119,7 @@ impl FittedOrdinalEncoder {
 }
 
 impl Model for FittedOrdinalEncoder {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
         inputs.to_vec()
@@ -158,23 +164,5 @@ impl Model for FittedOrdinalEncoder {
             return Err(LearnError::data(self.about.name, problem, "give rows as `transform` returns them"));
         }
         map(x, |column, value| category(column, value).unwrap_or(f64::NAN))
-    }
-
-    fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings.to_json());
-        self.about.write_shape(&mut record);
-        categories::write(&mut record, &self.categories);
-        record
-    }
-}
-
-impl Restore for FittedOrdinalEncoder {
-    fn restore(record: &Record) -> Result<FittedOrdinalEncoder> {
-        let settings: OrdinalEncoder = record.settings(OrdinalEncoder::NAME, 1)?;
-        let about = read_about(&settings, record)?;
-        record.precision()?;
-        let categories = categories::read(record, about.width, true)?;
-        Ok(FittedOrdinalEncoder { about, settings, categories })
     }
 }

@@ -1,8 +1,8 @@
 //! Polynomial features: all products of features up to a degree.
 //!
-//! Two features (a, b) with degree 2 become (1, a, b, a², ab, b²): ordered by degree, then in the order of the
-//! features, like scikit-learn. A linear model on them is a polynomial. Each product is one multiplication of a feature
-//! with a product of lower degree.
+//! Two features (a, b) of degree 2 become (1, a, b, a², ab, b²): first by degree, then in the order of the features, as
+//! scikit-learn lists them. A linear model of them is a polynomial. Each product is one multiplication, of a feature with a
+//! product of lower degree.
 //!
 //! ```
 //! use tove_learn::{Fit, Transform, features::PolynomialFeatures};
@@ -16,53 +16,58 @@ use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
 use tove_tensor::kernels::simd::{Kernel, dispatch};
 
-use super::columns::{by_rows, read_about};
+use super::columns::by_rows;
 use super::polynomial_sparse::Products;
 use crate::rows::survey;
 use crate::{
-    About, Algorithm, Capabilities, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, memory, with_real,
+    About, Algorithm, Attributes, Capabilities, Fitted, LearnError, Model, Real, Record, Result, Rows, Samples, memory,
+    with_real,
 };
 
-/// Maximum number of features; more indicates a mistake in the degree.
-const MAX_OUTPUTS: usize = 10_000_000;
+/// Most features that are made; more is a mistake in the degree rather than a wish.
+const MOST: usize = 10_000_000;
 
-/// All products of features up to a degree, like scikit-learn's `PolynomialFeatures`; sparse rows stay sparse.
+/// All products of features up to a degree, as scikit-learn's `PolynomialFeatures`; sparse rows stay sparse.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct PolynomialFeatures {
-    /// Maximum degree.
+    /// Highest degree.
     #[hyper(default = 2, range = "[0, 64]")]
     pub degree: usize,
-    /// Whether to exclude powers, that is products with a repeated feature.
+    /// Whether to leave out products in which a feature comes twice.
     #[hyper(default = false)]
     pub interaction_only: bool,
-    /// Whether to include a column of ones.
+    /// Whether to begin with a column of ones.
     #[hyper(default = true)]
     pub include_bias: bool,
 }
 
 /// A fitted [`PolynomialFeatures`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = PolynomialFeatures, complete = FittedPolynomialFeatures::expanded)]
+#[fitted(attributes = FittedPolynomialFeatures::powers_attribute)]
 pub struct FittedPolynomialFeatures {
     about: About,
     settings: PolynomialFeatures,
+    #[fitted(skip)]
     products: Vec<Product>,
+    #[fitted(skip)]
     runs: Vec<Run>,
 }
 
-/// Products of one feature with consecutive products of one degree less.
+/// Products of one feature with adjacent products of one degree less.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) feature: usize,
-    /// Index of the first other factor among the products.
+    /// Place of the first other factor among the products.
     pub(super) from: usize,
     pub(super) count: usize,
 }
 
-/// A product: a feature times an earlier product, or a feature alone.
+/// A product: a feature times an earlier product, or times nothing.
 #[derive(Clone, Copy, Debug)]
 struct Product {
     feature: usize,
-    /// Index of the other factor among the products.
+    /// Place of the other factor among the products.
     rest: Option<usize>,
 }
 
@@ -80,11 +85,10 @@ impl FittedPolynomialFeatures {
         let width = about.width;
         let (mut products, mut runs): (Vec<Product>, Vec<Run>) = (Vec::new(), Vec::new());
         if settings.degree == 0 && !settings.include_bias {
-            let problem =
-                "degree 0 without `include_bias` gives no features; increase the degree or set `include_bias`";
+            let problem = "degree 0 without a column of ones leaves no feature; raise the degree or include the ones";
             return Err(LearnError::parameter("PolynomialFeatures", problem));
         }
-        // Products of one degree less whose first feature is j start at starts[j].
+        // Products of one degree less whose first feature is j begin at starts[j].
         let mut starts: Vec<usize> = Vec::new();
         for degree in 1..=settings.degree {
             let end = products.len();
@@ -97,9 +101,9 @@ impl FittedPolynomialFeatures {
                 }
                 let first = feature + usize::from(settings.interaction_only);
                 let from = starts.get(first).copied().unwrap_or(end);
-                if products.len() + (end - from.min(end)) > MAX_OUTPUTS {
+                if products.len() + (end - from.min(end)) > MOST {
                     let problem = format!(
-                        "degree {} of {width} features gives more than {MAX_OUTPUTS} products; lower the degree, or select features",
+                        "degree {} of {width} features makes more than {MOST} products; lower the degree, or choose features",
                         settings.degree
                     );
                     return Err(LearnError::parameter("PolynomialFeatures", problem));
@@ -113,21 +117,41 @@ impl FittedPolynomialFeatures {
         Ok(FittedPolynomialFeatures { about, settings, products, runs })
     }
 
-    /// Checks that the products fit in memory and do not overflow.
-    fn check_products(&self, x: &Tensor) -> Result<()> {
+    /// The products, which files do not hold.
+    fn expanded(self, record: &Record) -> Result<FittedPolynomialFeatures> {
+        self.settings.validate()?;
+        if self.about.width > MOST {
+            return Err(record.wrong("width", "a number of features"));
+        }
+        FittedPolynomialFeatures::new(self.about, self.settings)
+    }
+
+    fn powers_attribute(&self) -> Attributes {
+        // A matrix of outputs times features is much larger than what it is made from; where it cannot be had, there is none.
+        let numbers = self.outputs().saturating_mul(self.about.width);
+        if numbers > MOST {
+            return Vec::new();
+        }
+        let powers: Vec<i64> = self.powers().into_iter().flatten().map(|power| power as i64).collect();
+        let shaped = Tensor::try_from_vec(powers, [self.outputs(), self.about.width]);
+        shaped.map_or_else(|_| Vec::new(), |powers| vec![("powers", powers)])
+    }
+
+    /// That the products fit into memory, and that none of them overflows.
+    fn require_room(&self, x: &Tensor) -> Result<()> {
         let (n, outputs) = (x.dims()[0], self.outputs());
         let what = format!("a matrix of {n} x {outputs} products");
-        let fix = "lower the degree, or select features first";
+        let fix = "lower the degree, or choose features first";
         memory::require(PolynomialFeatures::NAME, what, memory::matrix(n, outputs, x.dtype().size()), fix)?;
-        let (largest, max) = with_real!(x.dtype(), T => (survey(x.as_slice::<T>()?).largest, <T as Real>::MAX));
-        if largest > 1.0 && largest.ln() * self.settings.degree as f64 > max.ln() {
+        let (largest, most) = with_real!(x.dtype(), T => (survey(x.as_slice::<T>()?).largest, <T as Real>::MAX));
+        if largest > 1.0 && largest.ln() * self.settings.degree as f64 > most.ln() {
             let problem = format!("products of {} features of size {largest:e} overflow", self.settings.degree);
             return Err(LearnError::data(PolynomialFeatures::NAME, problem, "scale the features, or lower the degree"));
         }
         Ok(())
     }
 
-    /// The power of each input feature in each output (outputs × inputs).
+    /// The power of each input feature (outputs × inputs) in each output.
     pub fn powers(&self) -> Vec<Vec<usize>> {
         let mut powers: Vec<Vec<usize>> = Vec::with_capacity(self.products.len());
         for product in &self.products {
@@ -143,9 +167,7 @@ impl FittedPolynomialFeatures {
 }
 
 impl Model for FittedPolynomialFeatures {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
         let name = |power: &Vec<usize>| {
@@ -179,7 +201,7 @@ impl Model for FittedPolynomialFeatures {
             }
         };
         let (n, outputs) = (x.dims()[0], self.outputs());
-        self.check_products(&x)?;
+        self.require_room(&x)?;
         let bias = usize::from(self.settings.include_bias);
         with_real!(x.dtype(), T => {
             let values = x.as_slice::<T>()?;
@@ -191,27 +213,9 @@ impl Model for FittedPolynomialFeatures {
             Ok(Rows::Dense(out))
         })
     }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        // A matrix of outputs times features is much larger than the model; it is omitted if it would be too large.
-        let numbers = self.outputs().saturating_mul(self.about.width);
-        if numbers > MAX_OUTPUTS {
-            return Vec::new();
-        }
-        let powers: Vec<i64> = self.powers().into_iter().flatten().map(|power| power as i64).collect();
-        let shaped = Tensor::try_from_vec(powers, [self.outputs(), self.about.width]);
-        shaped.map_or_else(|_| Vec::new(), |powers| vec![("powers", powers)])
-    }
-
-    fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings.to_json());
-        record.put("width", self.about.width);
-        record
-    }
 }
 
-/// Computes the products of a range of rows.
+/// The products of some rows.
 struct Powers<'a, T> {
     x: &'a [T],
     out: &'a mut [T],
@@ -236,28 +240,15 @@ impl<T: Real> Kernel for Powers<'_, T> {
                 continue;
             }
             products[..width].copy_from_slice(x);
-            let mut index = width;
+            let mut place = width;
             for run in runs {
-                let (earlier, later) = products.split_at_mut(index);
+                let (earlier, later) = products.split_at_mut(place);
                 let factor = x[run.feature];
                 for (out, &rest) in later[..run.count].iter_mut().zip(&earlier[run.from..][..run.count]) {
                     *out = factor * rest;
                 }
-                index += run.count;
+                place += run.count;
             }
         }
-    }
-}
-
-impl Restore for FittedPolynomialFeatures {
-    fn restore(record: &Record) -> Result<FittedPolynomialFeatures> {
-        let settings: PolynomialFeatures = record.settings(PolynomialFeatures::NAME, 1)?;
-        settings.validate()?;
-        let width = record.count("width")?;
-        if width == 0 || width > MAX_OUTPUTS {
-            return Err(record.wrong("width", "a number of features"));
-        }
-        let about = read_about(&settings, record)?;
-        FittedPolynomialFeatures::new(about, settings)
     }
 }

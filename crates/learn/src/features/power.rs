@@ -21,7 +21,7 @@ use tove_optim::settings::{Choice, Hyperparameters, Named};
 use tove_tensor::Tensor;
 
 use super::columns::{column, map, settings_of, without_infinite, without_overflow};
-use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples};
+use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples};
 
 /// The family of a power transform.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -244,9 +244,7 @@ impl PowerTransformer {
 }
 
 impl Model for FittedPowerTransformer {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
         inputs.to_vec()
@@ -271,14 +269,6 @@ impl Model for FittedPowerTransformer {
         let (lambdas, mean, scale) = self.numbers();
         let back = |c: usize, value: f64| method.back(lambdas[c], value * scale[c] + mean[c]);
         without_overflow(self.about.name, map(x, back)?)
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        self.state_attributes()
-    }
-
-    fn record(&self) -> Record {
-        self.state_record()
     }
 }
 

@@ -21,7 +21,7 @@ use tove_tensor::{Key, Tensor};
 use super::columns::{column, map, settings_of, without_infinite};
 use super::robust::quantile;
 use crate::selection::in_parallel;
-use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples};
+use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples};
 
 /// The distribution of the transformed features.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -222,9 +222,7 @@ impl FittedQuantileTransformer {
 }
 
 impl Model for FittedQuantileTransformer {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
         inputs.to_vec()
@@ -236,13 +234,5 @@ impl Model for FittedQuantileTransformer {
 
     fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
         self.change(x, |feature, value| feature.back(value))
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        self.state_attributes()
-    }
-
-    fn record(&self) -> Record {
-        self.state_record()
     }
 }

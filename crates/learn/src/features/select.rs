@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use tove_learn::{Fit, SelectKBest};
-//! use tove_tensor::{DType, Key, Tensor};
+//! use tove_tensor::{Key, Tensor};
 //! let (x, y) = (Tensor::from([[5.0, 0.1], [1.0, 0.2], [4.0, 0.9], [2.0, 1.0]]), Tensor::from([0i64, 0, 1, 1]));
 //! let select = SelectKBest::default().k(Some(1)).fit(&x, &y)?;
 //! assert_eq!(select.columns(), [1]);
@@ -21,15 +21,14 @@
 //! ```
 
 use tove_optim::settings::{Choice, Hyperparameters, Named};
-use tove_tensor::{DType, Key, Tensor};
+use tove_tensor::{Key, Tensor};
 
 use super::columns::{column, each, extremes};
 use super::mutual_information;
 use crate::rows::vector;
 use crate::selection::in_parallel;
 use crate::{
-    About, Algorithm, Capabilities, Csr, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples, Targets,
-    with_real,
+    About, Algorithm, Capabilities, Csr, Fitted, Labels, LearnError, Model, Result, Rows, Samples, Targets, with_real,
 };
 
 /// The score of a feature with respect to the target.
@@ -74,24 +73,16 @@ pub struct SelectKBest {
 }
 
 /// A fitted [`SelectKBest`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = SelectKBest)]
 pub struct FittedSelectKBest {
     about: About,
-    settings: SelectKBest,
-    scores: Vec<f64>,
-    columns: Vec<usize>,
-}
-
-impl FittedSelectKBest {
     /// The score of every feature; NaN for a constant one, infinite for one that determines the targets.
-    pub fn scores(&self) -> &[f64] {
-        &self.scores
-    }
-
-    /// The selected features, in ascending order.
-    pub fn columns(&self) -> &[usize] {
-        &self.columns
-    }
+    #[fitted(shape = "features", nonfinite)]
+    scores: Vec<f64>,
+    /// The features that are kept, in ascending order.
+    #[fitted(shape = "outputs")]
+    columns: Vec<usize>,
 }
 
 impl Algorithm for SelectKBest {
@@ -133,7 +124,7 @@ impl Algorithm for SelectKBest {
         let mut columns = order.split_off(order.len() - k);
         columns.sort_unstable();
         let about = About::of(self, samples).outputs(columns.len());
-        Ok(FittedSelectKBest { about, settings: self.clone(), scores, columns })
+        Ok(FittedSelectKBest { about, scores, columns })
     }
 }
 
@@ -278,13 +269,7 @@ pub(crate) fn take_columns(x: &Rows, columns: &[usize]) -> Result<Rows> {
 }
 
 impl Model for FittedSelectKBest {
-    fn about(&self) -> &About {
-        &self.about
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        vec![("scores", Tensor::from_slice(&self.scores))]
-    }
+    crate::fitted_methods!();
 
     fn output_names(&self, inputs: &[String]) -> Vec<String> {
         self.columns.iter().map(|&c| inputs.get(c).cloned().unwrap_or_else(|| format!("x{c}"))).collect()
@@ -292,28 +277,5 @@ impl Model for FittedSelectKBest {
 
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
         take_columns(x, &self.columns)
-    }
-
-    fn record(&self) -> Record {
-        let mut record = Record::new(self.name(), 1);
-        record.put("settings", self.settings.to_json());
-        self.about.write_shape(&mut record);
-        record.put_tensor("scores", &Tensor::from_slice(&self.scores));
-        record.put_tensor("columns", &Tensor::from_slice(&self.columns.iter().map(|&c| c as i64).collect::<Vec<_>>()));
-        record
-    }
-}
-
-impl Restore for FittedSelectKBest {
-    fn restore(record: &Record) -> Result<FittedSelectKBest> {
-        let settings: SelectKBest = record.settings(SelectKBest::NAME, 1)?;
-        let scores = record.vector("scores")?;
-        let columns = record.integers("columns")?;
-        let inside = |column: i64| usize::try_from(column).ok().filter(|&column| column < scores.len());
-        let columns: Option<Vec<usize>> = columns.into_iter().map(inside).collect();
-        let columns = columns.ok_or_else(|| record.wrong("columns", "a list of columns"))?;
-        let dtype = if record.get("single").is_ok() { record.precision()? } else { DType::F64 };
-        let about = About::new(&settings, scores.len(), dtype).outputs(columns.len());
-        Ok(FittedSelectKBest { about, settings, scores, columns })
     }
 }

@@ -14,13 +14,13 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Choice, Hyperparameters, Named};
+use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
 use tove_tensor::Tensor;
 
 use super::columns::{by_rows, column, extremes, settings_of, sorted};
 use super::robust::quantile;
 use crate::{
-    About, Algorithm, Capabilities, Fitted, LearnError, Model, Real, Record, Result, Rows, Samples, memory, with_real,
+    About, Algorithm, Capabilities, Fitted, LearnError, Model, Real, Result, Rows, Samples, memory, with_real,
 };
 
 /// Positions of the knots.
@@ -45,10 +45,13 @@ pub enum Extrapolation {
     Linear,
     /// The polynomials of the first and last intervals are continued.
     Continue,
+    /// The splines repeat: the last knot is the first one again, as for hours of a day.
+    Periodic,
 }
 
 /// Computes a B-spline basis of each feature, like scikit-learn's `SplineTransformer`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
+#[hyper(check = check)]
 pub struct SplineTransformer {
     /// Number of knots of each feature.
     #[hyper(default = 5, range = "[2, 10000]")]
@@ -59,13 +62,21 @@ pub struct SplineTransformer {
     /// Positions of the knots: uniform or quantile.
     #[hyper(default = Knots::Uniform)]
     pub knots: Knots,
-    /// Extrapolation outside the range of the fit: error, constant, linear or continue.
+    /// What happens outside of the range of the fit: error, constant, linear, continue or periodic.
     #[hyper(default = Extrapolation::Constant)]
     pub extrapolation: Extrapolation,
     /// Whether to keep the last spline of each feature; the splines of a feature sum to 1, which is collinear with an
     /// intercept.
     #[hyper(default = true)]
     pub include_bias: bool,
+}
+
+fn check(settings: &SplineTransformer) -> std::result::Result<(), SettingError> {
+    if !settings.is_periodic() || settings.degree < settings.n_knots {
+        return Ok(());
+    }
+    let problem = format!("periodic splines of degree {} with {} knots", settings.degree, settings.n_knots);
+    Err(SettingError::conflict(SplineTransformer::NAME, "degree", problem, "choose a degree below `n_knots`"))
 }
 
 /// A fitted [`SplineTransformer`].
@@ -117,7 +128,11 @@ impl Algorithm for SplineTransformer {
 impl SplineTransformer {
     /// Number of splines per feature.
     fn splines(&self) -> usize {
-        self.n_knots + self.degree - 1
+        self.n_knots - 1 + if self.is_periodic() { 0 } else { self.degree }
+    }
+
+    fn is_periodic(&self) -> bool {
+        self.extrapolation == Extrapolation::Periodic
     }
 
     fn outputs(&self, features: usize) -> usize {
@@ -139,9 +154,18 @@ impl Basis {
     fn new(knots: &[f64], settings: &SplineTransformer) -> Basis {
         let (degree, last) = (settings.degree, knots.len() - 1);
         let (first_step, last_step) = (knots[1] - knots[0], knots[last] - knots[last - 1]);
-        let mut t: Vec<f64> = (0..degree).map(|i| knots[0] - (degree - i) as f64 * first_step).collect();
+        let (period, periodic) = (knots[last] - knots[0], settings.is_periodic() && degree <= last);
+        let before = |i: usize| match periodic {
+            true => knots[last - degree + i] - period,
+            false => knots[0] - (degree - i) as f64 * first_step,
+        };
+        let after = |i: usize| match periodic {
+            true => knots[i + 1] + period,
+            false => knots[last] + (i + 1) as f64 * last_step,
+        };
+        let mut t: Vec<f64> = (0..degree).map(before).collect();
         t.extend(knots);
-        t.extend((0..degree).map(|i| knots[last] + (i + 1) as f64 * last_step));
+        t.extend((0..degree).map(after));
         Basis { degree, t, low: knots[0], high: knots[last], extrapolation: settings.extrapolation }
     }
 
@@ -191,7 +215,10 @@ impl Basis {
 
     /// The index of the first spline that is not 0 at x, and the values from there on.
     fn at(&self, x: f64) -> (usize, Vec<f64>) {
-        let inside = x.clamp(self.low, self.high);
+        let inside = match self.extrapolation {
+            Extrapolation::Periodic => self.low + (x - self.low).rem_euclid(self.high - self.low),
+            _ => x.clamp(self.low, self.high),
+        };
         let interval = self.interval(inside);
         let first = interval - self.degree;
         let values = match self.extrapolation {
@@ -215,9 +242,7 @@ impl FittedSplineTransformer {
 }
 
 impl Model for FittedSplineTransformer {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn outputs(&self) -> usize {
         settings_of::<SplineTransformer>(&self.about).map_or(0, |settings| settings.outputs(self.about.width))
@@ -251,7 +276,7 @@ impl Model for FittedSplineTransformer {
                 return Err(LearnError::data(self.about.name, problem, "set `extrapolation` to constant"));
             }
         }
-        let each = outputs / d;
+        let (each, count) = (outputs / d, settings.splines());
         with_real!(x.dtype(), T => {
             let values = x.as_slice::<T>()?;
             let mut out = Tensor::try_zeros([n, outputs], x.dtype())?;
@@ -259,20 +284,16 @@ impl Model for FittedSplineTransformer {
                 for (out, row) in part.chunks_mut(outputs).zip(values[first * d..].chunks(d)) {
                     for ((out, basis), &value) in out.chunks_mut(each).zip(&bases).zip(row) {
                         let (start, splines) = basis.at(value.f64());
-                        // Without `include_bias` the last spline is dropped.
-                        out[start.min(each)..].iter_mut().zip(splines).for_each(|(out, spline)| *out = T::of(spline));
+                        for (place, spline) in (start..).zip(splines) {
+                            // Periodic splines begin again; without `include_bias` the last spline has no place.
+                            if let Some(out) = out.get_mut(place % count) {
+                                *out += T::of(spline);
+                            }
+                        }
                     }
                 }
             });
             Ok(Rows::Dense(out))
         })
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        self.state_attributes()
-    }
-
-    fn record(&self) -> Record {
-        self.state_record()
     }
 }

@@ -16,7 +16,7 @@ use tove_tensor::Tensor;
 use super::columns::{Direction, affine, by_column, each, reject_centering, without_infinite};
 use super::moments::{Spreads, spreads};
 use super::rescaled_moments;
-use crate::{About, Algorithm, Capabilities, Result, Rows, Samples, with_real};
+use crate::{About, Algorithm, Capabilities, Fitted, Result, Rows, Samples, with_real};
 
 /// Standardizes every column, like scikit-learn's `StandardScaler`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -30,32 +30,24 @@ pub struct StandardScaler {
 }
 
 /// A fitted [`StandardScaler`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = StandardScaler)]
 pub struct FittedStandardScaler {
     about: About,
     settings: StandardScaler,
+    /// Means of the columns.
+    #[fitted(shape = "features", nonfinite)]
     mean: Vec<f64>,
+    /// Variances of the columns, with n in the denominator; infinite or 0 where they leave the range of numbers, though
+    /// [`FittedStandardScaler::scale`] does not.
+    #[fitted(shape = "features", nonfinite)]
     var: Vec<f64>,
+    /// What columns are divided by: the standard deviation, 1 for a constant column.
+    #[fitted(shape = "features", nonfinite)]
     scale: Vec<f64>,
 }
 
 impl FittedStandardScaler {
-    /// Means of the columns.
-    pub fn mean(&self) -> &[f64] {
-        &self.mean
-    }
-
-    /// Variances of the columns, with n in the denominator. They may overflow to infinity or underflow to 0 even if
-    /// [`FittedStandardScaler::scale`] does not.
-    pub fn var(&self) -> &[f64] {
-        &self.var
-    }
-
-    /// Divisor of each column: the standard deviation, 1 for a constant column.
-    pub fn scale(&self) -> &[f64] {
-        &self.scale
-    }
-
     fn admit(&self, x: &Rows) -> Result<()> {
         reject_centering(StandardScaler::NAME, x, self.settings.with_mean, "with_mean")
     }
@@ -67,7 +59,7 @@ impl FittedStandardScaler {
     }
 }
 
-by_column!(FittedStandardScaler, StandardScaler, [mean as "mean", var as "var", scale as "scale"], change = change);
+by_column!(FittedStandardScaler);
 
 impl Algorithm for StandardScaler {
     type Fitted = FittedStandardScaler;

@@ -17,7 +17,7 @@ use tove_tensor::Tensor;
 use super::columns::{extremes, settings_of, without_infinite};
 use super::select::take_columns;
 use super::standard::{means, variances};
-use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples};
+use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples};
 
 /// Removes features with low variance, like scikit-learn's `VarianceThreshold`. Ignores targets and NaN.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -80,9 +80,7 @@ impl FittedVarianceThreshold {
 }
 
 impl Model for FittedVarianceThreshold {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn outputs(&self) -> usize {
         self.columns().len()
@@ -94,13 +92,5 @@ impl Model for FittedVarianceThreshold {
 
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
         take_columns(x, &self.columns())
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        self.state_attributes()
-    }
-
-    fn record(&self) -> Record {
-        self.state_record()
     }
 }

@@ -4,7 +4,7 @@ use tove_tensor::{DType, Tensor, TryOps};
 
 use super::matrix::{TILE, product};
 use super::{Features, KernelFunction};
-use crate::{Csr, Record, Result, Rows};
+use crate::{Attributes, Csr, Part, Reading, Record, Result, Rows};
 
 /// Points with coefficients.
 #[derive(Clone, Debug)]
@@ -73,8 +73,22 @@ impl Expansion {
         self.points.dtype()
     }
 
-    /// Writes the expansion to a record.
-    pub(crate) fn write(&self, record: &mut Record) {
+    /// That there are so many points with so many coefficients each.
+    pub(crate) fn require_rows(&self, record: &Record, points: usize, columns: usize) -> Result<()> {
+        if self.coefficients.dims() == [points, columns] {
+            return Ok(());
+        }
+        Err(record.wrong("coefficients", "a row per point and a column per machine"))
+    }
+
+    /// The points as an attribute of this name; a precomputed kernel has none.
+    pub(crate) fn named_points(&self, name: &'static str) -> Attributes {
+        self.points().to_dense().ok().map(|points| (name, points)).into_iter().collect()
+    }
+}
+
+impl Part for Expansion {
+    fn write(&self, record: &mut Record) {
         self.function().write(record);
         match self.points.columns() {
             Some(columns) => {
@@ -89,38 +103,47 @@ impl Expansion {
         record.put_tensor("coefficients", &self.coefficients);
     }
 
-    /// Reads what [`Expansion::write`] wrote.
-    pub(crate) fn read(record: &Record, custom: Option<&KernelFunction>) -> Result<Expansion> {
-        let coefficients = record.tensor("coefficients")?;
-        let function = KernelFunction::read(record, custom)?;
-        if let KernelFunction::Precomputed { samples } = function {
-            let inside = |column: i64| usize::try_from(column).ok().filter(|&column| column < samples);
-            let columns: Option<Vec<usize>> = record.integers("columns")?.into_iter().map(inside).collect();
-            let columns = columns.filter(|columns| coefficients.rank() == 2 && coefficients.dims()[0] == columns.len());
-            let columns = columns.ok_or_else(|| record.wrong("columns", "a training sample per coefficient"))?;
-            if !coefficients.dtype().is_float() {
-                return Err(record.wrong("coefficients", "a matrix of numbers"));
-            }
-            let points = Features::named(columns, function, coefficients.dtype())?;
-            return Ok(Expansion { points, coefficients: coefficients.try_contiguous()? });
+    fn read(reading: &mut Reading<'_>) -> Result<Expansion> {
+        let expansion = read(reading.record(), reading.own_kernel())?;
+        reading.agree("points", "features", expansion.width())?;
+        reading.check_precision("coefficients", expansion.dtype())?;
+        Ok(expansion)
+    }
+
+    /// Models name the points and the coefficients as scikit-learn does.
+    fn attributes(&self, _all: &mut Attributes) {}
+}
+
+fn read(record: &Record, custom: Option<&KernelFunction>) -> Result<Expansion> {
+    let coefficients = record.tensor("coefficients")?;
+    let function = KernelFunction::read(record, custom)?;
+    if let KernelFunction::Precomputed { samples } = function {
+        let inside = |column: i64| usize::try_from(column).ok().filter(|&column| column < samples);
+        let columns: Option<Vec<usize>> = record.integers("columns")?.into_iter().map(inside).collect();
+        let columns = columns.filter(|columns| coefficients.rank() == 2 && coefficients.dims()[0] == columns.len());
+        let columns = columns.ok_or_else(|| record.wrong("columns", "a training sample per coefficient"))?;
+        if !coefficients.dtype().is_float() {
+            return Err(record.wrong("coefficients", "a matrix of numbers"));
         }
-        if record.get("points_columns").is_ok() {
-            let points = read_sparse(record)?;
-            let fits = coefficients.rank() == 2 && points.rows() == coefficients.dims()[0];
-            if !fits || points.dtype() != coefficients.dtype() {
-                return Err(record.wrong("coefficients", "a matrix with a row per point"));
-            }
-            require_finite(record, &[("points_values", points.values()), ("coefficients", coefficients)])?;
-            return Expansion::new(function, points, coefficients);
-        }
-        let points = record.tensor("points")?;
-        let fits = points.rank() == 2 && coefficients.rank() == 2 && points.dims()[0] == coefficients.dims()[0];
-        if !fits || !points.dtype().is_float() || points.dtype() != coefficients.dtype() {
+        let points = Features::named(columns, function, coefficients.dtype())?;
+        return Ok(Expansion { points, coefficients: coefficients.try_contiguous()? });
+    }
+    if record.get("points_columns").is_ok() {
+        let points = read_sparse(record)?;
+        let fits = coefficients.rank() == 2 && points.rows() == coefficients.dims()[0];
+        if !fits || points.dtype() != coefficients.dtype() {
             return Err(record.wrong("coefficients", "a matrix with a row per point"));
         }
-        require_finite(record, &[("points", points), ("coefficients", coefficients)])?;
-        Expansion::new(function, points, coefficients)
+        require_finite(record, &[("points_values", points.values()), ("coefficients", coefficients)])?;
+        return Expansion::new(function, points, coefficients);
     }
+    let points = record.tensor("points")?;
+    let fits = points.rank() == 2 && coefficients.rank() == 2 && points.dims()[0] == coefficients.dims()[0];
+    if !fits || !points.dtype().is_float() || points.dtype() != coefficients.dtype() {
+        return Err(record.wrong("coefficients", "a matrix with a row per point"));
+    }
+    require_finite(record, &[("points", points), ("coefficients", coefficients)])?;
+    Expansion::new(function, points, coefficients)
 }
 
 fn require_finite(record: &Record, tensors: &[(&str, &Tensor)]) -> Result<()> {

@@ -13,7 +13,8 @@ use super::expansion::Expansion;
 use super::{Features, Gamma, KernelFunction, KernelKind, kernel_matrix};
 use crate::rows::first_not_finite;
 use crate::{
-    About, Algorithm, Capabilities, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, Summary, with_real,
+    About, Algorithm, Attributes, Capabilities, Fitted, LearnError, Model, Reading, Real, Record, Result, Rows,
+    Samples, Summary, with_real,
 };
 
 /// Ridge regression in the feature space of a kernel, for one or multiple outputs.
@@ -46,11 +47,14 @@ pub struct KernelRidge {
 }
 
 /// A fitted [`KernelRidge`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = KernelRidge, complete = FittedKernelRidge::matched, attributes = FittedKernelRidge::dual)]
 pub struct FittedKernelRidge {
     about: About,
+    #[fitted(flatten)]
     expansion: Expansion,
-    /// Whether the targets were a matrix; then predictions are a matrix too.
+    /// Whether the targets were a matrix, so that predictions are.
+    #[fitted(hidden)]
     several: bool,
 }
 
@@ -71,14 +75,20 @@ impl FittedKernelRidge {
 
     /// Reads a record of a model with a user-defined kernel, which must be passed again.
     pub fn restore_with(record: &Record, kernel: Option<&KernelFunction>) -> Result<FittedKernelRidge> {
-        let settings: KernelRidge = record.settings(KernelRidge::NAME, 1)?;
-        let expansion = Expansion::read(record, kernel)?;
-        let several = record.switch("several")?;
-        if !several && expansion.coefficients().dims()[1] != 1 {
-            return Err(record.wrong("several", "true, as the coefficients have several columns"));
+        Self::read_state(&mut Reading::new(record)?.kernel(kernel))
+    }
+
+    fn matched(self, record: &Record) -> Result<FittedKernelRidge> {
+        if self.several || self.expansion.coefficients().dims()[1] == 1 {
+            return Ok(self);
         }
-        let about = About::read(&settings, record, expansion.width(), expansion.dtype())?;
-        Ok(FittedKernelRidge { about, expansion, several })
+        Err(record.wrong("several", "true, as the coefficients have several columns"))
+    }
+
+    fn dual(&self) -> Attributes {
+        let mut all: Attributes = self.dual_coef().ok().map(|dual_coef| ("dual_coef", dual_coef)).into_iter().collect();
+        all.extend(self.expansion.named_points("X_fit"));
+        all
     }
 }
 
@@ -150,31 +160,9 @@ impl Algorithm for KernelRidge {
 }
 
 impl Model for FittedKernelRidge {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         self.shaped(&self.expansion.at(x)?)
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        let mut all = self.about.attributes();
-        all.extend(self.dual_coef().ok().map(|dual_coef| ("dual_coef", dual_coef)));
-        all.extend(self.expansion.points().to_dense().ok().map(|points| ("X_fit", points)));
-        all
-    }
-
-    fn record(&self) -> Record {
-        let mut record = self.about.record();
-        record.put("several", self.several);
-        self.expansion.write(&mut record);
-        record
-    }
-}
-
-impl Restore for FittedKernelRidge {
-    fn restore(record: &Record) -> Result<FittedKernelRidge> {
-        FittedKernelRidge::restore_with(record, None)
     }
 }

@@ -1,10 +1,10 @@
 //! Bayesian linear regression: y ~ N(Xw, α⁻¹), w ~ N(0, λ⁻¹ I).
 //!
-//! The posterior is N(m, Σ) with Σ = (λI + αXᵀX)⁻¹ and m = αΣXᵀy, a ridge regression with penalty λ/α. A prediction at
-//! x has mean xᵀm and variance xᵀΣx + 1/α. The precisions α (noise) and λ (weights) are fixed, or chosen by maximizing
-//! the evidence p(y | α, λ): with γ = Σₖ αsₖ²/(λ + αsₖ²), the effective number of parameters, λ ← (γ + 2λ₁)/(‖m‖² +
-//! 2λ₂) and α ← (n − γ + 2α₁)/(‖y − Xm‖² + 2α₂) (MacKay 1992; Tipping 2001). One eigendecomposition serves all
-//! iterations.
+//! The posterior is N(m, Σ) with Σ = (λI + αXᵀX)⁻¹ and m = αΣXᵀy, a ridge with penalty λ/α; a prediction at x has mean xᵀm and
+//! variance xᵀΣx + 1/α. The precisions α (noise) and λ (weights) are held at given values, or chosen by maximising the
+//! evidence p(y | α, λ): with γ = Σₖ αsₖ²/(λ + αsₖ²), the number of directions that the data determine,
+//! λ ← (γ + 2λ₁)/(‖m‖² + 2λ₂) and α ← (n − γ + 2α₁)/(‖y − Xm‖² + 2α₂) (MacKay 1992; Tipping 2001). One eigendecomposition
+//! serves all iterations.
 //!
 //! ```
 //! use tove_learn::{Fit, linear::BayesianRidge};
@@ -23,36 +23,36 @@ use tove_tensor::{DType, Tensor, TryOps};
 use super::model::{Extras, FittedLinear};
 use super::moments::{Data, read_row};
 use super::spectrum::Spectrum;
-use crate::{Algorithm, Capabilities, Model, Record, Result, Rows, Samples, Summary, memory};
+use crate::{Algorithm, Capabilities, Fitted, Model, Result, Rows, Samples, Summary, memory};
 
-/// Bayesian ridge regression; the precisions of noise and weights are random variables.
+/// Ridge regression with the precisions of noise and weights as random variables.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct BayesianRidge {
-    /// Maximum number of iterations.
+    /// Iterations at most.
     #[hyper(default = 300, range = "[1, inf)")]
     pub max_iter: usize,
-    /// Stop when the sum of absolute changes of the coefficients is smaller.
+    /// Stop when the coefficients change by less, in sum.
     #[hyper(default = 1e-3, range = "(0, inf)")]
     pub tol: f64,
-    /// Shape of the Gamma prior on the noise precision.
+    /// Shape of the Gamma prior of the noise's precision.
     #[hyper(default = 1e-6, range = "[0, inf)")]
     pub alpha_1: f64,
-    /// Rate of the Gamma prior on the noise precision.
+    /// Rate of the Gamma prior of the noise's precision.
     #[hyper(default = 1e-6, range = "[0, inf)")]
     pub alpha_2: f64,
-    /// Shape of the Gamma prior on the weight precision.
+    /// Shape of the Gamma prior of the weights' precision.
     #[hyper(default = 1e-6, range = "[0, inf)")]
     pub lambda_1: f64,
-    /// Rate of the Gamma prior on the weight precision.
+    /// Rate of the Gamma prior of the weights' precision.
     #[hyper(default = 1e-6, range = "[0, inf)")]
     pub lambda_2: f64,
-    /// Initial value of the noise precision; by default the inverse variance of the targets.
+    /// First value of the noise's precision; by default one over the variance of the targets.
     #[hyper(default = None, range = "(0, inf)")]
     pub alpha_init: Option<f64>,
-    /// Initial value of the weight precision; by default 1.
+    /// First value of the weights' precision; by default 1.
     #[hyper(default = None, range = "(0, inf)")]
     pub lambda_init: Option<f64>,
-    /// Whether to choose the precisions by maximizing the evidence; otherwise they keep their initial values.
+    /// Whether the precisions are chosen by maximising the evidence; otherwise they stay at their first values.
     #[hyper(default = true)]
     pub evidence: bool,
     /// Whether an intercept is fitted.
@@ -61,66 +61,40 @@ pub struct BayesianRidge {
 }
 
 /// The posterior of a [`BayesianRidge`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
 pub struct Posterior {
     alpha: f64,
     lambda: f64,
+    #[fitted(hidden)]
     log_evidence: f64,
-    sigma: Tensor,  // (d, d)
-    center: Tensor, // (d)
+    #[fitted(shape = "features, features", double)]
+    sigma: Tensor,
+    #[fitted(shape = "features", double, hidden)]
+    centre: Tensor,
 }
 
-impl Extras for Posterior {
-    fn write(&self, record: &mut Record) {
-        for (name, value) in [("alpha", self.alpha), ("lambda", self.lambda), ("log_evidence", self.log_evidence)] {
-            record.put_real(name, value);
-        }
-        record.put_tensor("sigma", &self.sigma);
-        record.put_tensor("centre", &self.center);
-    }
-
-    fn read(record: &Record, width: usize) -> Result<Posterior> {
-        let double = |name: &str, shape: &[usize]| {
-            let tensor = record.shaped(name, shape)?;
-            if tensor.dtype() == DType::F64 { Ok(tensor.clone()) } else { Err(record.wrong(name, "of type f64")) }
-        };
-        Ok(Posterior {
-            alpha: record.real("alpha")?,
-            lambda: record.real("lambda")?,
-            log_evidence: record.real("log_evidence")?,
-            sigma: double("sigma", &[width, width])?,
-            center: double("centre", &[width])?,
-        })
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        let numbers = [("alpha", self.alpha), ("lambda", self.lambda)];
-        let mut all: Vec<_> = numbers.map(|(name, value)| (name, Tensor::scalar(value))).into();
-        all.push(("sigma", self.sigma.clone()));
-        all
-    }
-}
+impl Extras for Posterior {}
 
 /// A fitted [`BayesianRidge`].
 pub type FittedBayesianRidge = FittedLinear<BayesianRidge, Posterior>;
 
 impl FittedBayesianRidge {
-    /// Noise precision α.
+    /// Precision of the noise, α.
     pub fn alpha(&self) -> f64 {
         self.extras().alpha
     }
 
-    /// Weight precision λ.
+    /// Precision of the weights, λ.
     pub fn lambda(&self) -> f64 {
         self.extras().lambda
     }
 
-    /// Posterior covariance Σ (d, d) of the weights, in double precision.
+    /// Covariance Σ (d, d) of the weights given the data, in double precision.
     pub fn sigma(&self) -> &Tensor {
         &self.extras().sigma
     }
 
-    /// Log evidence ln p(y | α, λ), including the priors on the precisions.
+    /// ln p(y | α, λ), with the priors of the precisions.
     pub fn log_evidence(&self) -> f64 {
         self.extras().log_evidence
     }
@@ -131,20 +105,20 @@ impl FittedBayesianRidge {
         x.check_width(self.name(), self.width())?;
         let x = x.to_dtype(self.dtype());
         let mean = self.linear(&x)?;
-        let (d, Posterior { sigma, center, alpha, .. }) = (self.width(), self.extras());
-        let center = center.to_f64_vec();
+        let (d, Posterior { sigma, centre, alpha, .. }) = (self.width(), self.extras());
+        let centre = centre.to_f64_vec();
         let mut deviations = Vec::with_capacity(x.len());
-        // Rows are centered and made dense in blocks.
+        // Rows are centered and spread out a block at a time.
         for start in (0..x.len()).step_by(1024) {
             let rows = start..(start + 1024).min(x.len());
             let mut block = vec![0.0; rows.len() * d];
             for (row, out) in rows.clone().zip(block.chunks_exact_mut(d)) {
                 read_row(&x, row, out)?;
-                out.iter_mut().zip(&center).for_each(|(x, center)| *x -= center);
+                out.iter_mut().zip(&centre).for_each(|(x, centre)| *x -= centre);
             }
-            let products = Tensor::try_from_vec(block.clone(), [rows.len(), d])?.try_matmul(sigma)?.to_f64_vec();
-            for (x, product) in block.chunks_exact(d).zip(products.chunks_exact(d)) {
-                let spread: f64 = x.iter().zip(product).map(|(x, t)| x * t).sum();
+            let turned = Tensor::try_from_vec(block.clone(), [rows.len(), d])?.try_matmul(sigma)?.to_f64_vec();
+            for (x, turned) in block.chunks_exact(d).zip(turned.chunks_exact(d)) {
+                let spread: f64 = x.iter().zip(turned).map(|(x, t)| x * t).sum();
                 deviations.push((spread.max(0.0) + 1.0 / alpha).sqrt());
             }
         }
@@ -163,7 +137,7 @@ impl Algorithm for BayesianRidge {
         let lambda = self.lambda_init.unwrap_or(1.0);
         let alpha = self.alpha_init.unwrap_or(1.0 / (run.variance + f64::EPSILON));
         let (alpha, lambda, iterations, change) =
-            if self.evidence { run.maximize(self, alpha, lambda)? } else { (alpha, lambda, 0, 0.0) };
+            if self.evidence { run.maximise(self, alpha, lambda)? } else { (alpha, lambda, 0, 0.0) };
         let coefficients = run.spectrum.coefficients(lambda / alpha)?;
         let log_evidence = run.log_evidence(self, alpha, lambda, &coefficients);
         let intercept = run.spectrum.intercepts(&coefficients)[0];
@@ -172,7 +146,7 @@ impl Algorithm for BayesianRidge {
             lambda,
             log_evidence,
             sigma: run.sigma(alpha, lambda)?,
-            center: Tensor::from_slice(&run.spectrum.mean_x),
+            centre: Tensor::from_slice(&run.spectrum.mean_x),
         };
         let summary = if self.evidence {
             Summary::iterative(Self::NAME, iterations, change < self.tol, change, -log_evidence)
@@ -187,7 +161,7 @@ struct Run {
     spectrum: Spectrum,
     /// (uₖᵀy)².
     along: Vec<f64>,
-    /// The part of ‖y‖² outside the column space.
+    /// The part of ‖y‖² that no weights explain.
     outside: f64,
     /// Variance of the targets.
     variance: f64,
@@ -206,8 +180,7 @@ impl Run {
         Ok(Run { spectrum, along, outside, variance, width: data.width() })
     }
 
-    /// ‖y − Xm‖² for the ridge penalty r: the part outside the column space, and the fraction r/(λₖ + r) of each
-    /// direction.
+    /// ‖y − Xm‖² for the ridge penalty r: the part outside, and of each direction the share r/(λₖ + r).
     fn squared_error(&self, penalty: f64) -> f64 {
         let left = self
             .along
@@ -217,8 +190,8 @@ impl Run {
         self.outside + left.sum::<f64>()
     }
 
-    /// Returns the precisions, the number of iterations, and the last change of the coefficients.
-    fn maximize(&self, settings: &BayesianRidge, alpha: f64, lambda: f64) -> Result<(f64, f64, usize, f64)> {
+    /// Precisions, iterations, and the last change of the coefficients.
+    fn maximise(&self, settings: &BayesianRidge, alpha: f64, lambda: f64) -> Result<(f64, f64, usize, f64)> {
         let (mut alpha, mut lambda) = (alpha, lambda);
         let mut old: Option<Vec<f64>> = None;
         let mut change = f64::INFINITY;
@@ -229,7 +202,7 @@ impl Run {
             let square: f64 = w.iter().map(|w| w * w).sum();
             lambda = (gamma + 2.0 * settings.lambda_1) / (square + 2.0 * settings.lambda_2);
             alpha = (self.spectrum.weight - gamma + 2.0 * settings.alpha_1) / (error + 2.0 * settings.alpha_2);
-            // Without priors, perfect fits and zero weights have infinite precision.
+            // Without priors perfect fits and zero weights have no finite precision.
             (alpha, lambda) = (alpha.clamp(1e-300, 1e300), lambda.clamp(1e-300, 1e300));
             if let Some(old) = &old {
                 change = old.iter().zip(&w).map(|(old, w)| (old - w).abs()).sum();
@@ -254,8 +227,8 @@ impl Run {
         priors + 0.5 * (d * lambda.ln() + n * alpha.ln() - fit + logdet - n * (2.0 * std::f64::consts::PI).ln())
     }
 
-    /// Σ = V diag(1/(λ + αs²)) Vᵀ + (I − VVᵀ)/λ; the second term covers the null space. It is omitted if X has full
-    /// column rank: there I/λ would exceed Σ by orders of magnitude and cause cancellation.
+    /// Σ = V diag(1/(λ + αs²)) Vᵀ + (I − VVᵀ)/λ, the latter for directions without data. Nothing is subtracted where every direction
+    /// has data: there I/λ would be larger than Σ by orders of magnitude and take its digits.
     fn sigma(&self, alpha: f64, lambda: f64) -> Result<Tensor> {
         let (vectors, d) = (&self.spectrum.vectors, self.width);
         memory::require(
@@ -264,13 +237,13 @@ impl Run {
             memory::matrix(d, 3 * d, 8),
             "choose features first",
         )?;
-        let transposed = vectors.try_t()?;
+        let turned = vectors.try_t()?;
         let inverse: Vec<f64> = self.spectrum.values.iter().map(|value| 1.0 / (lambda + alpha * value)).collect();
-        let known = vectors.try_mul(&Tensor::from_slice(&inverse))?.try_matmul(&transposed)?;
+        let known = vectors.try_mul(&Tensor::from_slice(&inverse))?.try_matmul(&turned)?;
         if self.spectrum.values.len() == d {
             return Ok(known);
         }
-        let rest = Tensor::eye(d, DType::F64).try_sub(&vectors.try_matmul(&transposed)?)?;
+        let rest = Tensor::eye(d, DType::F64).try_sub(&vectors.try_matmul(&turned)?)?;
         Ok(known.try_add(&rest.try_mul(&Tensor::scalar(1.0 / lambda))?)?)
     }
 }

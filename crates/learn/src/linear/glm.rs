@@ -16,12 +16,13 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
+use tove_metrics::{Score, d2_tweedie_score};
 use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
 use tove_tensor::{Tensor, TryUnary};
 
 use super::glm_newton::{self, Start};
 use super::model::{Extras, FittedLinear};
-use crate::{Algorithm, Capabilities, LearnError, Record, Result, Samples};
+use crate::{Algorithm, Capabilities, Fitted, LearnError, Result, Samples};
 
 /// Hyperparameters that all generalized linear models share.
 ///
@@ -104,10 +105,12 @@ pub enum LinkChoice {
 }
 
 /// The distribution and the link of a fitted model.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Fitted)]
 pub struct Family {
+    #[fitted(hidden)]
     pub(super) power: f64,
-    /// Whether the link is the logarithm, otherwise the identity.
+    /// Whether the link is the logarithm; else the identity.
+    #[fitted(stored = "log_link", hidden)]
     pub(super) log: bool,
 }
 
@@ -179,17 +182,13 @@ impl Family {
 }
 
 impl Extras for Family {
-    fn write(&self, record: &mut Record) {
-        record.put_real("power", self.power);
-        record.put("log_link", self.log);
-    }
-
-    fn read(record: &Record, _width: usize) -> Result<Family> {
-        Ok(Family { power: record.real("power")?, log: record.switch("log_link")? })
-    }
-
     fn respond(&self, linear: Tensor) -> Result<Tensor> {
         Ok(if self.log { linear.try_exp()? } else { linear })
+    }
+
+    /// D²: the share of the deviance that is explained, as scikit-learn's.
+    fn score(&self, y: &Tensor, predicted: &Tensor) -> Result<Score> {
+        Ok(d2_tweedie_score(y, predicted, self.power, None)?)
     }
 }
 

@@ -24,7 +24,7 @@ use tove_tensor::{Tensor, TryLinalg};
 use super::model::{Extras, FittedLinear};
 use super::moments::{Data, Moments};
 use super::operator::Operator;
-use crate::{Algorithm, Capabilities, Record, Result, Samples, Summary};
+use crate::{Algorithm, Capabilities, Fitted, Result, Samples, Summary};
 
 /// Linear regression that is robust to outliers.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -48,26 +48,15 @@ pub struct HuberRegressor {
 }
 
 /// The scale of a [`HuberRegressor`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Fitted)]
 pub struct Scale {
+    #[fitted(stored = "scale", name = "scale")]
     sigma: f64,
+    #[fitted(shape = "outliers", hidden, empty)]
     outliers: Vec<i64>,
 }
 
-impl Extras for Scale {
-    fn write(&self, record: &mut Record) {
-        record.put_real("scale", self.sigma);
-        record.put_tensor("outliers", &Tensor::from_slice(&self.outliers));
-    }
-
-    fn read(record: &Record, _width: usize) -> Result<Scale> {
-        Ok(Scale { sigma: record.real("scale")?, outliers: record.integers("outliers")? })
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        vec![("scale", Tensor::scalar(self.sigma))]
-    }
-}
+impl Extras for Scale {}
 
 /// A fitted [`HuberRegressor`].
 pub type FittedHuberRegressor = FittedLinear<HuberRegressor, Scale>;

@@ -25,7 +25,7 @@ use super::moments::{Data, Moments};
 use super::positive::positive;
 use super::report::OlsReport;
 use super::solve::{Problem, Solution, prefers_iterations};
-use crate::{Algorithm, Capabilities, Record, Result, Rows, Samples, Summary};
+use crate::{Algorithm, Capabilities, Fitted, Result, Rows, Samples, Summary};
 use tove_tensor::Tensor;
 
 /// Ordinary least-squares linear regression, for one or multiple outputs.
@@ -43,27 +43,15 @@ pub struct LinearRegression {
     pub positive: bool,
 }
 
-/// Rank and condition number of the matrix of a [`LinearRegression`].
-#[derive(Clone, Debug, PartialEq)]
+/// What is known of the matrix behind a [`LinearRegression`].
+#[derive(Clone, Debug, PartialEq, Fitted)]
 pub struct Conditions {
     rank: usize,
+    #[fitted(nonfinite)]
     condition: f64,
 }
 
-impl Extras for Conditions {
-    fn write(&self, record: &mut Record) {
-        record.put("rank", self.rank);
-        record.put_real("condition", self.condition);
-    }
-
-    fn read(record: &Record, _width: usize) -> Result<Conditions> {
-        Ok(Conditions { rank: record.count("rank")?, condition: record.real("condition")? })
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        vec![("rank", Tensor::scalar(self.rank as i64)), ("condition", Tensor::scalar(self.condition))]
-    }
-}
+impl Extras for Conditions {}
 
 /// A fitted [`LinearRegression`].
 pub type FittedLinearRegression = FittedLinear<LinearRegression, Conditions>;

@@ -15,8 +15,10 @@
 //! the reached accuracy. [`LeastSquares`] is the least-squares objective with its gradient under different scalings.
 
 mod alphas;
+mod ard;
 mod bayes;
 mod blocks;
+mod centred;
 mod columns;
 mod descent;
 mod glm;
@@ -24,6 +26,7 @@ mod glm_newton;
 mod gram_panels;
 mod huber;
 mod interior_point;
+mod lars;
 mod lasso;
 mod least_squares;
 mod lsqr;
@@ -31,6 +34,7 @@ mod mixed_precision;
 mod model;
 mod moments;
 mod net_cv;
+mod omp;
 mod operator;
 mod partial;
 mod positive;
@@ -48,16 +52,19 @@ mod vertex;
 mod working_set;
 
 pub use alphas::Alphas;
+pub use ard::{ArdRegression, FittedArdRegression, Relevance};
 pub use bayes::{BayesianRidge, FittedBayesianRidge, Posterior};
 pub use glm::{
     Family, FittedGammaRegressor, FittedPoissonRegressor, FittedTweedieRegressor, GammaRegressor, GlmSettings,
     LinkChoice, PoissonRegressor, TweedieRegressor,
 };
 pub use huber::{FittedHuberRegressor, HuberRegressor, Scale};
+pub use lars::{FittedLars, FittedLassoLars, Lars, LarsPath, LassoLars};
 pub use lasso::{ElasticNet, FittedElasticNet, FittedLasso, Lasso, NetPath, Precompute};
 pub use least_squares::{Conditions, FittedLinearRegression, LinearRegression};
 pub use model::{Extras, FittedLinear};
 pub use net_cv::{ElasticNetCv, FittedElasticNetCv, FittedLassoCv, LassoCv, NetChoice, NetSearch};
+pub use omp::{FittedOrthogonalMatchingPursuit, OrthogonalMatchingPursuit};
 pub use partial::PartialLinear;
 pub use quantile::{FittedQuantileRegressor, QuantileRegressor};
 pub use report::OlsReport;

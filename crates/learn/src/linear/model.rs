@@ -1,19 +1,16 @@
 //! ŷ = X w + b, the fitted type of all linear regressions.
 
+use tove_metrics::{Score, r2_score};
 use tove_tensor::{DType, Tensor, TryOps};
 
 use super::solve::Solution;
-use crate::{About, Algorithm, Model, Record, Restore, Result, Rows, Samples, Summary};
+use crate::{About, Algorithm, Fitted, Model, Part, Record, Result, Rows, Samples, Summary};
 
-/// Fitted attributes of a linear estimator beyond its coefficients.
-pub trait Extras: Clone + std::fmt::Debug + Send + Sync + 'static {
-    /// Writes the attributes to a record.
-    fn write(&self, record: &mut Record);
-    /// Reads the attributes from a record; `width` is the number of features.
-    fn read(record: &Record, width: usize) -> Result<Self>;
-    /// Fitted attributes beyond the coefficients, by scikit-learn's names.
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        Vec::new()
+/// What a linear estimator knows beyond coefficients.
+pub trait Extras: Part + Clone + std::fmt::Debug + Send + Sync + 'static {
+    /// How good predictions are: R² unless the model has a score of its own.
+    fn score(&self, y: &Tensor, predicted: &Tensor) -> Result<Score> {
+        Ok(r2_score(y, predicted, None)?)
     }
     /// Maps X w + b to the prediction: the identity, or an inverse link.
     fn respond(&self, linear: Tensor) -> Result<Tensor> {
@@ -21,13 +18,7 @@ pub trait Extras: Clone + std::fmt::Debug + Send + Sync + 'static {
     }
 }
 
-impl Extras for () {
-    fn write(&self, _record: &mut Record) {}
-
-    fn read(_record: &Record, _width: usize) -> Result<()> {
-        Ok(())
-    }
-}
+impl Extras for () {}
 
 /// A fitted linear regression: ŷ = X w + b, or X Wᵀ + b for multiple outputs.
 ///
@@ -39,12 +30,18 @@ impl Extras for () {
 /// assert!((line.coef().at::<f64>(&[0]) - 2.0).abs() < 1e-12 && (line.intercept().item::<f64>() - 1.0).abs() < 1e-12);
 /// # Ok::<(), tove_learn::LearnError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = E, bound = "E: Algorithm<Fitted = FittedLinear<E, X>>, X: Extras", complete = FittedLinear::matched)]
 pub struct FittedLinear<E, X = ()> {
     about: About,
     settings: E,
-    coef: Tensor,      // (d) or (m, d)
-    intercept: Tensor, // () or (m)
+    /// Coefficients (d), or (m, d) for several outputs.
+    #[fitted(shape = "features | targets, features")]
+    coef: Tensor,
+    /// Intercept, or intercepts (m) for several outputs; zeros if none was fitted.
+    #[fitted(shape = " | targets")]
+    intercept: Tensor,
+    #[fitted(flatten)]
     extras: X,
 }
 
@@ -97,14 +94,10 @@ impl<E: Algorithm, X: Extras> FittedLinear<E, X> {
         FittedLinear::new(settings, samples, &solution, summary, extras)
     }
 
-    /// Coefficients (d), or (m, d) for multiple outputs.
-    pub fn coef(&self) -> &Tensor {
-        &self.coef
-    }
-
-    /// Intercept, or intercepts (m) for multiple outputs; zero if none was fitted.
-    pub fn intercept(&self) -> &Tensor {
-        &self.intercept
+    /// That there is an intercept per output.
+    fn matched(self, record: &Record) -> Result<FittedLinear<E, X>> {
+        let matched = self.coef.rank() == self.intercept.rank() + 1;
+        if matched { Ok(self) } else { Err(record.wrong("intercept", "a number for each output")) }
     }
 
     /// The hyperparameters it was fitted with.
@@ -128,48 +121,17 @@ impl<E: Algorithm, X: Extras> FittedLinear<E, X> {
 }
 
 impl<E: Algorithm<Fitted = FittedLinear<E, X>>, X: Extras> Model for FittedLinear<E, X> {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         self.extras.respond(self.linear(x)?)
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        let mut all = self.about.attributes();
-        all.extend([("coef", self.coef.clone()), ("intercept", self.intercept.clone())]);
-        all.extend(self.extras.attributes());
-        all
     }
 
     fn coefficients(&self) -> Option<&Tensor> {
         Some(&self.coef)
     }
 
-    fn record(&self) -> Record {
-        let mut record = self.about.record();
-        record.put_tensor("coef", &self.coef);
-        record.put_tensor("intercept", &self.intercept);
-        self.extras.write(&mut record);
-        record
-    }
-}
-
-impl<E: Algorithm<Fitted = FittedLinear<E, X>>, X: Extras> Restore for FittedLinear<E, X> {
-    fn restore(record: &Record) -> Result<FittedLinear<E, X>> {
-        let settings: E = record.settings(E::NAME, 1)?;
-        let (coef, intercept) = (record.tensor("coef")?.clone(), record.tensor("intercept")?.clone());
-        let fits = match *coef.dims() {
-            [d] => d > 0 && intercept.dims().is_empty(),
-            [m, d] => m > 0 && d > 0 && intercept.dims() == [m],
-            _ => false,
-        };
-        if !fits || !coef.dtype().is_float() || intercept.dtype() != coef.dtype() {
-            return Err(record.wrong("coef", "a vector with an intercept, or a row and an intercept for each output"));
-        }
-        let width = coef.dims().last().copied().unwrap_or(0);
-        let about = About::read(&settings, record, width, coef.dtype())?;
-        Ok(FittedLinear { about, settings, coef, intercept, extras: X::read(record, width)? })
+    fn score_predictions(&self, y: &Tensor, predicted: &Tensor) -> Result<Score> {
+        self.extras.score(y, predicted)
     }
 }

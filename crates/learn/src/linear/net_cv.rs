@@ -27,7 +27,7 @@ use super::model::{Extras, FittedLinear};
 use super::spectrum::check_alphas;
 use crate::kernel::over_tasks;
 use crate::selection::{Fold, KFold, Splitter};
-use crate::{Algorithm, Capabilities, LearnError, Record, Result, Rows, Samples};
+use crate::{Algorithm, Capabilities, Fitted, LearnError, Result, Rows, Samples};
 
 /// The search over penalties.
 ///
@@ -88,44 +88,19 @@ pub struct ElasticNetCv {
     pub search: NetSearch,
 }
 
-/// Results of the cross-validation.
-#[derive(Clone, Debug)]
+/// What the cross-validation found.
+#[derive(Clone, Debug, Fitted)]
 pub struct NetChoice {
     alpha: f64,
     l1_ratio: f64,
+    #[fitted(shape = "alphas | ratios, alphas", double)]
     alphas: Tensor,
+    #[fitted(shape = "alphas, folds | ratios, alphas, folds", double)]
     mse_path: Tensor,
     dual_gap: f64,
 }
 
-impl Extras for NetChoice {
-    fn write(&self, record: &mut Record) {
-        for (name, value) in [("alpha", self.alpha), ("l1_ratio", self.l1_ratio), ("dual_gap", self.dual_gap)] {
-            record.put_real(name, value);
-        }
-        record.put_tensor("alphas", &self.alphas);
-        record.put_tensor("mse_path", &self.mse_path);
-    }
-
-    fn read(record: &Record, _width: usize) -> Result<NetChoice> {
-        let (alphas, mse_path) = (record.tensor("alphas")?.clone(), record.tensor("mse_path")?.clone());
-        if mse_path.rank() != alphas.rank() + 1 || mse_path.dims()[..alphas.rank()] != *alphas.dims() {
-            return Err(record.wrong("mse_path", "of the shape of alphas, with an axis of folds"));
-        }
-        let (alpha, l1_ratio) = (record.real("alpha")?, record.real("l1_ratio")?);
-        Ok(NetChoice { alpha, l1_ratio, alphas, mse_path, dual_gap: record.real("dual_gap")? })
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        vec![
-            ("alpha", Tensor::scalar(self.alpha)),
-            ("l1_ratio", Tensor::scalar(self.l1_ratio)),
-            ("alphas", self.alphas.clone()),
-            ("mse_path", self.mse_path.clone()),
-            ("dual_gap", Tensor::scalar(self.dual_gap)),
-        ]
-    }
-}
+impl Extras for NetChoice {}
 
 /// A fitted [`LassoCv`].
 pub type FittedLassoCv = FittedLinear<LassoCv, NetChoice>;

@@ -1,8 +1,8 @@
-//! Ridge regression with the penalty chosen by leave-one-out or k-fold cross-validation, and ridge regression paths.
+//! Ridge with its penalty chosen by leave-one-out errors or by folds, and ridge for many penalties at once.
 //!
-//! With the leverages hᵢ(α) = 1/n + Σₖ (xᵢᵀvₖ)² / (λₖ + α), the error at sample i of a fit without it is (yᵢ − ŷᵢ)/(1 −
-//! hᵢ). All n leave-one-out errors for all penalties follow from one eigendecomposition and one pass over X
-//! (generalized cross-validation; Golub, Heath and Wahba 1979).
+//! With the leverages hᵢ(α) = 1/n + Σₖ (xᵢᵀvₖ)² / (λₖ + α) the error of a fit without sample i is (yᵢ − ŷᵢ)/(1 − hᵢ): all n
+//! leave-one-out errors for all penalties come from one eigendecomposition and one pass over X (generalised
+//! cross-validation; Golub, Heath and Wahba 1979).
 //!
 //! ```
 //! use tove_learn::{Fit, linear::RidgeCv};
@@ -27,10 +27,10 @@ use super::moments::{Data, read_row};
 use super::ridge::Ridge;
 use super::solve::{Problem, Solution};
 use super::spectrum::{Spectrum, check_alphas};
-use crate::selection::{KFold, Scoring, Splitter};
-use crate::{Algorithm, Capabilities, Fit, LearnError, Model, Record, Result, Rows, Samples, Summary};
+use crate::selection::{KFold, Scorer, Scoring, Splitter};
+use crate::{Algorithm, Capabilities, Fit, Fitted, LearnError, Model, Record, Result, Rows, Samples, Summary};
 
-/// Rows per task.
+/// Rows that one task handles.
 const ROWS: usize = 1024;
 
 /// Ridge regression for several penalties.
@@ -38,14 +38,14 @@ const ROWS: usize = 1024;
 pub struct RidgePath {
     /// The penalties.
     pub alphas: Vec<f64>,
-    /// Coefficients for each: (a, d), or (a, m, d) for multiple outputs.
+    /// Coefficients for each: (a, d), or (a, m, d) for several outputs.
     pub coefs: Tensor,
     /// Intercepts for each: (a), or (a, m).
     pub intercepts: Tensor,
 }
 
 impl Ridge {
-    /// Computes coefficients for many penalties with one eigendecomposition.
+    /// Coefficients for many penalties from one eigendecomposition.
     ///
     /// ```
     /// use tove_learn::linear::Ridge;
@@ -68,7 +68,7 @@ impl Ridge {
                 let levels = spectrum.intercepts(&coefficients);
                 (coefficients, levels)
             } else {
-                // The eigenvalues of the Gram matrix are inaccurate; solving for each penalty is slower but accurate.
+                // Eigenvalues of the Gram matrix have lost digits: each penalty by itself is slower, and right.
                 let problem = Problem { alpha, centered: self.fit_intercept, tol: None, covariance: false };
                 let solution = problem.solve(&data)?;
                 (solution.coefficients, solution.intercepts)
@@ -84,27 +84,26 @@ impl Ridge {
     }
 }
 
-/// Ridge regression that chooses its penalty by leave-one-out or k-fold cross-validation.
+/// Ridge regression that chooses its penalty by leave-one-out errors, or by folds.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "RidgeCV")]
 pub struct RidgeCv {
-    /// The candidate penalties.
+    /// The penalties to choose from.
     #[hyper(default = Alphas(vec![0.1, 1.0, 10.0]), range = "[0, inf)")]
     pub alphas: Alphas,
-    /// Whether an intercept is fitted; it is not penalized.
+    /// Whether an intercept is fitted; it is not penalised.
     #[hyper(default = true)]
     pub fit_intercept: bool,
-    /// The score to maximize, such as r2 or neg_mean_absolute_error; by default the squared error for leave-one-out, R²
-    /// for folds.
+    /// The score to choose by, such as r2 or neg_mean_absolute_error; by default the squared error without folds, R² with them.
     #[hyper(default = None)]
-    pub scoring: Option<String>,
-    /// Number of folds; leave-one-out if not set.
+    pub scoring: Option<Scorer>,
+    /// Number of folds; leave-one-out without it.
     #[hyper(default = None, range = "[2, inf)")]
     pub cv: Option<usize>,
 }
 
 impl RidgeCv {
-    /// Sets the candidate penalties.
+    /// The penalties to choose from.
     pub fn with_alphas(self, alphas: &[f64]) -> RidgeCv {
         RidgeCv { alphas: alphas.into(), ..self }
     }
@@ -113,9 +112,9 @@ impl RidgeCv {
         Ridge::default().alpha(alpha).fit_intercept(self.fit_intercept)
     }
 
-    /// Returns the score of each penalty, averaged over the folds.
+    /// The score of each penalty, its mean over the folds.
     fn by_folds(&self, folds: usize, samples: &Samples) -> Result<Vec<f64>> {
-        let scoring = self.scorer()?.unwrap_or_else(|| Scoring::from("r2"));
+        let scoring = self.judge()?.unwrap_or_else(|| Scoring::from("r2"));
         let folds = KFold::new(folds).split(samples.y()?)?;
         let mut means = Vec::new();
         for &alpha in self.alphas.iter() {
@@ -132,53 +131,38 @@ impl RidgeCv {
         Ok(means)
     }
 
-    fn scorer(&self) -> Result<Option<Scoring>> {
-        let Some(name) = &self.scoring else { return Ok(None) };
-        let scoring = Scoring::from(name.as_str());
+    fn judge(&self) -> Result<Option<Scoring>> {
+        let Some(scorer) = self.scoring else { return Ok(None) };
+        let scoring = Scoring::from(scorer);
         scoring.check(Self::NAME, Self::CAPABILITIES)?;
         Ok(Some(scoring))
     }
 }
 
-/// The result of a [`RidgeCv`].
-#[derive(Clone, Debug, PartialEq)]
+/// The choice of a [`RidgeCv`].
+#[derive(Clone, Debug, PartialEq, Fitted)]
 pub struct ChosenPenalty {
     alpha: f64,
-    /// Mean squared errors, or scores if those decide.
+    /// Mean squared errors, or scores where those decide.
+    #[fitted(shape = "alphas", hidden, nonfinite)]
     errors: Vec<f64>,
+    /// Files of former versions chose by the smallest error.
+    #[fitted(nonfinite, former = -errors.iter().copied().fold(f64::INFINITY, f64::min))]
     best_score: f64,
 }
 
-impl Extras for ChosenPenalty {
-    fn write(&self, record: &mut Record) {
-        record.put_real("alpha", self.alpha);
-        record.put_real("best_score", self.best_score);
-        record.put_tensor("errors", &Tensor::from_slice(&self.errors));
-    }
-
-    fn read(record: &Record, _width: usize) -> Result<ChosenPenalty> {
-        let (alpha, errors) = (record.real("alpha")?, record.vector("errors")?);
-        // Files of earlier versions used the smallest error.
-        let least = || -errors.iter().copied().fold(f64::INFINITY, f64::min);
-        let best_score = if record.get("best_score").is_ok() { record.real("best_score")? } else { least() };
-        Ok(ChosenPenalty { alpha, errors, best_score })
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        vec![("alpha", Tensor::scalar(self.alpha)), ("best_score", Tensor::scalar(self.best_score))]
-    }
-}
+impl Extras for ChosenPenalty {}
 
 /// A fitted [`RidgeCv`].
 pub type FittedRidgeCv = FittedLinear<RidgeCv, ChosenPenalty>;
 
 impl FittedRidgeCv {
-    /// The selected penalty.
+    /// The penalty that was chosen.
     pub fn alpha(&self) -> f64 {
         self.extras().alpha
     }
 
-    /// The score of the selected penalty: the negative mean squared leave-one-out error unless another score is set.
+    /// The score of the penalty that was chosen: minus the mean squared leave-one-out error unless another score was asked for.
     pub fn best_score(&self) -> f64 {
         self.extras().best_score
     }
@@ -191,8 +175,7 @@ impl FittedRidgeCv {
 
 impl Algorithm for RidgeCv {
     type Fitted = FittedRidgeCv;
-    // Weights act like copies in the fit, but leaving out a sample of weight 2 differs from leaving out one of two
-    // copies.
+    // Weights count for the fit as copies do, but leaving out a sample of weight 2 is not leaving out one of two copies.
     const CAPABILITIES: Capabilities =
         Capabilities { weights: true, sparse: true, multi_output: true, accuracy: 2e-2, ..Capabilities::REGRESSOR };
 
@@ -203,7 +186,7 @@ impl Algorithm for RidgeCv {
     fn train(&self, samples: &Samples) -> Result<FittedRidgeCv> {
         check_alphas(Self::NAME, &self.alphas)?;
         let largest = |values: &[f64]| {
-            (1..values.len()).fold(0, |best, index| if values[index] > values[best] { index } else { best })
+            (1..values.len()).fold(0, |best, place| if values[place] > values[best] { place } else { best })
         };
         if let Some(folds) = self.cv {
             let scores = self.by_folds(folds, samples)?;
@@ -218,7 +201,7 @@ impl Algorithm for RidgeCv {
         let coefficients = self.alphas.iter().map(|&alpha| spectrum.coefficients(alpha)).collect::<Result<Vec<_>>>()?;
         let (all, intercept, alphas) = (&coefficients, self.fit_intercept, &self.alphas[..]);
         let left = LeaveOneOut { data: &data, spectrum: &spectrum, alphas, coefficients: all, intercept };
-        let (errors, scores) = match self.scorer()? {
+        let (errors, scores) = match self.judge()? {
             None => {
                 let errors = left.errors()?;
                 let scores = errors.iter().map(|error| -error).collect();
@@ -242,7 +225,7 @@ impl Algorithm for RidgeCv {
     }
 }
 
-/// Data needed for leave-one-out errors.
+/// What the leave-one-out errors are made of.
 struct LeaveOneOut<'a> {
     data: &'a Data<'a>,
     spectrum: &'a Spectrum,
@@ -270,19 +253,19 @@ impl LeaveOneOut<'_> {
         Ok(errors)
     }
 
-    /// Sums of squared errors over a range of rows, for each penalty.
+    /// The squared errors of some rows, added up for each penalty.
     fn sums(&self, rows: Range<usize>) -> Result<Vec<f64>> {
         let mut sums = vec![0.0; self.alphas.len()];
-        self.each(rows, |index, _, weight, error| sums[index] += weight * error * error)?;
+        self.each(rows, |place, _, weight, error| sums[place] += weight * error * error)?;
         Ok(sums)
     }
 
-    /// Scores the leave-one-out predictions of each penalty.
+    /// The score of each penalty's predictions of samples that were left out.
     fn scores(&self, scoring: &Scoring, estimator: &RidgeCv, samples: &Samples) -> Result<Vec<f64>> {
         let (n, m) = (self.data.len(), self.data.outputs);
         let mut predicted = vec![self.data.y.clone(); self.alphas.len()];
         for start in (0..n).step_by(ROWS) {
-            self.each(start..(start + ROWS).min(n), |index, at, _, error| predicted[index][at] -= error)?;
+            self.each(start..(start + ROWS).min(n), |place, at, _, error| predicted[place][at] -= error)?;
         }
         let shape = if samples.y()?.rank() == 2 { vec![n, m] } else { vec![n] };
         let score = |predictions: Vec<f64>| {
@@ -293,7 +276,7 @@ impl LeaveOneOut<'_> {
         predicted.into_iter().map(score).collect()
     }
 
-    /// Calls `take(penalty, row and output, weight, error)` for the leave-one-out errors of a range of rows.
+    /// Calls `take(penalty, row and output, weight, error)` for the leave-one-out errors of some rows.
     fn each(&self, rows: Range<usize>, mut take: impl FnMut(usize, usize, f64, f64)) -> Result<()> {
         let (d, m, k) = (self.data.width(), self.data.outputs, self.spectrum.values.len());
         let mut centered = vec![0.0; rows.len() * d];
@@ -302,21 +285,21 @@ impl LeaveOneOut<'_> {
             out.iter_mut().zip(&self.spectrum.mean_x).for_each(|(x, mean)| *x -= mean);
         }
         let centered = Tensor::try_from_vec(centered, [rows.len(), d])?;
-        let projected = centered.try_matmul(&self.spectrum.vectors)?.to_f64_vec();
+        let turned = centered.try_matmul(&self.spectrum.vectors)?.to_f64_vec();
         let base = if self.intercept { 1.0 / self.spectrum.weight } else { 0.0 };
-        for (index, &alpha) in self.alphas.iter().enumerate() {
-            let w = Tensor::try_from_vec(self.coefficients[index].clone(), [d, m])?;
+        for (place, &alpha) in self.alphas.iter().enumerate() {
+            let w = Tensor::try_from_vec(self.coefficients[place].clone(), [d, m])?;
             let predicted = centered.try_matmul(&w)?.to_f64_vec();
             let filter: Vec<f64> = self.spectrum.values.iter().map(|value| 1.0 / (value + alpha)).collect();
             for (offset, row) in rows.clone().enumerate() {
                 let weight = self.data.weights.as_ref().map_or(1.0, |weights| weights[row]);
-                let z = &projected[offset * k..(offset + 1) * k];
+                let z = &turned[offset * k..(offset + 1) * k];
                 let spread: f64 = z.iter().zip(&filter).map(|(z, f)| z * z * f).sum();
                 let rest = 1.0 - weight * (spread + base);
                 for output in 0..m {
                     let y = self.data.y[row * m + output] - self.spectrum.mean_y[output];
                     let error = (y - predicted[offset * m + output]) / rest;
-                    take(index, row * m + output, weight, error);
+                    take(place, row * m + output, weight, error);
                 }
             }
         }
@@ -324,7 +307,7 @@ impl LeaveOneOut<'_> {
     }
 }
 
-/// Leave-one-out predictions wrapped as a model, so that a scorer can evaluate them.
+/// Predictions of samples that were left out, as a model that a score can judge.
 struct LeftOut {
     about: crate::About,
     predictions: Tensor,

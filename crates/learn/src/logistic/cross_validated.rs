@@ -23,10 +23,10 @@ use tove_tensor::Tensor;
 use super::linear::{Linear, Soft, outputs};
 use super::{LogisticRegression, Penalty, Solver};
 use crate::kernel::over_tasks;
-use crate::selection::{Fold, Scoring, Splitter, StratifiedKFold};
+use crate::selection::{Fold, Scorer, Scoring, Splitter, StratifiedKFold};
 use crate::{
-    About, Algorithm, Capabilities, ClassWeight, Estimator, Fitted, Labels, LearnError, Model, Record, Result, Rows,
-    Samples, Summary,
+    About, Algorithm, Capabilities, ClassWeight, Estimator, Fitted, Labels, LearnError, Model, Result, Rows, Samples,
+    Summary,
 };
 
 /// Candidate values of the inverse regularization strength.
@@ -111,8 +111,8 @@ pub struct LogisticRegressionCv {
     pub penalty: Penalty,
     /// The score to maximize, such as accuracy, neg_log_loss or roc_auc; accuracy by default.
     #[hyper(default = None)]
-    pub scoring: Option<String>,
-    /// The solver.
+    pub scoring: Option<Scorer>,
+    /// How the optimum is found.
     #[hyper(default = Solver::Auto)]
     pub solver: Solver,
     /// Stop when the largest absolute entry of the gradient of the regularized mean loss is at most this.
@@ -144,12 +144,13 @@ pub struct FittedLogisticRegressionCv {
     /// The intercepts: one, or one per class.
     #[fitted(shape = "scores")]
     intercept: Tensor,
-    /// The selected value of C.
+    /// The value of C that was chosen.
+    #[fitted(name = "C")]
     c: f64,
     /// The selected l1_ratio; 0 for an l2 penalty.
     l1_ratio: f64,
     /// The values of C that were tried.
-    #[fitted(shape = "cs")]
+    #[fitted(shape = "cs", name = "Cs")]
     cs: Tensor,
     /// The score of each fold, l1_ratio and C.
     #[fitted(shape = "folds, ratios, cs")]
@@ -166,9 +167,7 @@ impl FittedLogisticRegressionCv {
 }
 
 impl Model for FittedLogisticRegressionCv {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         self.linear()?.predict(x, self.classes())
@@ -182,21 +181,8 @@ impl Model for FittedLogisticRegressionCv {
         self.linear()?.probabilities(x, Soft::Softmax)
     }
 
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        let named = |(name, tensor)| match name {
-            "c" => ("C", tensor),
-            "cs" => ("Cs", tensor),
-            _ => (name, tensor),
-        };
-        self.state_attributes().into_iter().map(named).collect()
-    }
-
     fn coefficients(&self) -> Option<&Tensor> {
         Some(&self.coef)
-    }
-
-    fn record(&self) -> Record {
-        self.state_record()
     }
 }
 
@@ -243,7 +229,7 @@ impl LogisticRegressionCv {
 
     /// Fits all candidates to all folds, fold by fold.
     fn parts(&self, pairs: &[(f64, f64)], folds: &[Fold], classes: &[i64], samples: &Samples) -> Result<Vec<Part>> {
-        let scoring = Scoring::from(self.scoring.as_deref().unwrap_or("accuracy"));
+        let scoring = Scoring::from(self.scoring.unwrap_or(Scorer::Accuracy));
         scoring.check(Self::NAME, self.capabilities())?;
         let slots: Vec<Mutex<Option<Part>>> = (0..folds.len() * pairs.len()).map(|_| Mutex::new(None)).collect();
         over_tasks(slots.len(), |task| {

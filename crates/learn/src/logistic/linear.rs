@@ -11,16 +11,19 @@ use tove_tensor::pool::parallel_for;
 use tove_tensor::{DType, Element, Tensor, TryOps};
 
 use super::kernels::{Block, Layout, Wide};
-use crate::{LearnError, Real, Record, Result, Rows, with_real};
+use crate::{Fitted, LearnError, Real, Record, Result, Rows, with_real};
 
 /// Rows per task.
 const ROWS: usize = 512;
 
 /// Weights and intercepts of a linear classifier.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
 pub(crate) struct Linear {
-    pub(crate) coef: Tensor,      // (k, d), k = 1 for two classes
-    pub(crate) intercept: Tensor, // (k)
+    /// k = 1 for two classes.
+    #[fitted(shape = "scores, features")]
+    pub(crate) coef: Tensor,
+    #[fitted(shape = "scores")]
+    pub(crate) intercept: Tensor,
 }
 
 impl Linear {
@@ -107,6 +110,14 @@ impl Linear {
         })
     }
 
+    /// That there is a score for each class.
+    pub(crate) fn require_classes(&self, record: &Record, classes: &[i64]) -> Result<()> {
+        if classes.len() > 1 && self.outputs() == outputs(classes.len()) {
+            return Ok(());
+        }
+        Err(record.wrong("classes", "a list of at least two classes with a score for each"))
+    }
+
     /// Scores (n), or (n, m) for more than two classes.
     pub(crate) fn decision(&self, rows: &Rows) -> Result<Tensor> {
         with_real!(self.dtype(), T => {
@@ -130,23 +141,6 @@ impl Linear {
             }
             Ok(Tensor::try_from_vec(p, [rows.len(), m])?)
         })
-    }
-
-    /// Writes weights and intercepts.
-    pub(crate) fn write(&self, record: &mut Record) {
-        record.put_tensor("coef", &self.coef);
-        record.put_tensor("intercept", &self.intercept);
-    }
-
-    /// Reads what [`Linear::write`] wrote.
-    pub(crate) fn read(record: &Record) -> Result<Linear> {
-        let coef = record.tensor("coef")?.clone();
-        let &[k, d] = coef.dims() else { return Err(record.wrong("coef", "a matrix")) };
-        let intercept = record.shaped("intercept", &[k])?.clone();
-        if k == 0 || d == 0 || !coef.dtype().is_float() || intercept.dtype() != coef.dtype() {
-            return Err(record.wrong("coef", "a row of numbers per score, like the intercepts"));
-        }
-        Ok(Linear { coef: coef.try_contiguous()?, intercept: intercept.try_contiguous()? })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use tove_tensor::Tensor;
 
-use super::linear::{Linear, Soft, outputs};
-use crate::{About, Algorithm, LearnError, Model, Record, Restore, Result, Rows, Summary};
+use super::linear::{Linear, Soft};
+use crate::{About, Algorithm, Fitted, LearnError, Model, Record, Result, Rows, Summary};
 
 /// An estimator whose fitted model is a linear classifier.
 pub trait LinearClassifier: Algorithm {
@@ -21,10 +21,12 @@ pub trait LinearClassifier: Algorithm {
 /// assert_eq!((model.coef().dims(), model.intercept().dims(), model.classes()), (&[3, 2][..], &[3][..], &[3, 4, 5][..]));
 /// # Ok::<(), tove_learn::LearnError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = E, bound = "E: LinearClassifier", complete = FittedLinearClassifier::matched)]
 pub struct FittedLinearClassifier<E> {
     about: About,
     settings: E,
+    #[fitted(flatten)]
     linear: Linear,
 }
 
@@ -32,6 +34,11 @@ impl<E: Algorithm> FittedLinearClassifier<E> {
     pub(crate) fn new(settings: &E, classes: &[i64], linear: Linear, summary: Summary) -> FittedLinearClassifier<E> {
         let about = About::new(settings, linear.width(), linear.dtype());
         FittedLinearClassifier { about: about.classes(classes).summary(summary), settings: settings.clone(), linear }
+    }
+
+    fn matched(self, record: &Record) -> Result<FittedLinearClassifier<E>> {
+        self.linear.require_classes(record, &self.about.classes)?;
+        Ok(self)
     }
 
     /// The weights: (1, d) for two classes, (m, d) for more.
@@ -46,9 +53,7 @@ impl<E: Algorithm> FittedLinearClassifier<E> {
 }
 
 impl<E: LinearClassifier> Model for FittedLinearClassifier<E> {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         self.linear.predict(x, self.classes())
@@ -72,31 +77,7 @@ impl<E: LinearClassifier> Model for FittedLinearClassifier<E> {
         }
     }
 
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        let mut all = self.about.attributes();
-        all.extend([("coef", self.linear.coef.clone()), ("intercept", self.linear.intercept.clone())]);
-        all
-    }
-
     fn coefficients(&self) -> Option<&Tensor> {
         Some(&self.linear.coef)
-    }
-
-    fn record(&self) -> Record {
-        let mut record = self.about.record();
-        self.linear.write(&mut record);
-        record
-    }
-}
-
-impl<E: LinearClassifier> Restore for FittedLinearClassifier<E> {
-    fn restore(record: &Record) -> Result<FittedLinearClassifier<E>> {
-        let settings: E = record.settings(E::NAME, 1)?;
-        let linear = Linear::read(record)?;
-        let about = About::read(&settings, record, linear.width(), linear.dtype())?;
-        if about.classes.len() < 2 || linear.coef.dims()[0] != outputs(about.classes.len()) {
-            return Err(record.wrong("classes", "a list of at least two classes with a score for each"));
-        }
-        Ok(FittedLinearClassifier { about, settings, linear })
     }
 }

@@ -95,6 +95,7 @@ fn summary(models: &[Box<dyn Model>]) -> Summary {
     summary
 }
 
+// Not derived: its files have no settings, which are those of the models.
 /// A fitted [`OneVsRest`].
 pub struct FittedOneVsRest {
     about: About,

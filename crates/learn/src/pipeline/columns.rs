@@ -176,6 +176,7 @@ impl Algorithm for FeatureUnion {
     }
 }
 
+// Not derived: files of version 1 have neither settings nor precision.
 /// A fitted [`ColumnTransformer`] or [`FeatureUnion`].
 pub struct FittedColumnTransformer {
     about: About,

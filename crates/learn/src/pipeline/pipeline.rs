@@ -110,6 +110,7 @@ impl Algorithm for Pipeline {
     }
 }
 
+// Not derived: width, classes and capabilities are those of the steps, and version 1 had another layout.
 /// A fitted [`Pipeline`].
 pub struct FittedPipeline {
     about: About,
@@ -188,6 +189,10 @@ impl Model for FittedPipeline {
 
     fn attributes(&self) -> Vec<(&'static str, Tensor)> {
         self.last().attributes()
+    }
+
+    fn score_predictions(&self, y: &Tensor, predicted: &Tensor) -> Result<tove_metrics::Score> {
+        self.last().score_predictions(y, predicted)
     }
 
     fn coefficients(&self) -> Option<&Tensor> {

@@ -38,6 +38,11 @@ impl Grid {
         self
     }
 
+    /// How many combinations there are.
+    pub fn count(&self) -> usize {
+        self.axes.iter().fold(1, |product: usize, (_, values)| product.saturating_mul(values.len()))
+    }
+
     /// All combinations.
     pub fn candidates(&self) -> Vec<Candidate> {
         let mut all = vec![Vec::new()];

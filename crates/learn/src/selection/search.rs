@@ -37,7 +37,10 @@ use super::table::{SearchResult, Trial, rank};
 use super::validate::{FoldReport, default_folds, evaluate_fold};
 use crate::{About, Algorithm, Capabilities, Estimator, Fit, Labels, LearnError, Result, Ridge, Samples};
 
-/// User-defined folds, scores and flags, which are not serialized.
+/// Combinations of a grid that are tried, at most: more would not be done in a lifetime, and their list would not fit in memory.
+const MOST: usize = 1_000_000;
+
+/// What is not data: folds, scores and flags of the user's own.
 #[derive(Clone, Default)]
 pub struct SearchOptions {
     splitter: Option<Arc<dyn Splitter>>,
@@ -75,9 +78,9 @@ pub struct GridSearch {
     /// Number of folds, stratified for classification, unless folds are given.
     #[hyper(default = 5, range = "[2, inf)")]
     pub cv: usize,
-    /// The score to maximize, by name; accuracy or R² by default.
-    pub scoring: Option<String>,
-    /// Whether to refit the best candidate on all training samples.
+    /// The score that decides; accuracy or R² without it.
+    pub scoring: Option<Scorer>,
+    /// Whether the best settings are fitted to all training samples at the end.
     #[hyper(default = true)]
     pub refit: bool,
     /// User-defined folds, scores and flags.
@@ -87,7 +90,6 @@ pub struct GridSearch {
 
 /// Random search: tries random draws from distributions.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
-#[hyper(check = check_random)]
 pub struct RandomSearch {
     /// The estimator to tune.
     #[hyper(default = Box::new(Ridge::default()))]
@@ -104,9 +106,9 @@ pub struct RandomSearch {
     /// Number of folds, stratified for classification, unless folds are given.
     #[hyper(default = 5, range = "[2, inf)")]
     pub cv: usize,
-    /// The score to maximize, by name; accuracy or R² by default.
-    pub scoring: Option<String>,
-    /// Whether to refit the best candidate on all training samples.
+    /// The score that decides; accuracy or R² without it.
+    pub scoring: Option<Scorer>,
+    /// Whether the best settings are fitted to all training samples at the end.
     #[hyper(default = true)]
     pub refit: bool,
     /// User-defined folds, scores and flags.
@@ -115,16 +117,13 @@ pub struct RandomSearch {
 }
 
 fn check_grid(search: &GridSearch) -> Result<(), SettingError> {
-    check("GridSearch", search.scoring.as_deref())
-}
-
-fn check_random(search: &RandomSearch) -> Result<(), SettingError> {
-    check("RandomSearch", search.scoring.as_deref())
-}
-
-fn check(who: &'static str, scoring: Option<&str>) -> Result<(), SettingError> {
-    let known = scoring.map(Scorer::named).transpose();
-    known.map(|_| ()).map_err(|error| SettingError::conflict(who, "scoring", error.to_string(), "choose a known score"))
+    let count = search.grid.count();
+    if count > MOST {
+        let problem = format!("it has {count} combinations, and at most {MOST} are tried");
+        let fix = "give fewer values, or draw some of them with RandomSearch";
+        return Err(SettingError::conflict("GridSearch", "grid", problem, fix));
+    }
+    Ok(())
 }
 
 macro_rules! options {
@@ -194,7 +193,7 @@ macro_rules! options {
                     name: <$type as tove_optim::settings::Named>::NAME,
                     estimator: &*self.estimator,
                     cv: self.cv,
-                    scoring: self.scoring.as_deref(),
+                    scoring: self.scoring,
                     refit: self.refit,
                     options: &self.options,
                     settings: self.to_json(),
@@ -226,7 +225,7 @@ struct Run<'a> {
     name: &'static str,
     estimator: &'a dyn Estimator,
     cv: usize,
-    scoring: Option<&'a str>,
+    scoring: Option<Scorer>,
     refit: bool,
     options: &'a SearchOptions,
     settings: serde_json::Value,
@@ -255,7 +254,7 @@ impl Run<'_> {
         };
         let scorers = match (self.options.scorers.is_empty(), self.scoring) {
             (false, _) => self.options.scorers.clone(),
-            (true, Some(name)) => vec![Scorer::named(name)?.into()],
+            (true, Some(scorer)) => vec![scorer.into()],
             (true, None) => vec![Scorer::usual(capabilities)?.into()],
         };
         // A candidate may enable probabilities that the estimator lacks with its current settings.

@@ -160,6 +160,7 @@ impl SearchResult {
     }
 }
 
+// Not derived: its table of trials is JSON, and its attributes are those of the best model.
 impl Model for SearchResult {
     fn about(&self) -> &About {
         &self.about
@@ -207,6 +208,10 @@ impl Model for SearchResult {
             None => all.push((name, tensor)),
         });
         all
+    }
+
+    fn score_predictions(&self, y: &Tensor, predicted: &Tensor) -> Result<tove_metrics::Score> {
+        self.model()?.score_predictions(y, predicted)
     }
 
     fn coefficients(&self) -> Option<&Tensor> {

@@ -20,8 +20,8 @@ use super::settings::{Average, DescentSettings, descent_settings_setters};
 use super::{Schedule, shares, split};
 use crate::logistic::problem::Data;
 use crate::{
-    About, Algorithm, Capabilities, LearnError, Learner, Model, PartialFit, Penalty, Record, Restore, Result, Rows,
-    Samples, Summary, with_real,
+    About, Algorithm, Capabilities, Fitted, LearnError, Learner, Model, PartialFit, Penalty, Result, Rows, Samples,
+    Summary, with_real,
 };
 
 /// A linear regression trained by stochastic gradient descent.
@@ -120,10 +120,14 @@ impl Algorithm for SgdRegressor {
 }
 
 /// A fitted [`SgdRegressor`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = SgdRegressor)]
 pub struct FittedSgdRegressor {
     about: About,
-    coef: Tensor, // (d)
+    /// The weights (d).
+    #[fitted(shape = "features")]
+    coef: Tensor,
+    /// The intercept.
     intercept: f64,
 }
 
@@ -133,22 +137,10 @@ impl FittedSgdRegressor {
         let about = About::new(settings, weights.len(), dtype).summary(summary);
         Ok(FittedSgdRegressor { about, coef: Tensor::from(weights).to_dtype(dtype), intercept })
     }
-
-    /// The weights (d).
-    pub fn coef(&self) -> &Tensor {
-        &self.coef
-    }
-
-    /// The intercept.
-    pub fn intercept(&self) -> f64 {
-        self.intercept
-    }
 }
 
 impl Model for FittedSgdRegressor {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let scores = match x {
@@ -158,33 +150,8 @@ impl Model for FittedSgdRegressor {
         Ok(scores + self.intercept)
     }
 
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        let mut all = self.about.attributes();
-        all.extend([("coef", self.coef.clone()), ("intercept", Tensor::scalar(self.intercept))]);
-        all
-    }
-
     fn coefficients(&self) -> Option<&Tensor> {
         Some(&self.coef)
-    }
-
-    fn record(&self) -> Record {
-        let mut record = self.about.record();
-        record.put_tensor("coef", &self.coef);
-        record.put_real("intercept", self.intercept);
-        record
-    }
-}
-
-impl Restore for FittedSgdRegressor {
-    fn restore(record: &Record) -> Result<FittedSgdRegressor> {
-        let settings: SgdRegressor = record.settings(SgdRegressor::NAME, 1)?;
-        let coef = record.tensor("coef")?.clone();
-        if coef.rank() != 1 || !coef.dtype().is_float() {
-            return Err(record.wrong("coef", "a vector of numbers"));
-        }
-        let about = About::read(&settings, record, coef.numel(), coef.dtype())?;
-        Ok(FittedSgdRegressor { about, coef, intercept: record.real("intercept")? })
     }
 }
 

@@ -11,18 +11,30 @@ use super::weights::labels_and_weights;
 use crate::kernel::{Expansion, Features, KernelFunction};
 use crate::logistic::linear::undecided;
 use crate::{
-    About, Algorithm, Labels, LearnError, Model, Real, Record, Restore, Result, Rows, Samples, Summary, with_real,
+    About, Algorithm, Attributes, Fitted, Labels, LearnError, Model, Reading, Real, Record, Result, Rows, Samples,
+    Summary, with_real,
 };
 
-/// A fitted one-vs-one classifier of the estimator `E`.
-#[derive(Clone, Debug)]
+/// A fitted machine for each pair of classes, of the estimator `E`.
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = E, bound = "E: KernelClassifier", complete = FittedSupportClassifier::matched)]
+#[fitted(attributes = FittedSupportClassifier::dual)]
 pub struct FittedSupportClassifier<E> {
     about: About,
     settings: E,
-    expansion: Expansion, // coefficients (support vectors, pairs), positive for the first class of a pair
-    bias: Vec<f64>,       // (pairs)
+    /// Coefficients (support vectors, pairs of classes).
+    #[fitted(flatten)]
+    expansion: Expansion,
+    #[fitted(shape = "pairs", hidden)]
+    bias: Vec<f64>,
+    /// Places of the support vectors among the samples, class by class.
+    #[fitted(shape = "support", empty)]
     support: Vec<i64>,
+    /// Support vectors of each class.
+    #[fitted(shape = "classes")]
     n_support: Vec<i64>,
+    /// From decision values of the pairs to probabilities; none unless they were asked for.
+    #[fitted(shape = "*", hidden, empty)]
     sigmoids: Vec<Sigmoid>,
 }
 
@@ -155,22 +167,12 @@ fn gather(groups: &[Vec<usize>], solutions: &[Solution]) -> (Vec<usize>, Vec<i64
 }
 
 impl<E: KernelClassifier> FittedSupportClassifier<E> {
-    /// Indices of the support vectors in the training samples, grouped by class.
-    pub fn support(&self) -> &[i64] {
-        &self.support
-    }
-
-    /// The support vectors (s, d), sparse if the samples were; empty for a precomputed kernel.
+    /// The support vectors, (s, d), sparse where the samples were; a precomputed kernel has none.
     pub fn support_vectors(&self) -> &Rows {
         self.expansion.points()
     }
 
-    /// Number of support vectors of each class.
-    pub fn n_support(&self) -> &[i64] {
-        &self.n_support
-    }
-
-    /// Intercepts of the decision values: one, or one per pair of classes.
+    /// Constants of the decision values: one, or one per pair of classes.
     pub fn intercept(&self) -> Vec<f64> {
         if self.classes().len() == 2 { vec![-self.bias[0]] } else { self.bias.clone() }
     }
@@ -240,30 +242,33 @@ impl<E: KernelClassifier> FittedSupportClassifier<E> {
 
     /// Reads a record of a model with a user-defined kernel, which must be passed again.
     pub fn restore_with(record: &Record, kernel: Option<&KernelFunction>) -> Result<FittedSupportClassifier<E>> {
-        let settings: E = record.settings(E::NAME, 1)?;
-        let expansion = Expansion::read(record, kernel)?;
-        let about = About::read(&settings, record, expansion.width(), expansion.dtype())?;
-        let classes = &about.classes;
-        let (support, n_support) = (record.integers("support")?, record.integers("n_support")?);
-        let machines = classes.len() * classes.len().saturating_sub(1) / 2;
-        record.shaped("bias", &[machines])?;
-        let bias = record.vector("bias")?;
-        let sigmoids = record.vector("sigmoids")?;
-        let counted = n_support.iter().all(|&count| count >= 0)
-            && n_support.iter().try_fold(0i64, |sum, &count| sum.checked_add(count)) == Some(support.len() as i64);
-        let fits = classes.len() > 1 && expansion.coefficients().dims() == [support.len(), machines];
-        if !fits || !counted || n_support.len() != classes.len() || ![0, 2 * machines].contains(&sigmoids.len()) {
-            return Err(record.wrong("coefficients", "a column per pair of classes and a row per support vector"));
+        Self::read_state(&mut Reading::new(record)?.kernel(kernel))
+    }
+
+    /// That there is a machine for each pair of classes, and that the support vectors are counted.
+    fn matched(self, record: &Record) -> Result<FittedSupportClassifier<E>> {
+        let classes = self.about.classes.len();
+        let machines = classes * classes.saturating_sub(1) / 2;
+        self.expansion.require_rows(record, self.support.len(), machines)?;
+        let counted =
+            self.n_support.iter().try_fold(0i64, |sum, &count| sum.checked_add(count.max(-1)).filter(|_| count >= 0));
+        let fits = machines > 0 && self.bias.len() == machines && [0, machines].contains(&self.sigmoids.len());
+        if fits && counted == Some(self.support.len() as i64) {
+            return Ok(self);
         }
-        let sigmoids = sigmoids.chunks_exact(2).map(|two| (two[0], two[1])).collect();
-        Ok(FittedSupportClassifier { about, settings, expansion, bias, support, n_support, sigmoids })
+        Err(record.wrong("n_support", "the number of support vectors of each class, with a machine for each pair"))
+    }
+
+    fn dual(&self) -> Attributes {
+        let mut all = self.expansion.named_points("support_vectors");
+        all.push(("intercept", Tensor::from_slice(&self.intercept())));
+        all.extend(self.dual_coef().ok().map(|dual_coef| ("dual_coef", dual_coef)));
+        all
     }
 }
 
 impl<E: KernelClassifier> Model for FittedSupportClassifier<E> {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let values = self.values(x)?;
@@ -308,33 +313,5 @@ impl<E: KernelClassifier> Model for FittedSupportClassifier<E> {
             }
             Ok(Tensor::try_from_vec(out, [x.len(), k])?)
         })
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        let mut all = self.about.attributes();
-        all.extend([
-            ("support", Tensor::from_slice(&self.support)),
-            ("intercept", Tensor::from_slice(&self.intercept())),
-        ]);
-        all.extend(self.support_vectors().to_dense().ok().map(|points| ("support_vectors", points)));
-        all.extend(self.dual_coef().ok().map(|dual_coef| ("dual_coef", dual_coef)));
-        all
-    }
-
-    fn record(&self) -> Record {
-        let mut record = self.about.record();
-        self.expansion.write(&mut record);
-        record.put_tensor("bias", &Tensor::from_slice(&self.bias));
-        record.put_tensor("support", &Tensor::from_slice(&self.support));
-        record.put_tensor("n_support", &Tensor::from_slice(&self.n_support));
-        let sigmoids: Vec<f64> = self.sigmoids.iter().flat_map(|&(a, b)| [a, b]).collect();
-        record.put_tensor("sigmoids", &Tensor::from_slice(&sigmoids));
-        record
-    }
-}
-
-impl<E: KernelClassifier> Restore for FittedSupportClassifier<E> {
-    fn restore(record: &Record) -> Result<FittedSupportClassifier<E>> {
-        FittedSupportClassifier::restore_with(record, None)
     }
 }

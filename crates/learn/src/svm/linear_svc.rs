@@ -9,9 +9,9 @@ use super::design::with_design;
 use super::newton::{Newton, SquaredLoss};
 use super::weights::labels_and_weights;
 use crate::class_weight::against_rest;
-use crate::logistic::linear::{Linear, decide, outputs, undecided};
+use crate::logistic::linear::{Linear, decide, undecided};
 use crate::{
-    About, Algorithm, Capabilities, ClassWeight, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples,
+    About, Algorithm, Capabilities, ClassWeight, Fitted, Labels, LearnError, Model, Record, Result, Rows, Samples,
     Summary,
 };
 
@@ -122,13 +122,20 @@ fn check(settings: &LinearSvc) -> Result<(), SettingError> {
 }
 
 /// A fitted [`LinearSvc`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = LinearSvc, complete = FittedLinearSvc::matched)]
 pub struct FittedLinearSvc {
     about: About,
+    #[fitted(flatten)]
     linear: Linear,
 }
 
 impl FittedLinearSvc {
+    fn matched(self, record: &Record) -> Result<FittedLinearSvc> {
+        self.linear.require_classes(record, &self.about.classes)?;
+        Ok(self)
+    }
+
     /// Weights: (1, d) for two classes, else (classes, d).
     pub fn coef(&self) -> &Tensor {
         &self.linear.coef
@@ -285,9 +292,7 @@ impl Algorithm for LinearSvc {
 }
 
 impl Model for FittedLinearSvc {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let (scores, outputs) = (self.linear.at(x)?.to_f64_vec(), self.linear.outputs());
@@ -306,31 +311,7 @@ impl Model for FittedLinearSvc {
         Err(LearnError::unsupported(self.name(), "has decision scores but no probabilities", fix))
     }
 
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        let mut all = self.about.attributes();
-        all.extend([("coef", self.linear.coef.clone()), ("intercept", self.linear.intercept.clone())]);
-        all
-    }
-
     fn coefficients(&self) -> Option<&Tensor> {
         Some(&self.linear.coef)
-    }
-
-    fn record(&self) -> Record {
-        let mut record = self.about.record();
-        self.linear.write(&mut record);
-        record
-    }
-}
-
-impl Restore for FittedLinearSvc {
-    fn restore(record: &Record) -> Result<FittedLinearSvc> {
-        let settings: LinearSvc = record.settings(LinearSvc::NAME, 1)?;
-        let linear = Linear::read(record)?;
-        let about = About::read(&settings, record, linear.width(), linear.dtype())?;
-        if about.classes.len() < 2 || linear.outputs() != outputs(about.classes.len()) {
-            return Err(record.wrong("classes", "a list of at least two classes with a score for each"));
-        }
-        Ok(FittedLinearSvc { about, linear })
     }
 }

@@ -8,7 +8,7 @@ use super::design::with_design;
 use super::linear_svc::{Apply, Dual, Rebuild};
 use super::newton::{Newton, SquaredLoss};
 use crate::logistic::linear::Linear;
-use crate::{About, Algorithm, Capabilities, Model, Record, Restore, Result, Rows, Samples, Summary};
+use crate::{About, Algorithm, Capabilities, Fitted, Model, Record, Result, Rows, Samples, Summary};
 
 /// The loss of an error outside the tube.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -65,27 +65,27 @@ pub struct LinearSvr {
 }
 
 /// A fitted [`LinearSvr`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = LinearSvr, complete = FittedLinearSvr::flat)]
 pub struct FittedLinearSvr {
     about: About,
-    linear: Linear,
-    coef: Tensor, // (d)
+    /// Weights, (d).
+    #[fitted(shape = "features | outputs, features")]
+    coef: Tensor,
+    /// The intercept, (1).
+    #[fitted(shape = "intercepts")]
+    intercept: Tensor,
 }
 
 impl FittedLinearSvr {
-    fn new(about: About, linear: Linear) -> Result<FittedLinearSvr> {
-        let coef = linear.coef.try_reshape([linear.width()])?;
-        Ok(FittedLinearSvr { about, linear, coef })
-    }
-
-    /// Weights, (d).
-    pub fn coef(&self) -> &Tensor {
-        &self.coef
-    }
-
-    /// The intercept, (1).
-    pub fn intercept(&self) -> &Tensor {
-        &self.linear.intercept
+    /// Files of former versions have weights of shape (1, d).
+    fn flat(mut self, record: &Record) -> Result<FittedLinearSvr> {
+        if self.coef.numel() != self.about.width || self.intercept.numel() != 1 {
+            return Err(record.wrong("coef", "the weights of one output"));
+        }
+        self.about.outputs = self.about.width;
+        self.coef = self.coef.try_reshape([self.about.width])?;
+        Ok(self)
     }
 }
 
@@ -150,7 +150,8 @@ impl Algorithm for LinearSvr {
         let gap = (objective - dual).max(0.0);
         let summary = Summary::iterative(Self::NAME, iterations, converged, gap, objective);
         let linear = Linear::with_constant(&[w], self.constant(), samples.x().dtype())?;
-        FittedLinearSvr::new(About::of(self, samples).summary(summary), linear)
+        let coef = linear.coef.try_reshape([linear.width()])?;
+        Ok(FittedLinearSvr { about: About::of(self, samples).summary(summary), coef, intercept: linear.intercept })
     }
 }
 
@@ -159,39 +160,15 @@ fn square(w: &[f64]) -> f64 {
 }
 
 impl Model for FittedLinearSvr {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        Ok(self.linear.at(x)?.try_reshape([x.len()])?)
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        let mut all = self.about.attributes();
-        all.extend([("coef", self.coef.clone()), ("intercept", self.linear.intercept.clone())]);
-        all
+        let coef = self.coef.try_reshape([1, self.about.width])?;
+        let linear = Linear { coef, intercept: self.intercept.clone() };
+        Ok(linear.at(x)?.try_reshape([x.len()])?)
     }
 
     fn coefficients(&self) -> Option<&Tensor> {
         Some(&self.coef)
-    }
-
-    fn record(&self) -> Record {
-        let mut record = self.about.record();
-        self.linear.write(&mut record);
-        record
-    }
-}
-
-impl Restore for FittedLinearSvr {
-    fn restore(record: &Record) -> Result<FittedLinearSvr> {
-        let settings: LinearSvr = record.settings(LinearSvr::NAME, 1)?;
-        let linear = Linear::read(record)?;
-        if linear.outputs() != 1 {
-            return Err(record.wrong("coef", "a matrix of one row"));
-        }
-        let about = About::read(&settings, record, linear.width(), linear.dtype())?;
-        FittedLinearSvr::new(about, linear)
     }
 }

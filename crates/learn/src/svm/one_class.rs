@@ -23,7 +23,7 @@ use super::settings::{KernelSettings, SolverSettings, kernel_settings_setters, s
 use super::smo::{Problem, Solution, solve};
 use super::smo_nu::distribute;
 use crate::kernel::{Expansion, Features, Gamma, KernelFunction, KernelKind};
-use crate::{About, Algorithm, Capabilities, LearnError, Model, Record, Restore, Result, Rows, Samples};
+use crate::{About, Algorithm, Attributes, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples};
 
 /// Unsupervised outlier detection: estimates the support of a high-dimensional distribution.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -44,21 +44,22 @@ pub struct OneClassSvm {
 }
 
 /// A fitted [`OneClassSvm`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = OneClassSvm, complete = FittedOneClassSvm::matched, attributes = FittedOneClassSvm::dual)]
 pub struct FittedOneClassSvm {
     about: About,
-    expansion: Expansion, // coefficients (support vectors, 1)
+    /// Coefficients (support vectors, 1).
+    #[fitted(flatten)]
+    expansion: Expansion,
+    /// ρ, which turns raw scores into decision values: `decision_function` = `score_samples` − `offset`.
     offset: f64,
+    /// Places of the support vectors among the samples.
+    #[fitted(shape = "support")]
     support: Vec<i64>,
 }
 
 impl FittedOneClassSvm {
-    /// Indices of the support vectors in the training samples.
-    pub fn support(&self) -> &[i64] {
-        &self.support
-    }
-
-    /// The support vectors (s, d), sparse if the samples were.
+    /// The support vectors, (s, d), sparse where the samples were.
     pub fn support_vectors(&self) -> &Rows {
         self.expansion.points()
     }
@@ -68,9 +69,15 @@ impl FittedOneClassSvm {
         self.expansion.coefficients().reshape([1, self.support.len()])
     }
 
-    /// ρ, which converts raw scores to decision values: `decision_function` = `score_samples` − `offset`.
-    pub fn offset(&self) -> f64 {
-        self.offset
+    fn matched(self, record: &Record) -> Result<FittedOneClassSvm> {
+        self.expansion.require_rows(record, self.support.len(), 1)?;
+        Ok(self)
+    }
+
+    fn dual(&self) -> Attributes {
+        let mut all = self.expansion.named_points("support_vectors");
+        all.extend([("dual_coef", self.dual_coef()), ("intercept", Tensor::from([-self.offset]))]);
+        all
     }
 
     /// The kernel with its parameters.
@@ -157,9 +164,7 @@ impl Algorithm for OneClassSvm {
 }
 
 impl Model for FittedOneClassSvm {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     /// 1 for inliers, −1 for outliers.
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
@@ -173,37 +178,5 @@ impl Model for FittedOneClassSvm {
 
     fn score_rows(&self, x: &Rows) -> Result<Tensor> {
         Ok(Tensor::from_slice(&self.scores(x)?).to_dtype(self.dtype()))
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        let mut all = self.about.attributes();
-        all.push(("support", Tensor::from_slice(&self.support)));
-        all.extend(self.support_vectors().to_dense().ok().map(|points| ("support_vectors", points)));
-        all.extend([
-            ("dual_coef", self.dual_coef()),
-            ("intercept", Tensor::from([-self.offset])),
-            ("offset", Tensor::scalar(self.offset)),
-        ]);
-        all
-    }
-
-    fn record(&self) -> Record {
-        let mut record = self.about.record();
-        self.expansion.write(&mut record);
-        record.put_tensor("support", &Tensor::from_slice(&self.support));
-        record.put_real("offset", self.offset);
-        record
-    }
-}
-
-impl Restore for FittedOneClassSvm {
-    fn restore(record: &Record) -> Result<FittedOneClassSvm> {
-        let settings: OneClassSvm = record.settings(OneClassSvm::NAME, 1)?;
-        let (expansion, support) = (Expansion::read(record, None)?, record.integers("support")?);
-        if support.is_empty() || expansion.coefficients().dims() != [support.len(), 1] {
-            return Err(record.wrong("coefficients", "a column with a row per support vector"));
-        }
-        let about = About::read(&settings, record, expansion.width(), expansion.dtype())?;
-        Ok(FittedOneClassSvm { about, expansion, offset: record.real("offset")?, support })
     }
 }

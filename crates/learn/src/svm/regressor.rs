@@ -1,13 +1,13 @@
 //! Shared code of kernel regressors: fitting, predictions, and serialization.
 
-use tove_tensor::Tensor;
+use tove_tensor::{Tensor, TryOps};
 
 use super::rows::KernelRows;
 use super::settings::{KernelSettings, SolverSettings};
 use super::smo::{Problem, Solution, solve};
 use super::smo_nu::{Group, Grouped, distribute};
 use crate::kernel::{Expansion, Features, KernelFunction};
-use crate::{About, Algorithm, Model, Record, Restore, Result, Rows, Samples};
+use crate::{About, Algorithm, Attributes, Fitted, Model, Reading, Record, Result, Rows, Samples};
 
 /// An estimator whose fitted model is a kernel regressor.
 pub trait KernelRegressor: Algorithm {
@@ -46,12 +46,19 @@ impl Settings<'_> {
     }
 }
 
-/// A fitted kernel regressor of the estimator `E`.
-#[derive(Clone, Debug)]
+/// A fitted regression with a kernel, of the estimator `E`.
+#[derive(Clone, Debug, Fitted)]
+#[fitted(estimator = E, bound = "E: KernelRegressor", complete = FittedSupportRegressor::matched)]
+#[fitted(attributes = FittedSupportRegressor::dual)]
 pub struct FittedSupportRegressor<E> {
     about: About,
-    expansion: Expansion, // coefficients (support vectors, 1)
+    /// Coefficients (support vectors, 1).
+    #[fitted(flatten)]
+    expansion: Expansion,
+    #[fitted(hidden)]
     bias: f64,
+    /// Places of the support vectors among the samples.
+    #[fitted(shape = "support", empty)]
     support: Vec<i64>,
     estimator: std::marker::PhantomData<E>,
 }
@@ -98,12 +105,7 @@ impl<E: KernelRegressor> FittedSupportRegressor<E> {
         })
     }
 
-    /// Indices of the support vectors in the training samples.
-    pub fn support(&self) -> &[i64] {
-        &self.support
-    }
-
-    /// The support vectors (s, d), sparse if the samples were; empty for a precomputed kernel.
+    /// The support vectors, (s, d), sparse where the samples were; a precomputed kernel has none.
     pub fn support_vectors(&self) -> &Rows {
         self.expansion.points()
     }
@@ -125,14 +127,20 @@ impl<E: KernelRegressor> FittedSupportRegressor<E> {
 
     /// Reads a record of a model with a user-defined kernel, which must be passed again.
     pub fn restore_with(record: &Record, kernel: Option<&KernelFunction>) -> Result<FittedSupportRegressor<E>> {
-        let settings: E = record.settings(E::NAME, 1)?;
-        let (expansion, support) = (Expansion::read(record, kernel)?, record.integers("support")?);
-        if expansion.coefficients().dims() != [support.len(), 1] {
-            return Err(record.wrong("coefficients", "a column with a row per support vector"));
-        }
-        let about = About::read(&settings, record, expansion.width(), expansion.dtype())?;
-        let (bias, estimator) = (record.real("bias")?, std::marker::PhantomData);
-        Ok(FittedSupportRegressor { about, expansion, bias, support, estimator })
+        Self::read_state(&mut Reading::new(record)?.kernel(kernel))
+    }
+
+    fn matched(self, record: &Record) -> Result<FittedSupportRegressor<E>> {
+        self.expansion.require_rows(record, self.support.len(), 1)?;
+        Ok(self)
+    }
+
+    /// Attributes in scikit-learn's shapes: (1, s) and (1).
+    fn dual(&self) -> Attributes {
+        let mut all = self.expansion.named_points("support_vectors");
+        all.extend(self.dual_coef().try_t().ok().map(|dual_coef| ("dual_coef", dual_coef)));
+        all.push(("intercept", Tensor::from([self.bias])));
+        all
     }
 }
 
@@ -187,35 +195,11 @@ fn by_nu(
 }
 
 impl<E: KernelRegressor> Model for FittedSupportRegressor<E> {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
         let values = self.expansion.at(x)?.to_f64_vec();
         let values: Vec<f64> = values.iter().map(|value| value + self.bias).collect();
         Ok(Tensor::from_slice(&values).to_dtype(self.dtype()))
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        let mut all = self.about.attributes();
-        all.extend([("support", Tensor::from_slice(&self.support)), ("intercept", Tensor::scalar(self.intercept()))]);
-        all.extend(self.support_vectors().to_dense().ok().map(|points| ("support_vectors", points)));
-        all.push(("dual_coef", self.dual_coef().clone()));
-        all
-    }
-
-    fn record(&self) -> Record {
-        let mut record = self.about.record();
-        self.expansion.write(&mut record);
-        record.put_tensor("support", &Tensor::from_slice(&self.support));
-        record.put_real("bias", self.bias);
-        record
-    }
-}
-
-impl<E: KernelRegressor> Restore for FittedSupportRegressor<E> {
-    fn restore(record: &Record) -> Result<FittedSupportRegressor<E>> {
-        FittedSupportRegressor::restore_with(record, None)
     }
 }

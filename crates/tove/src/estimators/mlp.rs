@@ -190,6 +190,7 @@ fn standard(y: &[f64], weights: Option<&[f64]>) -> (f64, f64) {
     (centre, if variance > 0.0 { variance.sqrt() } else { 1.0 })
 }
 
+// Not derived: the net must be built from the settings before its weights can be read.
 /// A fitted multi-layer perceptron of the estimator `E`.
 #[derive(Clone, Debug)]
 pub struct FittedMlp<E> {

@@ -8,6 +8,7 @@ use tove::tabular::{ColumnCounts, NamedScore, Outcome};
 
 use super::comparison::{method, rungs};
 use super::options;
+use super::search;
 use super::verdict::{beside_baseline, verdict};
 use super::warnings::data_warnings;
 use crate::arguments::Fit;
@@ -76,7 +77,7 @@ pub fn document(fit: &Fit, read: &ReadReport, outcome: &Outcome, model: &Path, p
         "target_fingerprint": outcome.model.facts()["target_fingerprint"], "task": outcome.model.task().to_string(),
         "classes": outcome.model.classes(), "model": outcome.chosen, "settings": outcome.model.model().settings(),
         "seed": fit.seed, "division": options::division(fit).to_string(), "scorer": outcome.scorer.to_string(), "metric": metrics::id(outcome.scorer),
-        "candidates": tried, "verdict": verdict(outcome), "comparison": method(outcome),
+        "candidates": tried, "search": search::document(fit, outcome), "verdict": verdict(outcome), "comparison": method(outcome),
         "interrupted": outcome.interrupted, "budget": options::budget(fit),
         "cut": outcome.cut.map(|cut| json!({"rows": cut.rows, "of": cut.of, "cut_short": cut.cut_short})), "train": scores(&outcome.train), "test": scores(&outcome.test),
         "baseline": scores(&outcome.baseline), "learning": learning, "curve": curve(outcome).1, "iterations": curve(outcome).0,

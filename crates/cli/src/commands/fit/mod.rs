@@ -4,6 +4,7 @@ mod comparison;
 mod document;
 mod options;
 mod progress;
+mod search;
 mod summary;
 mod verdict;
 mod warnings;

@@ -7,18 +7,22 @@ use tove::data::table::encode::{Choices, Impute, ManyCategories, TextFeatures};
 use tove::data::table::{Encoding, Format, Kind, Role, Schema, Table, TableFile, Target, TaskKind};
 use tove::learn::selection::Scorer;
 use tove::learn::{Capabilities, Predictions, registry};
+use tove::optim::settings::Value;
 use tove::tabular::{
     Candidate, ClassWeights, Division, Plan, spelling_of, streaming_candidate as usual_streaming, usual_candidates,
 };
 
-use super::warnings;
+use super::{search, warnings};
 use crate::arguments::Fit;
 use crate::failure::Failure;
 use crate::metrics;
+use crate::model_text;
 use crate::output::Output;
 
 /// Numbers that a hashed column becomes.
 const BUCKETS: usize = 256;
+/// Letters of a model as it was written that tables have room for.
+const LONGEST_NAME: usize = 60;
 /// The smoothing of mean targets: the overall mean counts for so many rows.
 const SMOOTHING: f64 = 10.0;
 /// Memory that a table takes, at most, for each byte of its CSV file: values, encoded values, and copies for folds.
@@ -162,15 +166,24 @@ fn is_auto(fit: &Fit) -> bool {
     fit.model.eq_ignore_ascii_case("auto")
 }
 
+/// The model of the command line, under the name of its estimator or as it was written.
+fn named(fit: &Fit) -> Result<Candidate, Failure> {
+    let estimator = model_text::estimator("--model", &fit.model)?;
+    let written = fit.model.contains('(') && fit.model.chars().count() <= LONGEST_NAME;
+    let name = if written { fit.model.trim().to_owned() } else { estimator.name().to_owned() };
+    Ok(Candidate { name, estimator })
+}
+
 /// Checks the name and the hyperparameters of the model, and that it predicts a target, before any file is read.
 pub fn check_model(fit: &Fit) -> Result<(), Failure> {
     if is_auto(fit) {
-        return Ok(());
+        return search::refuse_auto(fit);
     }
-    let mut candidate = Candidate::named(&fit.model).map_err(Failure::usage)?;
+    let mut candidate = named(fit)?;
     for (name, value) in &fit.settings {
-        candidate.estimator.parse(name, value).map_err(Failure::usage)?;
+        model_text::set(&mut *candidate.estimator, name, value)?;
     }
+    search::candidates(fit, &candidate)?;
     let capabilities = candidate.estimator.capabilities();
     if capabilities.classifies() || capabilities.regresses() {
         return Ok(());
@@ -267,9 +280,12 @@ pub fn candidates(fit: &Fit, data: &Table) -> Result<(Vec<Candidate>, Option<Sco
         }
         usual_candidates(predictions, rows)
     } else {
-        vec![Candidate::named(&fit.model).map_err(Failure::usage)?]
+        vec![named(fit)?]
     };
     candidates.iter_mut().try_for_each(|candidate| prepare(fit, (task, predictions), candidate))?;
+    if let ([only], false) = (&candidates[..], fit.search.is_empty()) {
+        candidates = search::candidates(fit, only)?;
+    }
     let metric = candidates.first().map(|candidate| metric(fit, candidate, classes)).transpose()?;
     Ok((candidates, metric.flatten()))
 }
@@ -277,11 +293,15 @@ pub fn candidates(fit: &Fit, data: &Table) -> Result<(Vec<Candidate>, Option<Sco
 /// Gives a candidate the seed and the settings of the command line.
 fn prepare(fit: &Fit, (task, predictions): (TaskKind, Predictions), candidate: &mut Candidate) -> Result<(), Failure> {
     let names: Vec<String> = candidate.estimator.describe_all().into_iter().map(|(name, _)| name).collect();
-    for seed in ["seed", "random_state"].iter().filter(|seed| names.iter().any(|name| name == *seed)) {
-        candidate.estimator.set(seed, fit.seed.into()).map_err(Failure::usage)?;
+    let is_seed = |name: &&String| matches!(name.rsplit('.').next(), Some("seed" | "random_state"));
+    for name in names.iter().filter(is_seed) {
+        // A seed that was given with the model stays.
+        if candidate.estimator.value(name) == Some(Value::Whole(0)) {
+            candidate.estimator.set(name, fit.seed.into()).map_err(Failure::usage)?;
+        }
     }
     for (name, value) in &fit.settings {
-        candidate.estimator.parse(name, value).map_err(Failure::usage)?;
+        model_text::set(&mut *candidate.estimator, name, value)?;
     }
     if !candidate.predicts(predictions) {
         let (kind, other) = (task.name(), task.other().name());
@@ -302,11 +322,7 @@ fn prepare(fit: &Fit, (task, predictions): (TaskKind, Predictions), candidate: &
 /// The model for a file that is read in chunks, by its first rows, what it predicts, and the metric for it.
 pub fn streaming_candidate(fit: &Fit, head: &Table) -> Result<(Candidate, TaskKind, Option<Scorer>), Failure> {
     let Wanted { task, predictions, classes, .. } = wanted(fit, head)?;
-    let mut candidate = if is_auto(fit) {
-        usual_streaming(predictions)?
-    } else {
-        Candidate::named(&fit.model).map_err(Failure::usage)?
-    };
+    let mut candidate = if is_auto(fit) { usual_streaming(predictions)? } else { named(fit)? };
     prepare(fit, (task, predictions), &mut candidate)?;
     if !candidate.estimator.capabilities().partial_fit {
         let usual = usual_streaming(predictions)?.name;
@@ -339,8 +355,7 @@ pub fn streams(fit: &Fit, file: &TableFile, output: &Output) -> Result<bool, Fai
     if divided || once || bytes.saturating_mul(growth) < free {
         return Ok(false);
     }
-    let able = is_auto(fit)
-        || Candidate::named(&fit.model).is_ok_and(|candidate| candidate.estimator.capabilities().partial_fit);
+    let able = is_auto(fit) || named(fit)?.estimator.capabilities().partial_fit;
     let (size, free) = (bytes >> 20, free >> 20);
     output.remark(if able {
         format!("{} has {size} MB and {free} MB of memory are free: reading in chunks", fit.file.display())

@@ -27,6 +27,7 @@
 use std::fmt;
 
 use tove_metrics::Score;
+use tove_optim::settings::{Kind as SettingKind, Setting, Value};
 
 use super::evaluation::Evaluation;
 use crate::diagnostics::influence;
@@ -337,5 +338,28 @@ impl fmt::Display for Scorer {
             Some(known) => write!(f, "({}={})", known.name, self.parameter),
             None => Ok(()),
         }
+    }
+}
+
+/// As a hyperparameter: its name, with the parameter in brackets.
+impl Setting for Scorer {
+    fn kind() -> SettingKind {
+        SettingKind::Text
+    }
+
+    fn value(&self) -> Value {
+        Value::Text(self.to_string())
+    }
+
+    fn from_value(value: &Value) -> Option<Scorer> {
+        if let Value::Text(name) = value { Scorer::named(name).ok() } else { None }
+    }
+
+    fn expected() -> Option<&'static str> {
+        Some("the name of a score, such as accuracy or neg_mean_squared_error")
+    }
+
+    fn explain(value: &Value) -> Option<String> {
+        if let Value::Text(name) = value { Scorer::named(name).err().map(|error| error.to_string()) } else { None }
     }
 }
