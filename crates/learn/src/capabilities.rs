@@ -72,6 +72,8 @@ pub struct Capabilities {
     pub inverse_transform: bool,
     /// The log-likelihood of each sample (`score_samples`).
     pub score_samples: bool,
+    /// The nearest of the stored samples (`kneighbors`, `radius_neighbors`).
+    pub neighbors: bool,
 
     /// Whether the order of the samples has no influence beyond `accuracy`.
     pub order_free: bool,
@@ -104,6 +106,7 @@ impl Capabilities {
         transform: false,
         inverse_transform: false,
         score_samples: false,
+        neighbors: false,
         order_free: true,
         accuracy: 1e-8,
         checks_finite: false,
@@ -125,6 +128,9 @@ impl Capabilities {
 
     /// Changes features, without looking at targets.
     pub const TRANSFORMER: Capabilities = Capabilities { transform: true, ..Capabilities::NOTHING };
+
+    /// Stores samples and answers neighbor queries, without predicting.
+    pub const INDEX: Capabilities = Capabilities { neighbors: true, ..Capabilities::NOTHING };
 
     /// Finds groups of samples.
     pub const CLUSTERER: Capabilities = Capabilities { predictions: Predictions::Clusters, ..Capabilities::NOTHING };
@@ -159,12 +165,13 @@ impl Capabilities {
         self.predictions == other.predictions
     }
 
-    /// In a word: regressor, classifier, clusterer, transformer.
+    /// In a word: regressor, classifier, clusterer, transformer, index.
     pub const fn kind(&self) -> &'static str {
         match self.predictions {
             Predictions::Numbers => "regressor",
             Predictions::Classes => "classifier",
             Predictions::Clusters => "clusterer",
+            Predictions::None if self.neighbors && !self.transform => "index",
             Predictions::None => "transformer",
         }
     }

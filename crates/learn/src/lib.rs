@@ -17,6 +17,7 @@
 //! | [`cluster`] | groups of samples without targets |
 //! | [`decomposition`] | principal components |
 //! | [`naive_bayes`] | naive Bayes classifiers |
+//! | [`neighbors`] | nearest neighbors: queries, classification, regression |
 //! | [`logistic`] | logistic and softmax regression, and the formulae behind them |
 //! | [`sgd`] | linear models by stochastic gradient descent, the perceptron |
 //! | [`contract`] | what every estimator has to fulfil, for users' own too |
@@ -46,6 +47,7 @@ pub mod contract;
 mod csr;
 pub mod decomposition;
 pub mod diagnostics;
+mod distance;
 pub mod ensemble;
 mod error;
 mod estimator;
@@ -57,6 +59,7 @@ pub mod logistic;
 pub mod memory;
 mod model;
 pub mod naive_bayes;
+pub mod neighbors;
 mod partial;
 pub mod pipeline;
 pub mod probability;
@@ -98,6 +101,7 @@ pub use logistic::{
 };
 pub use model::{Model, Predict, Restore, Summary, Transform, load, restore};
 pub use naive_bayes::{FittedGaussianNb, GaussianNb};
+pub use neighbors::{KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors};
 pub use partial::{AnyLearner, Learner, PartialFit};
 pub use pipeline::{ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
 pub use real::Real;

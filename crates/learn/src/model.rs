@@ -6,6 +6,7 @@ use tove_metrics::{Score, accuracy, r2_score};
 use tove_tensor::io::WriteOptions;
 use tove_tensor::{DType, Tensor};
 
+use crate::neighbors::{Neighbors, RadiusNeighbors};
 use crate::rows::first_not_finite;
 use crate::{About, Capabilities, LearnError, Record, Result, Rows, memory, registry, with_real};
 
@@ -137,6 +138,14 @@ pub trait Model: Send + Sync + 'static {
     fn score_rows(&self, _x: &Rows) -> Result<Tensor> {
         Err(lacks(self.name(), "has no likelihood of single samples", "use a density, such as a mixture"))
     }
+    /// The k nearest of the stored samples for each row.
+    fn neighbor_rows(&self, _x: &Rows, _k: usize) -> Result<Neighbors> {
+        Err(lacks(self.name(), "answers no neighbor queries", "use `NearestNeighbors`"))
+    }
+    /// The stored samples within a radius of each row.
+    fn radius_rows(&self, _x: &Rows, _radius: f64) -> Result<RadiusNeighbors> {
+        Err(lacks(self.name(), "answers no neighbor queries", "use `NearestNeighbors`"))
+    }
     /// The changed rows.
     fn transform_rows(&self, _x: &Rows) -> Result<Rows> {
         Err(lacks(self.name(), "does not transform", "use `predict`, or a transformer in its place"))
@@ -201,6 +210,17 @@ pub trait Predict {
     fn decision_function(&self, x: impl Into<Rows>) -> Result<Tensor>;
     /// The log-likelihood (n) of each row under the model.
     fn score_samples(&self, x: impl Into<Rows>) -> Result<Tensor>;
+    /// The k nearest of the samples that the model has stored, for each row: distances and numbers, nearest first, of equally near
+    /// ones the one that was given first.
+    ///
+    /// # Errors
+    /// As [`Predict::predict`]; k of 0 or above the number of samples; a model that stores no samples.
+    fn kneighbors(&self, x: impl Into<Rows>, k: usize) -> Result<Neighbors>;
+    /// All stored samples whose distance to a row is at most `radius`, nearest first.
+    ///
+    /// # Errors
+    /// As [`Predict::kneighbors`]; a radius that is negative or not finite.
+    fn radius_neighbors(&self, x: impl Into<Rows>, radius: f64) -> Result<RadiusNeighbors>;
     /// R² of a regression, accuracy of a classifier with its interval.
     fn score(&self, x: impl Into<Rows>, y: &Tensor) -> Result<Score>;
     /// Writes the model to a file; complete or not at all, and never over an existing one unless asked.
@@ -222,6 +242,14 @@ impl<M: Model + ?Sized> Predict for M {
 
     fn score_samples(&self, x: impl Into<Rows>) -> Result<Tensor> {
         finite(self, "log-likelihood", self.score_rows(&admit(self, x.into())?)?)
+    }
+
+    fn kneighbors(&self, x: impl Into<Rows>, k: usize) -> Result<Neighbors> {
+        self.neighbor_rows(&admit(self, x.into())?, k)
+    }
+
+    fn radius_neighbors(&self, x: impl Into<Rows>, radius: f64) -> Result<RadiusNeighbors> {
+        self.radius_rows(&admit(self, x.into())?, radius)
     }
 
     fn score(&self, x: impl Into<Rows>, y: &Tensor) -> Result<Score> {

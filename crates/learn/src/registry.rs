@@ -83,6 +83,10 @@ pub const OWN: &[Entry] = &[
     entry::<crate::OneClassSvm>(),
     // -- naive Bayes --
     entry::<crate::GaussianNb>(),
+    // -- neighbors --
+    entry::<crate::NearestNeighbors>(),
+    entry::<crate::KNeighborsClassifier>(),
+    entry::<crate::KNeighborsRegressor>(),
     // -- clusters --
     entry::<crate::KMeans>(),
     // -- decomposition --

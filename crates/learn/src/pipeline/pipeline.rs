@@ -4,6 +4,7 @@ use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::{DType, Tensor};
 
 use super::parts;
+use crate::neighbors::{Neighbors, RadiusNeighbors};
 use crate::{
     About, Algorithm, Capabilities, Estimator, Fit, Model, Predict, Record, Restore, Result, Rows, Samples, Steps,
     Transform,
@@ -172,6 +173,14 @@ impl Model for FittedPipeline {
 
     fn score_rows(&self, x: &Rows) -> Result<Tensor> {
         self.last().score_samples(self.before_last(x)?)
+    }
+
+    fn neighbor_rows(&self, x: &Rows, k: usize) -> Result<Neighbors> {
+        self.last().kneighbors(self.before_last(x)?, k)
+    }
+
+    fn radius_rows(&self, x: &Rows, radius: f64) -> Result<RadiusNeighbors> {
+        self.last().radius_neighbors(self.before_last(x)?, radius)
     }
 
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
