@@ -10,13 +10,13 @@ use crate::Real;
 /// Numbers that are added side by side.
 pub(crate) const LANES: usize = 8;
 
-struct Sum<'a, T, F> {
-    a: &'a [T],
-    b: &'a [T],
+struct Sum<'a, A, B, F> {
+    a: &'a [A],
+    b: &'a [B],
     term: F,
 }
 
-impl<T: Real, F: Fn(f64, f64) -> f64> Kernel for Sum<'_, T, F> {
+impl<A: Real, B: Real, F: Fn(f64, f64) -> f64> Kernel for Sum<'_, A, B, F> {
     type Output = f64;
 
     #[inline(always)]
@@ -35,14 +35,14 @@ impl<T: Real, F: Fn(f64, f64) -> f64> Kernel for Sum<'_, T, F> {
 }
 
 #[inline]
-fn sum<T: Real>(a: &[T], b: &[T], term: impl Fn(f64, f64) -> f64) -> f64 {
+fn sum<A: Real, B: Real>(a: &[A], b: &[B], term: impl Fn(f64, f64) -> f64) -> f64 {
     // Short rows are not worth the call of a wider copy; the order of the sum is the same.
     if a.len() < 2 * LANES { Sum { a, b, term }.run() } else { dispatch(Sum { a, b, term }) }
 }
 
 /// Σ (a − b)².
 #[inline]
-pub(crate) fn squared<T: Real>(a: &[T], b: &[T]) -> f64 {
+pub(crate) fn squared<A: Real, B: Real>(a: &[A], b: &[B]) -> f64 {
     sum(a, b, |a, b| (a - b) * (a - b))
 }
 

@@ -78,7 +78,7 @@ pub use attribute::{Attribute, Shapes};
 pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDummyClassifier, FittedDummyRegressor};
 pub use capabilities::{Capabilities, Predictions, Targets};
 pub use class_weight::ClassWeight;
-pub use cluster::{FittedKMeans, KMeans};
+pub use cluster::{FittedKMeans, KMeans, MiniBatchKMeans};
 pub use component::Steps;
 pub use csr::Csr;
 pub use decomposition::{Components, FittedPca, Pca};
@@ -99,7 +99,7 @@ pub use logistic::{
     Cs, FittedLogisticRegression, FittedLogisticRegressionCv, FittedOneVsRest, LogisticRegression,
     LogisticRegressionCv, OneVsRest, Penalty, SoftmaxRegression, Solver,
 };
-pub use model::{Model, Predict, Restore, Summary, Transform, load, restore};
+pub use model::{Model, Predict, Restore, Stop, Summary, Transform, load, restore};
 pub use naive_bayes::{FittedGaussianNb, GaussianNb};
 pub use neighbors::{KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors};
 pub use partial::{AnyLearner, Learner, PartialFit};

@@ -3,12 +3,26 @@
 use std::path::Path;
 
 use tove_metrics::{Score, accuracy, r2_score};
+use tove_optim::settings::Choice;
 use tove_tensor::io::WriteOptions;
 use tove_tensor::{DType, Tensor};
 
 use crate::neighbors::{Neighbors, RadiusNeighbors};
 use crate::rows::first_not_finite;
 use crate::{About, Capabilities, LearnError, Record, Result, Rows, memory, registry, with_real};
+
+/// Why iterations ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Stop {
+    /// A step changed less than the tolerance.
+    Tolerance,
+    /// A step changed nothing: further ones would not either.
+    Unchanged,
+    /// As many iterations were made as were allowed.
+    MaxIter,
+    /// The process, or a time limit, asked for it.
+    Interrupted,
+}
 
 /// How a fit went.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,6 +36,8 @@ pub struct Summary {
     pub residual: Option<f64>,
     /// Value of the objective at the end, as the estimator's documentation defines it.
     pub objective: Option<f64>,
+    /// Why the iterations ended, where the method tells.
+    pub stop: Option<Stop>,
     /// What the user was warned of.
     pub warnings: Vec<String>,
     /// The objective after each iteration, where the method follows it. Not kept in model files.
@@ -50,6 +66,12 @@ impl Summary {
         summary
     }
 
+    /// With the reason for the end and the objective after each iteration.
+    #[must_use]
+    pub fn ended(self, stop: Stop, curve: Vec<f64>) -> Summary {
+        Summary { stop: Some(stop), curve, ..self }
+    }
+
     /// Tells a warning and keeps it.
     pub fn warn(&mut self, text: impl Into<String>) {
         let text = text.into();
@@ -62,6 +84,9 @@ impl Summary {
         record.put("iterations", self.iterations);
         record.put("converged", self.converged);
         record.put("warnings", self.warnings.clone());
+        if let Some(stop) = self.stop {
+            record.put("stop", stop.name());
+        }
         for (name, value) in [("residual", self.residual), ("objective", self.objective)] {
             if let Some(value) = value {
                 record.put_real(name, value);
@@ -77,6 +102,7 @@ impl Summary {
             converged: record.switch("converged")?,
             residual: record.real("residual").ok(),
             objective: record.real("objective").ok(),
+            stop: record.text("stop").ok().and_then(Stop::from_name),
             warnings: texts.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect(),
             curve: Vec::new(),
         })

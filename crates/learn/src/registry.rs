@@ -89,6 +89,7 @@ pub const OWN: &[Entry] = &[
     entry::<crate::KNeighborsRegressor>(),
     // -- clusters --
     entry::<crate::KMeans>(),
+    entry::<crate::MiniBatchKMeans>(),
     // -- decomposition --
     entry::<crate::Pca>(),
     // -- features --

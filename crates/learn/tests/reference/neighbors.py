@@ -18,7 +18,7 @@ out = {"versions": {"scikit-learn": sklearn.__version__, "numpy": np.__version__
        "x": x.tolist(), "queries": queries.tolist(), "labels": labels.tolist(), "targets": targets.tolist(), "metrics": {}}
 
 for metric in ("euclidean", "manhattan", "cosine", "mahalanobis"):
-    options = {"metric_params": {"V": covariance}} if metric == "mahalanobis" else {}
+    options = {"metric_params": {"VI": np.linalg.inv(covariance)}} if metric == "mahalanobis" else {}
     options = {"algorithm": "brute", "metric": metric, **options}
     index = neighbors.NearestNeighbors(**options).fit(x)
     distances, indices = index.kneighbors(queries, 7)
