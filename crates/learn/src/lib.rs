@@ -15,7 +15,7 @@
 //! |---|---|
 //! | [`baseline`] | constant predictions |
 //! | [`cluster`] | groups of samples without targets |
-//! | [`decomposition`] | principal components |
+//! | [`decomposition`] | principal components, truncated singular values |
 //! | [`naive_bayes`] | naive Bayes classifiers |
 //! | [`neighbors`] | nearest neighbors: queries, classification, regression |
 //! | [`logistic`] | logistic and softmax regression, and the formulae behind them |
@@ -28,6 +28,7 @@
 //! | [`pipeline`] | steps joined into one estimator, transformers side by side |
 //! | [`linear`] | linear regression, plain and penalised, robust and Bayesian |
 //! | [`kernel`] | kernels, kernel ridge regression |
+//! | [`mixture`] | Gaussian mixtures |
 //! | [`memory`] | sizes estimated before large allocations |
 //! | [`registry`] | all estimators by name |
 //! | [`selection`] | splits, folds, scores, searches, curves, bounds |
@@ -57,6 +58,7 @@ mod labels;
 pub mod linear;
 pub mod logistic;
 pub mod memory;
+pub mod mixture;
 mod model;
 pub mod naive_bayes;
 pub mod neighbors;
@@ -81,7 +83,7 @@ pub use class_weight::ClassWeight;
 pub use cluster::{FittedKMeans, KMeans, MiniBatchKMeans};
 pub use component::Steps;
 pub use csr::Csr;
-pub use decomposition::{Components, FittedPca, Pca};
+pub use decomposition::{Components, FittedPca, IncrementalPca, Pca, TruncatedSvd};
 pub use error::{LearnError, Result};
 pub use estimator::{Algorithm, Estimator, Fit};
 pub use features::{
@@ -99,6 +101,7 @@ pub use logistic::{
     Cs, FittedLogisticRegression, FittedLogisticRegressionCv, FittedOneVsRest, LogisticRegression,
     LogisticRegressionCv, OneVsRest, Penalty, SoftmaxRegression, Solver,
 };
+pub use mixture::GaussianMixture;
 pub use model::{Model, Predict, Restore, Stop, Summary, Transform, load, restore};
 pub use naive_bayes::{FittedGaussianNb, GaussianNb};
 pub use neighbors::{KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors};

@@ -90,8 +90,12 @@ pub const OWN: &[Entry] = &[
     // -- clusters --
     entry::<crate::KMeans>(),
     entry::<crate::MiniBatchKMeans>(),
+    // -- mixtures --
+    entry::<crate::GaussianMixture>(),
     // -- decomposition --
     entry::<crate::Pca>(),
+    entry::<crate::IncrementalPca>(),
+    entry::<crate::TruncatedSvd>(),
     // -- features --
     entry::<crate::features::StandardScaler>(),
     entry::<crate::features::MinMaxScaler>(),

@@ -115,8 +115,8 @@ pub(super) fn enough(who: &'static str, k: usize, n: usize) -> Result<()> {
     Err(LearnError::TooFew { who, found: n, needed: k, fix })
 }
 
-/// Centers that were given, after checking that they are k rows of d finite numbers.
-pub(super) fn given(who: &'static str, what: &str, rows: &[Vec<f64>], k: usize, d: usize) -> Result<Vec<f64>> {
+/// Centers that were given, after a check that they are k rows of d finite numbers.
+pub(crate) fn given(who: &'static str, what: &str, rows: &[Vec<f64>], k: usize, d: usize) -> Result<Vec<f64>> {
     let moderate = |x: &f64| x.abs() <= 1e150;
     if rows.len() != k || rows.iter().any(|row| row.len() != d) || !rows.iter().flatten().all(moderate) {
         let problem = format!("`{what}` needs {k} rows of {d} finite numbers up to 1e150");

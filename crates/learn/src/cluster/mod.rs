@@ -13,6 +13,7 @@ mod mini_batch;
 mod seeding;
 
 pub use elbow::{Elbow, elbow};
+pub(crate) use kmeans::given as given_rows;
 pub use kmeans::{FittedKMeans, KMeans, KMeansAlgorithm};
 pub use mini_batch::{FittedMiniBatchKMeans, MiniBatchKMeans, MiniBatchKMeansLearner};
 pub use seeding::{Init, kmeans_plusplus};
