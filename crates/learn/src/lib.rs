@@ -80,7 +80,7 @@ pub use attribute::{Attribute, Shapes};
 pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDummyClassifier, FittedDummyRegressor};
 pub use capabilities::{Capabilities, Predictions, Targets};
 pub use class_weight::ClassWeight;
-pub use cluster::{FittedKMeans, KMeans, MiniBatchKMeans};
+pub use cluster::{AgglomerativeClustering, Dbscan, FittedKMeans, Hdbscan, KMeans, MiniBatchKMeans};
 pub use component::Steps;
 pub use csr::Csr;
 pub use decomposition::{Components, FittedPca, IncrementalPca, Pca, TruncatedSvd};

@@ -90,6 +90,9 @@ pub const OWN: &[Entry] = &[
     // -- clusters --
     entry::<crate::KMeans>(),
     entry::<crate::MiniBatchKMeans>(),
+    entry::<crate::Dbscan>(),
+    entry::<crate::Hdbscan>(),
+    entry::<crate::AgglomerativeClustering>(),
     // -- mixtures --
     entry::<crate::GaussianMixture>(),
     // -- decomposition --

@@ -5,7 +5,7 @@ mod common;
 
 use common::{assert_close, data, fixture, matrix, numbers};
 use tove_learn::cluster::{Init, KMeans, KMeansAlgorithm, MiniBatchKMeans, kmeans_plusplus};
-use tove_learn::{Fit, Learner, Model, PartialFit, Predict, Samples, Stop, Transform};
+use tove_learn::{Fit, Learner, Model, PartialFit, Samples, Stop, Transform};
 use tove_metrics::{
     adjusted_mutual_info_score, adjusted_rand_score, calinski_harabasz_score, davies_bouldin_score,
     normalized_mutual_info_score, silhouette_samples, silhouette_score,
