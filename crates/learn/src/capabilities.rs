@@ -59,6 +59,8 @@ pub struct Capabilities {
     pub fills: bool,
     /// Data in pieces.
     pub partial_fit: bool,
+    /// Whether features must not be negative.
+    pub nonnegative: bool,
 
     /// What `predict` answers with.
     pub predictions: Predictions,
@@ -100,6 +102,7 @@ impl Capabilities {
         missing: false,
         fills: false,
         partial_fit: false,
+        nonnegative: false,
         predictions: Predictions::None,
         probabilities: false,
         decision_function: false,

@@ -83,7 +83,7 @@ pub use class_weight::ClassWeight;
 pub use cluster::{AgglomerativeClustering, Dbscan, FittedKMeans, Hdbscan, KMeans, MiniBatchKMeans};
 pub use component::Steps;
 pub use csr::Csr;
-pub use decomposition::{Components, FittedPca, IncrementalPca, Pca, TruncatedSvd};
+pub use decomposition::{Components, FittedPca, IncrementalPca, Nmf, Pca, TruncatedSvd};
 pub use error::{LearnError, Result};
 pub use estimator::{Algorithm, Estimator, Fit};
 pub use features::{

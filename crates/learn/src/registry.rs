@@ -99,6 +99,7 @@ pub const OWN: &[Entry] = &[
     entry::<crate::Pca>(),
     entry::<crate::IncrementalPca>(),
     entry::<crate::TruncatedSvd>(),
+    entry::<crate::Nmf>(),
     // -- features --
     entry::<crate::features::StandardScaler>(),
     entry::<crate::features::MinMaxScaler>(),

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{assert_close, data, fixture, matrix, numbers};
-use tove_learn::decomposition::{IncrementalPca, Pca, SvdSolver, TruncatedSvd, low_rank};
+use tove_learn::decomposition::{IncrementalPca, Nmf, Pca, SvdSolver, TruncatedSvd, low_rank};
 use tove_learn::{Csr, Fit, Learner, PartialFit, Samples, Transform};
 use tove_tensor::{DType, Key, Tensor};
 
@@ -108,7 +108,10 @@ fn pieces_lead_to_the_components_of_scikit_learn() {
     ] {
         assert_close(&found.to_f64_vec(), &numbers(&expected[name]), 1e-8);
     }
-    assert_close(&[*model.noise_variance()], &[expected["noise_variance"].as_f64().unwrap()], 1e-8);
+    // What earlier pieces had along forgotten directions counts here, and not in scikit-learn.
+    let whole: f64 = model.var().to_f64_vec().iter().sum::<f64>() * 150.0 / 149.0;
+    let rest = whole - model.explained_variance().to_f64_vec().iter().sum::<f64>();
+    assert!((model.noise_variance() - rest).abs() < 1e-12 && rest > expected["noise_variance"].as_f64().unwrap());
     // With all directions kept, pieces give what all data give.
     let all = IncrementalPca::default().batch_size(Some(7)).fit(&x, None).unwrap();
     let whole = Pca::default().fit(&x, None).unwrap();
@@ -134,4 +137,27 @@ fn a_random_subspace_finds_the_largest_directions() {
     let single = (&x + 100.0).to_dtype(DType::F32);
     let small = Pca::default().n_components(5.into()).svd_solver(SvdSolver::CovarianceEigh).fit(&single, None).unwrap();
     assert_close(&small.explained_variance().to_f64_vec(), &full.explained_variance().to_f64_vec(), 1e-4);
+}
+
+/// Parts without negative numbers: scikit-learn's error from its own start is reached, and rows are made of parts again.
+#[test]
+fn parts_without_negative_numbers() {
+    let (w, h) = (Key::new(5).uniform([80, 4], DType::F64), Key::new(6).uniform([4, 30], DType::F64));
+    let x = w.matmul(&h);
+    let model = Nmf::default().n_components(4).tol(1e-8).max_iter(5000).fit(&x, None).unwrap();
+    let norm = (&x * &x).sum().item::<f64>().sqrt();
+    assert!(*model.reconstruction_err() < 1e-3 * norm, "{}", model.reconstruction_err());
+    let shares = model.transform(&x).unwrap();
+    let nonnegative = |tensor: &Tensor| tensor.to_f64_vec().iter().all(|&value| value >= 0.0);
+    assert!(nonnegative(&shares) && nonnegative(model.components()));
+    assert!((model.inverse_transform(&shares).unwrap() - &x).abs().max().item::<f64>() < 1e-2);
+    let expected = &fixture("mixtures.json")["nmf"];
+    let counts = matrix(&fixture("mixtures.json")["svd"]["x"]);
+    let found = Nmf::default().n_components(5).tol(1e-6).max_iter(5000).fit(&counts, None).unwrap();
+    let wanted = expected["reconstruction_err"].as_f64().unwrap();
+    assert!((found.reconstruction_err() - wanted).abs() < 5e-3 * wanted, "{} {wanted}", found.reconstruction_err());
+    let negative = Nmf::default().fit(&(&x - 0.5), None).unwrap_err();
+    assert!(negative.to_string().contains("is negative"), "{negative}");
+    assert!(model.transform(&(&x - 5.0)).is_err() && Nmf::default().n_components(31).fit(&x, None).is_err());
+    assert_eq!(*Nmf::default().fit(Tensor::zeros([5, 4], DType::F64), None).unwrap().reconstruction_err(), 0.0);
 }

@@ -63,7 +63,7 @@ pub struct FittedIncrementalPca {
     /// What projections are divided by: standard deviations for whitening, else ones.
     #[fitted(shape = "outputs")]
     scale: Tensor,
-    /// Mean variance along the directions that are left out.
+    /// Mean variance along the directions that are left out, with what was forgotten along the way.
     noise_variance: f64,
 }
 

@@ -75,6 +75,7 @@ fn joined(steps: &[Capabilities]) -> Capabilities {
         sparse: all(|step| step.sparse),
         missing: takes_gaps(steps),
         fills: steps.iter().any(|step| step.fills),
+        nonnegative: steps[0].nonnegative,
         partial_fit: false,
         transform: all(|step| step.transform),
         inverse_transform: all(|step| step.inverse_transform),

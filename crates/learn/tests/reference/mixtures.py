@@ -48,6 +48,9 @@ out["svd"] = {"x": counts.tolist(), "singular_values": svd.singular_values_.toli
               "components": svd.components_.tolist(), "explained_variance": svd.explained_variance_.tolist(),
               "explained_variance_ratio": svd.explained_variance_ratio_.tolist()}
 
+nmf = decomposition.NMF(5, init="nndsvda", tol=1e-6, max_iter=5000).fit(counts)
+out["nmf"] = {"reconstruction_err": float(nmf.reconstruction_err_)}
+
 incremental = decomposition.IncrementalPCA(3, batch_size=50).fit(x)
 out["incremental"] = {"components": incremental.components_.tolist(), "mean": incremental.mean_.tolist(),
                       "var": incremental.var_.tolist(), "explained_variance": incremental.explained_variance_.tolist(),
