@@ -61,6 +61,28 @@ pub(crate) fn angular<T: Real>(a: &[T], b: &[T], inverse_a: f64, inverse_b: f64)
     })
 }
 
+struct AddScaled<'a, T> {
+    sum: &'a mut [f64],
+    x: &'a [T],
+    factor: f64,
+}
+
+impl<T: Real> Kernel for AddScaled<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.sum.iter_mut().zip(self.x).for_each(|(sum, x)| *sum += self.factor * x.f64());
+    }
+}
+
+/// sum += factor · x.
+#[inline]
+pub(crate) fn add_scaled<T: Real>(sum: &mut [f64], x: &[T], factor: f64) {
+    let kernel = AddScaled { sum, x, factor };
+    if x.len() < 2 * LANES { kernel.run() } else { dispatch(kernel) }
+}
+
 /// Σ a².
 #[inline]
 pub(crate) fn square_norm<T: Real>(a: &[T]) -> f64 {

@@ -79,10 +79,6 @@ impl FittedAgglomerativeClustering {
     pub fn distances(&self) -> &[f64] {
         &self.distances
     }
-
-    fn pairs(&self) -> Result<Tensor> {
-        Ok(Tensor::from_slice(&self.children.concat()).try_contiguous()?)
-    }
 }
 
 impl Model for FittedAgglomerativeClustering {
@@ -106,9 +102,7 @@ impl Model for FittedAgglomerativeClustering {
     fn record(&self) -> Record {
         let mut record = self.about.record();
         self.stored.write(&mut record);
-        if let Ok(pairs) = self.pairs() {
-            record.put_tensor("children", &pairs);
-        }
+        record.put_tensor("children", &Tensor::from_slice(&self.children.concat()));
         record.put_tensor("distances", &Tensor::from_slice(&self.distances));
         record
     }

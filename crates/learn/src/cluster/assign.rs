@@ -22,7 +22,7 @@ pub(super) struct Points<'a, T> {
     pub(super) d: usize,
     /// Taken off rows and centers before the product, against cancellation.
     origin: Vec<f64>,
-    shadow: Vec<T>,
+    shadow: Tensor, // (n, d)
     /// Norms of the rows without the origin.
     norms: Vec<f64>,
 }
@@ -45,7 +45,7 @@ pub(super) enum Which<'a> {
 }
 
 impl<'a, T: Real> Points<'a, T> {
-    pub(super) fn new(rows: &'a [T], d: usize) -> Points<'a, T> {
+    pub(super) fn new(rows: &'a [T], d: usize) -> Result<Points<'a, T>> {
         let n = rows.len() / d;
         let parts = in_parallel(n.div_ceil(4 * BLOCK), |part| {
             let mut sums = vec![0.0; d];
@@ -64,12 +64,14 @@ impl<'a, T: Real> Points<'a, T> {
     }
 
     /// Rows with a given origin.
-    pub(super) fn around(rows: &'a [T], d: usize, origin: Vec<f64>) -> Points<'a, T> {
+    pub(super) fn around(rows: &'a [T], d: usize, origin: Vec<f64>) -> Result<Points<'a, T>> {
         let n = rows.len() / d;
         let parts = in_parallel(n.div_ceil(BLOCK), |part| {
             let rows = &rows[part * BLOCK * d..((part + 1) * BLOCK).min(n) * d];
-            let shadow: Vec<T> =
-                rows.chunks_exact(d).flat_map(|row| row.iter().zip(&origin).map(|(x, o)| T::of(x.f64() - o))).collect();
+            let mut shadow: Vec<T> = Vec::with_capacity(rows.len());
+            for row in rows.chunks_exact(d) {
+                shadow.extend(row.iter().zip(&origin).map(|(x, o)| T::of(x.f64() - o)));
+            }
             let norms: Vec<f64> = shadow.chunks_exact(d).map(|row| square_norm(row).sqrt()).collect();
             (shadow, norms)
         });
@@ -78,7 +80,8 @@ impl<'a, T: Real> Points<'a, T> {
             shadow.extend_from_slice(&part);
             norms.extend(own);
         }
-        Points { rows, d, origin, shadow, norms }
+        let shadow = Tensor::try_from_vec(shadow, [n, d])?;
+        Ok(Points { rows, d, origin, shadow, norms })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -113,16 +116,20 @@ impl<'a, T: Real> Points<'a, T> {
             Which::All => i,
             Which::These(rows) => rows[i] as usize,
         };
+        let shadow = self.shadow.as_slice::<T>()?;
         let blocks = in_parallel(count.div_ceil(BLOCK), |block| -> Result<Vec<Assigned>> {
             let (first, end) = (block * BLOCK, ((block + 1) * BLOCK).min(count));
-            let block: Vec<T> = match which {
-                Which::All => self.shadow[first * d..end * d].to_vec(),
-                Which::These(rows) => rows[first..end]
-                    .iter()
-                    .flat_map(|&row| self.shadow[row as usize * d..(row as usize + 1) * d].iter().copied())
-                    .collect(),
+            let block = match which {
+                Which::All => self.shadow.try_narrow(0, first, end - first)?,
+                Which::These(rows) => {
+                    let mut gathered = Vec::with_capacity((end - first) * d);
+                    for &row in &rows[first..end] {
+                        gathered.extend_from_slice(&shadow[row as usize * d..(row as usize + 1) * d]);
+                    }
+                    Tensor::try_from_vec(gathered, [end - first, d])?
+                }
             };
-            let products = Tensor::try_from_vec(block, [end - first, d])?.try_matmul(&turned)?.try_contiguous()?;
+            let products = block.try_matmul(&turned)?.try_contiguous()?;
             let rows = products.as_slice::<T>()?.chunks_exact(k).enumerate();
             Ok(rows
                 .map(|(offset, products)| {
@@ -227,13 +234,13 @@ impl<T: Real> Points<'_, T> {
     /// would be a large part of it.
     pub(super) fn squares_to(&self, others: &[usize]) -> Result<Vec<f64>> {
         let (n, d, t) = (self.len(), self.d, others.len());
+        let shadow = self.shadow.as_slice::<T>()?;
         let columns: Vec<T> =
-            others.iter().flat_map(|&other| self.shadow[other * d..(other + 1) * d].iter().copied()).collect();
+            others.iter().flat_map(|&other| shadow[other * d..(other + 1) * d].iter().copied()).collect();
         let columns = Tensor::try_from_vec(columns, [t, d])?.try_t()?;
         let blocks = in_parallel(n.div_ceil(BLOCK), |block| -> Result<Vec<f64>> {
             let (first, end) = (block * BLOCK, ((block + 1) * BLOCK).min(n));
-            let rows = Tensor::from_slice(&self.shadow[first * d..end * d]).try_reshape([end - first, d])?;
-            let products = rows.try_matmul(&columns)?.try_contiguous()?;
+            let products = self.shadow.try_narrow(0, first, end - first)?.try_matmul(&columns)?.try_contiguous()?;
             let mut squares = Vec::with_capacity((end - first) * t);
             for (offset, products) in products.as_slice::<T>()?.chunks_exact(t).enumerate() {
                 let own = self.norms[first + offset];

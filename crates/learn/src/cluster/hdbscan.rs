@@ -198,11 +198,11 @@ impl Condensed {
         let cluster_of = |&(cluster, lambda): &(usize, f64)| {
             around[cluster].filter(|_| !only || cluster != 0 || lambda >= split)
         };
+        // The density at which each cluster itself ends, apart from clusters within it.
         let mut most = vec![0.0f64; count];
-        for own in &self.fallen {
-            if let Some(cluster) = cluster_of(own) {
-                most[cluster] = most[cluster].max(own.1);
-            }
+        self.fallen.iter().for_each(|own| most[own.0] = most[own.0].max(own.1));
+        for cluster in 1..count {
+            most[self.parents[cluster]] = most[self.parents[cluster]].max(self.births[cluster]);
         }
         let (mut names, mut labels, mut probabilities) = (vec![-1; count], Vec::with_capacity(n), Vec::with_capacity(n));
         let mut next = 0;
@@ -217,7 +217,7 @@ impl Condensed {
                 next += 1;
             }
             labels.push(names[cluster]);
-            let firm = own.1.is_infinite() || most[cluster] == 0.0;
+            let firm = own.1 >= most[cluster] || most[cluster] == 0.0;
             probabilities.push(if firm { 1.0 } else { own.1 / most[cluster] });
         }
         (labels, probabilities)

@@ -94,7 +94,7 @@ impl Algorithm for KMeans {
         enough(Self::NAME, k, n)?;
         let weights = samples.weights().map_or_else(|| vec![1.0; n], Tensor::to_f64_vec);
         let run = with_real!(x.dtype(), T => {
-            self.best(&Points::new(x.as_slice::<T>()?, d), &weights)?
+            self.best(&Points::new(x.as_slice::<T>()?, d)?, &weights)?
         });
         let Run { centers, labels, inertia, iterations, shift, stop, curve } = run;
         let converged = matches!(stop, Stop::Tolerance | Stop::Unchanged);
@@ -163,7 +163,7 @@ pub(super) fn assign(who: &'static str, centers: &Tensor, x: &Rows) -> Result<Te
             origin.iter_mut().zip(center).for_each(|(sum, x)| *sum += x / (centers.len() / d) as f64);
         }
         let origin = origin.into_iter().map(|x| <T as Real>::of(x).f64()).collect();
-        Points::around(x.as_slice::<T>()?, d, origin).nearest(&centers, Which::All)?
+        Points::around(x.as_slice::<T>()?, d, origin)?.nearest(&centers, Which::All)?
     });
     let far = |own: &Assigned| !(own.upper < 1e150);
     if let Some(row) = found.iter().position(far) {

@@ -5,7 +5,7 @@
 //! (see `assign`), so that results are those of plain iterations, bit for bit.
 
 use super::assign::{Assigned, IN, OUT, Points, Which};
-use crate::distance::squared;
+use crate::distance::{add_scaled, squared};
 use crate::selection::in_parallel;
 use crate::{Real, Result, Stop};
 
@@ -40,6 +40,7 @@ pub(super) fn iterate<T: Real>(
 ) -> Result<Run> {
     let mut assigned = points.nearest(&centers, Which::All)?;
     let (spread, origin) = points.spread(weights);
+    let mut tighten = Tighten::default();
     let (mut iterations, mut shift, mut stop, mut curve) = (0, f64::INFINITY, Stop::MaxIter, Vec::new());
     while iterations < rules.max_iter {
         if tove_optim::interrupted() {
@@ -57,7 +58,7 @@ pub(super) fn iterate<T: Real>(
         shift = moves.iter().sum();
         centers = moved;
         let changed = match rules.bounds {
-            true => reassign(points, &centers, &moves, &mut assigned)?,
+            true => reassign(points, &centers, &moves, &mut assigned, &mut tighten)?,
             false => {
                 let next = points.nearest(&centers, Which::All)?;
                 let changed = next.iter().zip(&assigned).any(|(a, b)| a.label != b.label);
@@ -92,12 +93,36 @@ pub(super) fn inertia<T: Real>(points: &Points<'_, T>, weights: &[f64], labels: 
     parts.into_iter().sum()
 }
 
+/// Whether bounds that do not decide are made exact before all centers are compared. That costs as much as some thirty centers: it is
+/// left out while it saves little, and tried again from time to time. Labels are the same either way.
+#[derive(Default)]
+struct Tighten {
+    /// Iterations until the next trial.
+    wait: usize,
+}
+
+impl Tighten {
+    fn next(&mut self) -> bool {
+        let now = self.wait == 0;
+        self.wait = self.wait.saturating_sub(1);
+        now
+    }
+
+    /// After `tried` bounds were made exact, `saved` of which then decided.
+    fn learn(&mut self, exact: bool, tried: usize, saved: usize) {
+        if exact && 4 * saved < tried {
+            self.wait = 8;
+        }
+    }
+}
+
 /// Brings labels and bounds up to date after centers have moved by these squared distances; whether a label has changed.
 fn reassign<T: Real>(
     points: &Points<'_, T>,
     centers: &[f64],
     moves: &[f64],
     assigned: &mut [Assigned],
+    tighten: &mut Tighten,
 ) -> Result<bool> {
     let d = points.d;
     let moves: Vec<f64> = moves.iter().map(|square| square.sqrt() * OUT).collect();
@@ -117,9 +142,10 @@ fn reassign<T: Real>(
     });
     let n = points.len();
     let parts: Vec<std::sync::Mutex<&mut [Assigned]>> = assigned.chunks_mut(PART).map(std::sync::Mutex::new).collect();
-    let open: Vec<Vec<u32>> = in_parallel(parts.len(), |part| {
+    let exact = tighten.next();
+    let open: Vec<(Vec<u32>, usize)> = in_parallel(parts.len(), |part| {
         let mut own = parts[part].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut open = Vec::new();
+        let (mut open, mut tried) = (Vec::new(), 0);
         for (offset, state) in own.iter_mut().enumerate() {
             let (row, label) = (part * PART + offset, state.label as usize);
             let away = if label == largest { second } else { moves[largest] };
@@ -129,15 +155,20 @@ fn reassign<T: Real>(
             if state.upper < safe {
                 continue;
             }
-            state.upper = points.exact(row, label, centers).sqrt() * OUT;
+            if exact {
+                tried += 1;
+                state.upper = points.exact(row, label, centers).sqrt() * OUT;
+            }
             if state.upper >= safe {
                 open.push(row as u32);
             }
         }
-        open
+        (open, tried)
     });
     drop(parts);
-    let open: Vec<u32> = open.concat();
+    let tried: usize = open.iter().map(|part| part.1).sum();
+    let open: Vec<u32> = open.into_iter().flat_map(|part| part.0).collect();
+    tighten.learn(exact, tried, tried.saturating_sub(open.len()));
     // All rows at once need not be gathered.
     let next = points.nearest(centers, if open.len() == n { Which::All } else { Which::These(&open) })?;
     let mut changed = false;
@@ -166,7 +197,7 @@ fn means<T: Real>(points: &Points<'_, T>, weights: &[f64], assigned: &[Assigned]
             let (label, weight) = (assigned[i].label as usize, weights[i]);
             totals[label] += weight;
             let own = &mut sums[label * d..(label + 1) * d];
-            own.iter_mut().zip(points.row(i)).for_each(|(sum, x)| *sum += weight * x.f64());
+            add_scaled(own, points.row(i), weight);
         }
         (sums, totals)
     });

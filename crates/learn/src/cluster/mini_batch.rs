@@ -21,6 +21,7 @@ use super::assign::{Points, Which};
 use super::kmeans::{assign, distances, enough, given};
 use super::lloyd::inertia;
 use super::seeding::{Init, first, usual_tries};
+use crate::distance::add_scaled;
 use crate::{
     About, Algorithm, AnyLearner, Capabilities, Fitted, Learner, LearnError, Model, PartialFit, Real, Record, Result,
     Rows, Samples, Stop, Summary, with_real,
@@ -99,7 +100,7 @@ impl State {
             let label = label as usize;
             totals[label] += weights[i];
             let own = &mut sums[label * d..(label + 1) * d];
-            own.iter_mut().zip(points.row(i)).for_each(|(sum, x)| *sum += weights[i] * x.f64());
+            add_scaled(own, points.row(i), weights[i]);
         }
         for j in (0..k).filter(|&j| totals[j] > 0.0) {
             self.counts[j] += totals[j];
@@ -164,7 +165,7 @@ impl MiniBatchKMeans {
     fn run<T: Real>(&self, samples: &Samples, rows: &[T]) -> Result<FittedMiniBatchKMeans> {
         let (n, d) = (samples.len(), samples.width());
         let weights = samples.weights().map_or_else(|| vec![1.0; n], Tensor::to_f64_vec);
-        let all = Points::new(rows, d);
+        let all = Points::new(rows, d)?;
         let mut state = State::start(self, &all, &weights)?;
         let total: f64 = weights.iter().sum();
         let size = self.batch_size.min(n);
@@ -179,9 +180,10 @@ impl MiniBatchKMeans {
                     stop = Stop::Interrupted;
                     break 'passes;
                 }
-                let gathered: Vec<T> = batch.iter().flat_map(|&i| all.row(i as usize).iter().copied()).collect();
+                let mut gathered: Vec<T> = Vec::with_capacity(batch.len() * d);
+                batch.iter().for_each(|&i| gathered.extend_from_slice(all.row(i as usize)));
                 let own: Vec<f64> = batch.iter().map(|&i| weights[i as usize]).collect();
-                let points = Points::new(&gathered, d);
+                let points = Points::new(&gathered, d)?;
                 let (before, labels) = state.step(&points, &own)?;
                 let mean = before / own.iter().sum::<f64>().max(f64::MIN_POSITIVE);
                 // As scikit-learn: an average over about half of the samples.
@@ -247,7 +249,7 @@ impl Learner for MiniBatchKMeansLearner {
         let x = samples.x().to_dtype(self.dtype);
         let x = x.dense(MiniBatchKMeans::NAME)?;
         with_real!(self.dtype, T => {
-            let points = Points::new(x.as_slice::<T>()?, self.width);
+            let points = Points::new(x.as_slice::<T>()?, self.width)?;
             let mut state = match self.state.take() {
                 Some(state) => state,
                 None => State::start(&self.settings, &points, &weights)?,

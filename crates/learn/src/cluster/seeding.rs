@@ -125,7 +125,7 @@ pub fn kmeans_plusplus(x: &Tensor, k: usize, n_local_trials: Option<usize>, seed
     }
     let rows = samples.x().dense(WHO)?;
     let chosen = with_real!(rows.dtype(), T => {
-        first(&Points::new(rows.as_slice::<T>()?, d), &vec![1.0; n], k, Init::PlusPlus, tries, Key::new(seed))?
+        first(&Points::new(rows.as_slice::<T>()?, d)?, &vec![1.0; n], k, Init::PlusPlus, tries, Key::new(seed))?
     });
     Ok((crate::rows::take(rows, &chosen)?, chosen))
 }

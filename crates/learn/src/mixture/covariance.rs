@@ -68,6 +68,20 @@ impl Parameters {
         self.weights.len()
     }
 
+    /// That no variance is nothing but rounding, for rows with numbers up to `largest`.
+    pub(super) fn require_spread(&self, who: &'static str, largest: f64) -> Result<()> {
+        let (d, least) = (self.d, (64.0 * f64::EPSILON * largest).powi(2));
+        let place = match self.kind {
+            CovarianceType::Full | CovarianceType::Tied => {
+                let thin = |matrix: &[f64]| (0..d).any(|i| matrix[i * d + i] <= least);
+                self.covariances.chunks_exact(d * d).position(thin)
+            }
+            CovarianceType::Diag => self.covariances.iter().position(|&v| v <= least).map(|place| place / d),
+            CovarianceType::Spherical => self.covariances.iter().position(|&v| v <= least),
+        };
+        place.map_or(Ok(()), |component| Err(collapsed(who, component)))
+    }
+
     /// L with L Lᵀ = Σ for each matrix.
     pub(super) fn cholesky(&self, who: &'static str) -> Result<Vec<Tensor>> {
         let d = self.d;

@@ -193,6 +193,8 @@ impl GaussianMixture {
     fn iterate(&self, rows: &em::Rows<'_>, mut parameters: Parameters) -> Result<Start> {
         let (mut bound, mut change, mut stop) = (f64::NEG_INFINITY, f64::INFINITY, Stop::MaxIter);
         let (mut iterations, mut curve) = (0, Vec::new());
+        let largest = rows.x.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+        parameters.require_spread(Self::NAME, largest)?;
         while iterations < self.max_iter {
             if iterations > 0 && tove_optim::interrupted() {
                 stop = Stop::Interrupted;
@@ -210,6 +212,7 @@ impl GaussianMixture {
             bound = mean;
             curve.push(mean);
             parameters = rows.maximize(&shares, self.covariance_type, self.reg_covar)?;
+            parameters.require_spread(Self::NAME, largest)?;
             if change.abs() < self.tol {
                 stop = Stop::Tolerance;
                 break;
