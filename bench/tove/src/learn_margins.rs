@@ -71,8 +71,7 @@ impl Workload for Rbf {
 
 /// W25: the first rows of Fashion-MNIST, or ten overlapping classes where it is absent.
 pub fn make_rbf(parameters: &Value) -> Result<Box<dyn Workload>, String> {
-    let ((x, y), others) =
-        pictures(number(parameters, "rows")?, number(parameters, "tests")?, dtype(parameters))?;
+    let ((x, y), others) = pictures(number(parameters, "rows")?, number(parameters, "tests")?, dtype(parameters))?;
     Ok(Box::new(Rbf { x, y, others, svc: Svc::default().c(10.0).cache_size(1000.0) }))
 }
 

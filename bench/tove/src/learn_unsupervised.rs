@@ -39,8 +39,7 @@ impl Workload for Votes {
 
 /// W26: classes of images by their nearest ones.
 pub fn make_votes(parameters: &Value) -> Result<Box<dyn Workload>, String> {
-    let (train, tests) =
-        pictures(number(parameters, "rows")?, number(parameters, "tests")?, dtype(parameters))?;
+    let (train, tests) = pictures(number(parameters, "rows")?, number(parameters, "tests")?, dtype(parameters))?;
     let settings = KNeighborsClassifier::default().n_neighbors(number(parameters, "neighbors")?);
     Ok(Box::new(Votes { train, tests, settings }))
 }
@@ -52,7 +51,9 @@ struct Clusters {
 
 impl Workload for Clusters {
     fn step(&mut self) {
-        black_box(tove_learn::quietly(|| self.settings.fit(&self.x, None)).map(|model| *model.inertia()).unwrap_or(0.0));
+        black_box(
+            tove_learn::quietly(|| self.settings.fit(&self.x, None)).map(|model| *model.inertia()).unwrap_or(0.0),
+        );
     }
 
     fn quality(&mut self) -> f64 {

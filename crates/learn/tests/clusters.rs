@@ -193,7 +193,9 @@ fn scores_of_clusterings_are_those_of_scikit_learn() {
     let one = Tensor::zeros([150], DType::I64);
     assert!(silhouette_score(&x, &one).unwrap_err().to_string().contains("at least 2 groups"));
     assert!(silhouette_score(&x, &Tensor::zeros([3], DType::I64)).is_err());
-    assert!(silhouette_score(&(&x * f64::NAN), &truth).is_err() && davies_bouldin_score(&(&x * 1e300), &truth).is_err());
+    assert!(
+        silhouette_score(&(&x * f64::NAN), &truth).is_err() && davies_bouldin_score(&(&x * 1e300), &truth).is_err()
+    );
     assert_eq!(adjusted_rand_score(&one, &one).unwrap().value, 1.0);
     assert_eq!(adjusted_mutual_info_score(&one, &one).unwrap().value, 1.0);
     assert_eq!(normalized_mutual_info_score(&one, &truth).unwrap().value, 0.0);

@@ -63,8 +63,10 @@ fn l13_best_approximation_of_lower_rank() {
         // PCA of centered data leaves the same error.
         let centered = &x - x.mean_axes(&[0], true);
         let pca = Pca::default().n_components(k.into()).fit(&centered, None).unwrap();
-        let back = pca.inverse_transform(&pca.transform(&centered).unwrap()).unwrap();
-        assert!((square(&(&centered - back)) - low_rank(&centered, k).unwrap().error).abs() <= 1e-8 * square(&centered));
+        let back = pca.inverse_transform(pca.transform(&centered).unwrap()).unwrap();
+        assert!(
+            (square(&(&centered - back)) - low_rank(&centered, k).unwrap().error).abs() <= 1e-8 * square(&centered)
+        );
     }
     assert!(low_rank(&x, 0).is_err() && low_rank(&x, 21).is_err() && low_rank(&(&x * f64::NAN), 2).is_err());
 }

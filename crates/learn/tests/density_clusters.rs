@@ -57,7 +57,8 @@ fn trees_of_merges_are_those_of_scikit_learn() {
         assert_close(model.distances(), &numbers(&case["distances"]), 1e-10);
         assert!(same_groups(model.labels(), &labels(&case["labels"])), "{linkage:?} {k}");
         let sorted = |pairs: Vec<i64>| {
-            let mut pairs: Vec<Vec<i64>> = pairs.chunks(2).map(|pair| vec![pair[0].min(pair[1]), pair[0].max(pair[1])]).collect();
+            let mut pairs: Vec<Vec<i64>> =
+                pairs.chunks(2).map(|pair| vec![pair[0].min(pair[1]), pair[0].max(pair[1])]).collect();
             pairs.sort();
             pairs
         };
@@ -66,7 +67,8 @@ fn trees_of_merges_are_those_of_scikit_learn() {
         // The distance of the cut gives the same clusters.
         let n = x.dims()[0];
         let limit = model.distances()[n - k];
-        let again = AgglomerativeClustering::default().linkage(linkage).distance_threshold(Some(limit)).fit(&x, None).unwrap();
+        let again =
+            AgglomerativeClustering::default().linkage(linkage).distance_threshold(Some(limit)).fit(&x, None).unwrap();
         assert_eq!(again.labels(), model.labels());
         assert_eq!(restore(&model.record()).unwrap().predict(&x).unwrap().to_vec::<i64>(), model.labels());
     }
@@ -94,6 +96,8 @@ fn regions_of_all_densities_are_those_of_scikit_learn() {
     let copies = Tensor::ones([30, 2], DType::F64);
     let model = Hdbscan::default().allow_single_cluster(true).fit(&copies, None).unwrap();
     assert!(model.probabilities().iter().all(|p| p.is_finite()) && model.labels().iter().all(|&label| label >= -1));
-    assert!(Hdbscan::default().fit(&copies, None).is_ok() && Hdbscan::default().fit(copies.narrow(0, 0, 3), None).is_err());
+    assert!(
+        Hdbscan::default().fit(&copies, None).is_ok() && Hdbscan::default().fit(copies.narrow(0, 0, 3), None).is_err()
+    );
     assert!(Hdbscan::default().min_samples(Some(2)).fit(Key::new(1).normal([9, 1], DType::F32), None).is_ok());
 }

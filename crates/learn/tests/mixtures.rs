@@ -94,7 +94,8 @@ fn l11_expectation_and_maximization() {
     // ln p(x) = Σ q ln (π N / q) for the shares q of the expectation step, and less for any other shares.
     let plane = groups(100);
     let model = GaussianMixture::default().n_components(2).fit(&plane, None).unwrap();
-    let (shares, logs) = (model.predict_proba(&plane).unwrap().to_f64_vec(), model.score_samples(&plane).unwrap().to_f64_vec());
+    let (shares, logs) =
+        (model.predict_proba(&plane).unwrap().to_f64_vec(), model.score_samples(&plane).unwrap().to_f64_vec());
     let joint = joint(&model, &plane.to_f64_vec());
     let bound = |q: &[f64], joint: &[f64]| q.iter().zip(joint).map(|(q, joint)| q * (joint - q.ln())).sum::<f64>();
     for ((q, joint), log) in shares.chunks(2).zip(joint.chunks(2)).zip(logs) {
@@ -120,7 +121,8 @@ fn l11_expectation_and_maximization() {
     for &kind in CovarianceType::ALL {
         let settings = GaussianMixture::default().n_components(2).covariance_type(kind).means_init(start.clone());
         let held = settings.clone().reg_covar(1e-4).fit(&copies, None).unwrap();
-        let least = held.covariances().unwrap().to_f64_vec().into_iter().filter(|&v| v > 0.0).fold(f64::INFINITY, f64::min);
+        let least =
+            held.covariances().unwrap().to_f64_vec().into_iter().filter(|&v| v > 0.0).fold(f64::INFINITY, f64::min);
         assert!(least > 0.0 && held.score_samples(&copies).unwrap().to_f64_vec().iter().all(|log| log.is_finite()));
         let free = settings.reg_covar(0.0).fit(&copies, None);
         if kind != CovarianceType::Tied {
@@ -169,8 +171,12 @@ fn samples_of_a_mixture_have_its_moments() {
 fn all_starts_lead_somewhere_and_odd_data_are_refused() {
     let x = groups(150);
     for &init in MixtureInit::ALL {
-        let model = GaussianMixture::default().n_components(2).init_params(init).n_init(5).max_iter(500).fit(&x, None).unwrap();
-        assert!(model.bic(&x).unwrap() < GaussianMixture::default().fit(&x, None).unwrap().bic(&x).unwrap(), "{init:?}");
+        let model =
+            GaussianMixture::default().n_components(2).init_params(init).n_init(5).max_iter(500).fit(&x, None).unwrap();
+        assert!(
+            model.bic(&x).unwrap() < GaussianMixture::default().fit(&x, None).unwrap().bic(&x).unwrap(),
+            "{init:?}"
+        );
         let back = restore(&model.record()).unwrap();
         assert_eq!(back.predict_proba(&x).unwrap().to_f64_vec(), model.predict_proba(&x).unwrap().to_f64_vec());
     }
@@ -186,6 +192,7 @@ fn all_starts_lead_somewhere_and_odd_data_are_refused() {
     let (one, zero) = (Tensor::ones([1], DType::F64), Tensor::zeros([1, 2], DType::F64));
     let negative = Tensor::from([[[1.0, 0.0], [0.0, -1.0]]]);
     assert!(FittedGaussianMixture::from_parameters(&settings, &one, &zero, &negative).is_err());
-    let far = GaussianMixture::default().fit(&x, None).unwrap().score_samples(Tensor::from([[1e200, 0.0]])).unwrap_err();
+    let far =
+        GaussianMixture::default().fit(&x, None).unwrap().score_samples(Tensor::from([[1e200, 0.0]])).unwrap_err();
     assert!(far.to_string().contains("row 0"), "{far}");
 }

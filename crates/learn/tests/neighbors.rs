@@ -7,7 +7,9 @@ use common::{assert_close, fixture, matrix, numbers};
 use proptest::prelude::*;
 use tove_learn::neighbors::{Metric, NeighborAlgorithm, NeighborWeights, Ties, cosine_top_k};
 use tove_learn::selection::{Grid, GridSearch};
-use tove_learn::{Fit, KNeighborsClassifier, KNeighborsRegressor, LearnError, Model, NearestNeighbors, Predict, restore};
+use tove_learn::{
+    Fit, KNeighborsClassifier, KNeighborsRegressor, LearnError, Model, NearestNeighbors, Predict, restore,
+};
 use tove_optim::settings::Choice;
 use tove_tensor::{DType, Key, Tensor};
 
@@ -44,7 +46,8 @@ fn neighbors_are_those_of_scikit_learn() {
                 assert_close(&found.distances.to_f64_vec(), &numbers(&expected["distances"]), tolerance);
             }
             let index = settings.fit(&x, None).unwrap();
-            let around = index.radius_neighbors(&queries, expected["radius"].as_f64().unwrap() * (1.0 + 1e-12)).unwrap();
+            let around =
+                index.radius_neighbors(&queries, expected["radius"].as_f64().unwrap() * (1.0 + 1e-12)).unwrap();
             for (row, wanted) in expected["around"].as_array().unwrap().iter().enumerate() {
                 let found: Vec<f64> = around.indices(row).iter().map(|&i| i as f64).collect();
                 assert_eq!(found, numbers(wanted), "{metric:?} {algorithm:?} row {row}");
@@ -53,7 +56,11 @@ fn neighbors_are_those_of_scikit_learn() {
                 let (wanted, base) = (&expected[weights.name()], settings.search.clone());
                 let classifier = KNeighborsClassifier { search: base.clone(), ..Default::default() };
                 let classifier = classifier.n_neighbors(7).weights(weights).fit(&x, &y).unwrap();
-                assert_close(&classifier.predict_proba(&queries).unwrap().to_f64_vec(), &numbers(&wanted["proba"]), 1e-12);
+                assert_close(
+                    &classifier.predict_proba(&queries).unwrap().to_f64_vec(),
+                    &numbers(&wanted["proba"]),
+                    1e-12,
+                );
                 assert_eq!(classifier.predict(&queries).unwrap().to_f64_vec(), numbers(&wanted["predict"]));
                 let regressor = KNeighborsRegressor { search: base, ..Default::default() };
                 let regressor = regressor.n_neighbors(7).weights(weights).fit(&x, &targets).unwrap();
@@ -70,7 +77,8 @@ fn l1_nearest_neighbors_vote() {
     let expected = &fixture("neighbors.json")["digits"];
     let (x, y) = digits();
     let half = 1797 / 2;
-    let part = |from: usize, count: usize| (x.narrow(0, from, count).contiguous(), y.narrow(0, from, count).contiguous());
+    let part =
+        |from: usize, count: usize| (x.narrow(0, from, count).contiguous(), y.narrow(0, from, count).contiguous());
     let ((train, train_y), (test, test_y)) = (part(0, half), part(half, 1797 - half));
     let model = KNeighborsClassifier::default().n_neighbors(3).fit(&train, &train_y).unwrap();
     let predicted = model.predict(&test).unwrap().to_f64_vec();
@@ -102,7 +110,8 @@ fn l1_nearest_neighbors_vote() {
     let truth: Vec<i64> =
         noisy.to_f64_vec().chunks(2).zip(flips).map(|(row, flip)| i64::from((row[0] > 0.0) != (flip < 0.25))).collect();
     let grid = Grid::new().over("n_neighbors", [1, 15, 290]);
-    let search = GridSearch::new(KNeighborsClassifier::default(), grid).fit(&noisy, &Tensor::from_slice(&truth)).unwrap();
+    let search =
+        GridSearch::new(KNeighborsClassifier::default(), grid).fit(&noisy, &Tensor::from_slice(&truth)).unwrap();
     assert_eq!(search.best().settings, [("n_neighbors".to_owned(), 15.into())]);
 }
 
@@ -247,10 +256,14 @@ fn what_cannot_be_found_is_said() {
 fn neighbor_models_are_saved_with_all_metrics() {
     let (x, y) = (Key::new(2).normal([50, 3], DType::F32), Key::new(3).normal([50, 2], DType::F32));
     for &metric in Metric::ALL {
-        let model = KNeighborsRegressor::default().metric(metric).weights(NeighborWeights::Distance).fit(&x, &y).unwrap();
+        let model =
+            KNeighborsRegressor::default().metric(metric).weights(NeighborWeights::Distance).fit(&x, &y).unwrap();
         let back = restore(&model.record()).unwrap();
         assert_eq!(back.predict(&x).unwrap().to_f64_vec(), model.predict(&x).unwrap().to_f64_vec());
-        assert_eq!(back.kneighbors(&x, 3).unwrap().indices.to_vec::<i64>(), model.kneighbors(&x, 3).unwrap().indices.to_vec::<i64>());
+        assert_eq!(
+            back.kneighbors(&x, 3).unwrap().indices.to_vec::<i64>(),
+            model.kneighbors(&x, 3).unwrap().indices.to_vec::<i64>()
+        );
     }
 }
 
@@ -262,7 +275,8 @@ fn cosine_retrieval_is_that_of_plain_loops() {
     for (q, query) in asked.chunks(32).enumerate() {
         let norm = |row: &[f64]| row.iter().map(|x| x * x).sum::<f64>().sqrt();
         let similarity = |row: &[f64]| row.iter().zip(query).map(|(a, b)| a * b).sum::<f64>() / norm(row) / norm(query);
-        let mut all: Vec<(f64, i64)> = rows.chunks(32).enumerate().map(|(i, row)| (similarity(row), i as i64)).collect();
+        let mut all: Vec<(f64, i64)> =
+            rows.chunks(32).enumerate().map(|(i, row)| (similarity(row), i as i64)).collect();
         all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let wanted: Vec<i64> = all[..10].iter().map(|pair| pair.1).collect();
         assert_eq!(found.indices.get(q).to_vec::<i64>(), wanted);

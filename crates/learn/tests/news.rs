@@ -48,7 +48,9 @@ fn l5_clusters_are_near_within_and_far_between() {
     let news = tove_data::sets::news();
     let topics: Vec<i64> = news
         .iter()
-        .map(|(topic, _)| ["sports", "weather", "economy", "science"].iter().position(|name| name == topic).unwrap() as i64)
+        .map(|(topic, _)| {
+            ["sports", "weather", "economy", "science"].iter().position(|name| name == topic).unwrap() as i64
+        })
         .collect();
     let (_, rows) = weighted_words(&news.iter().map(|item| item.1).collect::<Vec<_>>());
     let d = rows[0].len();
@@ -59,7 +61,8 @@ fn l5_clusters_are_near_within_and_far_between() {
     assert!(agreement > 0.8, "{agreement} {:?}", model.labels());
     // Near within, far between: the topics score higher than groups that cut across them.
     let across = Tensor::from_slice(&(0..48).map(|i| i / 12).collect::<Vec<i64>>());
-    let (by_topic, by_place) = (silhouette_score(&x, &truth).unwrap().value, silhouette_score(&x, &across).unwrap().value);
+    let (by_topic, by_place) =
+        (silhouette_score(&x, &truth).unwrap().value, silhouette_score(&x, &across).unwrap().value);
     assert!(by_topic > 0.0 && by_place < 0.0, "{by_topic} {by_place}");
     // The nearest items of each item, itself left out, are mostly of its topic, and exactly those of plain loops.
     let nearest = cosine_top_k(&x, &x, 6).unwrap();

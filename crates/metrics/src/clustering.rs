@@ -31,8 +31,7 @@ impl Table {
         let n = check_pair(what, first, second)?;
         let (a, b) = (dense(first), dense(second));
         let (a, b) = (View::of(&a)?, View::of(&b)?);
-        let mut table =
-            Table { n: n as f64, cells: BTreeMap::new(), first: BTreeMap::new(), second: BTreeMap::new() };
+        let mut table = Table { n: n as f64, cells: BTreeMap::new(), first: BTreeMap::new(), second: BTreeMap::new() };
         for i in 0..n {
             let (a, b) = (a.whole(i), b.whole(i));
             *table.cells.entry((a, b)).or_default() += 1;

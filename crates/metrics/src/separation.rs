@@ -43,9 +43,7 @@ impl Groups {
         let view = View::of(&labels)?;
         let mut samples: Vec<usize> = (0..n).collect();
         samples.sort_by_key(|&sample| view.whole(sample));
-        let new = |place: &usize| {
-            *place == 0 || view.whole(samples[*place]) != view.whole(samples[*place - 1])
-        };
+        let new = |place: &usize| *place == 0 || view.whole(samples[*place]) != view.whole(samples[*place - 1]);
         let mut starts: Vec<usize> = (0..n).filter(new).collect();
         let k = starts.len();
         if k < 2 || k >= n {

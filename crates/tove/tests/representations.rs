@@ -65,7 +65,10 @@ fn l2_pixel_distance_is_not_likeness() {
     let (still, pixels, learned) =
         (accuracy(&same, tests.to_vec()), accuracy(&same, moved.clone()), accuracy(&features, moved));
     println!("still {still:.3}, moved: pixels {pixels:.3}, features {learned:.3}");
-    assert!(still > 0.93 && pixels < still - 0.1 && learned > pixels + 0.5 * (still - pixels), "{still} {pixels} {learned}");
+    assert!(
+        still > 0.93 && pixels < still - 0.1 && learned > pixels + 0.5 * (still - pixels),
+        "{still} {pixels} {learned}"
+    );
 }
 
 #[test]

@@ -247,8 +247,8 @@ impl<T: Real> Points<'_, T> {
                 for (product, &other) in products.iter().zip(others) {
                     let size = own * own + self.norms[other] * self.norms[other];
                     let square = size - 2.0 * product.f64();
-                    let near = !(square > 256.0 * T::EPSILON * size);
-                    squares.push(if near { squared(self.row(first + offset), self.row(other)) } else { square });
+                    let apart = square > 256.0 * T::EPSILON * size;
+                    squares.push(if apart { square } else { squared(self.row(first + offset), self.row(other)) });
                 }
             }
             Ok(squares)

@@ -50,8 +50,7 @@ pub struct FittedDbscan {
 
 impl Algorithm for Dbscan {
     type Fitted = FittedDbscan;
-    const CAPABILITIES: Capabilities =
-        Capabilities { weights: true, order_free: false, ..Capabilities::CLUSTERER };
+    const CAPABILITIES: Capabilities = Capabilities { weights: true, order_free: false, ..Capabilities::CLUSTERER };
 
     fn train(&self, samples: &Samples) -> Result<FittedDbscan> {
         let n = samples.len();

@@ -195,16 +195,16 @@ impl Condensed {
         // A sample that leaves the root, as the only cluster, before the rest splits is an outlier.
         let only = single && around[0] == Some(0);
         let split = self.fallen.iter().filter(|own| own.0 == 0).fold(0.0f64, |most, own| most.max(own.1));
-        let cluster_of = |&(cluster, lambda): &(usize, f64)| {
-            around[cluster].filter(|_| !only || cluster != 0 || lambda >= split)
-        };
+        let cluster_of =
+            |&(cluster, lambda): &(usize, f64)| around[cluster].filter(|_| !only || cluster != 0 || lambda >= split);
         // The density at which each cluster itself ends, apart from clusters within it.
         let mut most = vec![0.0f64; count];
         self.fallen.iter().for_each(|own| most[own.0] = most[own.0].max(own.1));
         for cluster in 1..count {
             most[self.parents[cluster]] = most[self.parents[cluster]].max(self.births[cluster]);
         }
-        let (mut names, mut labels, mut probabilities) = (vec![-1; count], Vec::with_capacity(n), Vec::with_capacity(n));
+        let (mut names, mut labels, mut probabilities) =
+            (vec![-1; count], Vec::with_capacity(n), Vec::with_capacity(n));
         let mut next = 0;
         for own in &self.fallen {
             let Some(cluster) = cluster_of(own) else {

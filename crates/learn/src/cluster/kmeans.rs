@@ -165,7 +165,7 @@ pub(super) fn assign(who: &'static str, centers: &Tensor, x: &Rows) -> Result<Te
         let origin = origin.into_iter().map(|x| <T as Real>::of(x).f64()).collect();
         Points::around(x.as_slice::<T>()?, d, origin)?.nearest(&centers, Which::All)?
     });
-    let far = |own: &Assigned| !(own.upper < 1e150);
+    let far = |own: &Assigned| own.upper.is_nan() || own.upper >= 1e150;
     if let Some(row) = found.iter().position(far) {
         return Err(crate::model::overflow(who, &format!("the distances of row {row} overflow")));
     }

@@ -80,7 +80,8 @@ pub(super) fn tree(who: &'static str, rows: &[f64], d: usize, linkage: Linkage) 
     // Distances of i to all before it stand at i (i − 1) / 2.
     let place = |i: usize, j: usize| if i > j { i * (i - 1) / 2 + j } else { j * (j - 1) / 2 + i };
     let row = |i: usize| &rows[i * d..(i + 1) * d];
-    let mut table: Vec<f64> = in_parallel(n, |i| (0..i).map(|j| squared(row(i), row(j)).sqrt()).collect::<Vec<f64>>()).concat();
+    let mut table: Vec<f64> =
+        in_parallel(n, |i| (0..i).map(|j| squared(row(i), row(j)).sqrt()).collect::<Vec<f64>>()).concat();
     let mut sizes = vec![1usize; n];
     let (mut chain, mut edges): (Vec<usize>, Vec<(usize, usize, f64)>) = (Vec::new(), Vec::with_capacity(n - 1));
     while edges.len() + 1 < n {
@@ -94,7 +95,8 @@ pub(super) fn tree(who: &'static str, rows: &[f64], d: usize, linkage: Linkage) 
             let Some(&last) = chain.last() else { break (0, 0, 0.0) };
             let before = chain.len().checked_sub(2).map(|place| chain[place]);
             // The one before in the chain wins ties, so that the chain ends.
-            let (mut nearest, mut least) = before.map_or((last, f64::INFINITY), |other| (other, table[place(last, other)]));
+            let (mut nearest, mut least) =
+                before.map_or((last, f64::INFINITY), |other| (other, table[place(last, other)]));
             for (other, _) in sizes.iter().enumerate().filter(|&(other, &size)| size > 0 && other != last) {
                 let distance = table[place(last, other)];
                 if distance < least {

@@ -210,10 +210,8 @@ fn means<T: Real>(points: &Points<'_, T>, weights: &[f64], assigned: &[Assigned]
     let empty: Vec<usize> = (0..k).filter(|&j| totals[j] <= 0.0).collect();
     if !empty.is_empty() {
         let label = |i: usize| assigned[i].label as usize;
-        let mut far: Vec<(f64, usize)> = (0..n)
-            .filter(|&i| weights[i] > 0.0)
-            .map(|i| (points.exact(i, label(i), centers), i))
-            .collect();
+        let mut far: Vec<(f64, usize)> =
+            (0..n).filter(|&i| weights[i] > 0.0).map(|i| (points.exact(i, label(i), centers), i)).collect();
         far.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut members = vec![0; k];
         far.iter().for_each(|&(_, i)| members[label(i)] += 1);

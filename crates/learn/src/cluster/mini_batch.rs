@@ -23,7 +23,7 @@ use super::lloyd::inertia;
 use super::seeding::{Init, first, usual_tries};
 use crate::distance::add_scaled;
 use crate::{
-    About, Algorithm, AnyLearner, Capabilities, Fitted, Learner, LearnError, Model, PartialFit, Real, Record, Result,
+    About, Algorithm, AnyLearner, Capabilities, Fitted, LearnError, Learner, Model, PartialFit, Real, Record, Result,
     Rows, Samples, Stop, Summary, with_real,
 };
 

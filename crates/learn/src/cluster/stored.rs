@@ -29,7 +29,8 @@ impl Stored {
     /// The cluster of the nearest sample of each row; −1 where that is farther than `reach`.
     pub(super) fn nearest(&self, x: &Rows, reach: f64) -> Result<Tensor> {
         let found = self.index.nearest(x, 1)?;
-        let label = |&(distance, sample): &(f64, u32)| if distance <= reach { self.labels[sample as usize] } else { -1 };
+        let label =
+            |&(distance, sample): &(f64, u32)| if distance <= reach { self.labels[sample as usize] } else { -1 };
         Ok(Tensor::from_slice(&found.iter().map(label).collect::<Vec<i64>>()))
     }
 

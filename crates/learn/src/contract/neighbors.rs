@@ -60,7 +60,7 @@ fn refused(estimator: &dyn Estimator) -> Result<Outcome> {
         let text = error.to_string();
         text.contains("row 7") && text.contains("column 2")
     });
-    let narrow = model.kneighbors(&x.narrow(1, 0, 3), 1);
+    let narrow = model.kneighbors(x.narrow(1, 0, 3), 1);
     let width = matches!(narrow, Err(LearnError::Width { expected: 4, found: 3, .. }));
     let far = model.kneighbors(&(&x * 1e300), 1);
     let large = far.map_or_else(|error| is_about_data(&error), |found| !found.distances.max().item::<f64>().is_nan());
@@ -92,7 +92,9 @@ fn magnitudes(estimator: &dyn Estimator) -> Result<Outcome> {
             Ok((distances, numbers)) => {
                 let own = numbers.chunks(7).enumerate().all(|(row, found)| found[0] == row as i64);
                 if !own || distances.iter().any(|distance| !distance.is_finite()) {
-                    return Ok(Outcome::Failed(format!("features times {factor:e}: a sample is not nearest to itself")));
+                    return Ok(Outcome::Failed(format!(
+                        "features times {factor:e}: a sample is not nearest to itself"
+                    )));
                 }
             }
             Err(error) if is_about_data(&error) => {}

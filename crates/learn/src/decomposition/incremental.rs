@@ -18,7 +18,7 @@ use tove_tensor::{DType, Tensor, TryOps, linalg};
 use super::pca::{back, project, scales};
 use super::spectrum::upright;
 use crate::{
-    About, Algorithm, AnyLearner, Capabilities, Fitted, Learner, LearnError, Model, PartialFit, Record, Result, Rows,
+    About, Algorithm, AnyLearner, Capabilities, Fitted, LearnError, Learner, Model, PartialFit, Record, Result, Rows,
     Samples,
 };
 

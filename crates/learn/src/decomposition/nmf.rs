@@ -18,9 +18,7 @@ use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::{DType, Tensor, TryOps, linalg};
 
 use crate::selection::in_parallel;
-use crate::{
-    About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples, Stop, Summary,
-};
+use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples, Stop, Summary};
 
 /// Rows that are updated by one task.
 const BLOCK: usize = 256;

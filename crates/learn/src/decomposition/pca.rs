@@ -157,10 +157,14 @@ impl Algorithm for Pca {
         let solver = self.svd_solver.resolve(n, d, wanted);
         if solver == SvdSolver::Randomized && matches!(self.n_components, Components::Share(_)) {
             let problem = "the randomized solver cannot know how many components a share of the variance needs";
-            return Err(LearnError::parameter(Self::NAME, format!("{problem}; give a number, or another `svd_solver`")));
+            return Err(LearnError::parameter(
+                Self::NAME,
+                format!("{problem}; give a number, or another `svd_solver`"),
+            ));
         }
         let mean = column_means(x)?;
-        let Spectrum { variances, directions, whole } = spectrum(x, &mean, solver, wanted.unwrap_or(n.min(d)), self.seed)?;
+        let Spectrum { variances, directions, whole } =
+            spectrum(x, &mean, solver, wanted.unwrap_or(n.min(d)), self.seed)?;
         let kept = self.kept(&variances, whole);
         let ratio: Vec<f64> = variances[..kept].iter().map(|v| if whole > 0.0 { v / whole } else { 0.0 }).collect();
         let left = n.min(d) - kept;

@@ -89,7 +89,9 @@ impl Parameters {
         matrices
             .map(|(component, matrix)| {
                 let matrix = Tensor::from_slice(matrix).try_reshape([d, d])?;
-                matrix.try_cholesky().map_err(|error| if error.is_data() { collapsed(who, component) } else { error.into() })
+                matrix
+                    .try_cholesky()
+                    .map_err(|error| if error.is_data() { collapsed(who, component) } else { error.into() })
             })
             .collect()
     }
@@ -114,7 +116,8 @@ impl Parameters {
             }
             CovarianceType::Diag | CovarianceType::Spherical => {
                 let per = self.covariances.len() / k;
-                if let Some(place) = self.covariances.iter().position(|&variance| !(variance > 0.0)) {
+                if let Some(place) = self.covariances.iter().position(|&variance| variance.is_nan() || variance <= 0.0)
+                {
                     return Err(collapsed(who, place / per));
                 }
                 let inverses: Vec<f64> = self.covariances.iter().map(|variance| 1.0 / variance.sqrt()).collect();
@@ -128,6 +131,7 @@ impl Parameters {
 
 #[cold]
 fn collapsed(who: &'static str, component: usize) -> LearnError {
-    let problem = format!("the covariance of component {component} is singular: its samples lie in a point, a line or a plane");
+    let problem =
+        format!("the covariance of component {component} is singular: its samples lie in a point, a line or a plane");
     LearnError::data(who, problem, "raise `reg_covar`, choose fewer components, or scale the features")
 }

@@ -131,7 +131,12 @@ impl Algorithm for GaussianMixture {
         let converged = stop == Stop::Tolerance;
         let summary = Summary::iterative(Self::NAME, iterations, converged, change, bound).ended(stop, curve);
         let factors = parameters.factors(Self::NAME)?;
-        Ok(FittedGaussianMixture { about: About::of(self, samples).summary(summary), parameters, factors, lower_bound: bound })
+        Ok(FittedGaussianMixture {
+            about: About::of(self, samples).summary(summary),
+            parameters,
+            factors,
+            lower_bound: bound,
+        })
     }
 }
 
@@ -146,9 +151,9 @@ impl GaussianMixture {
         let nearest = |centers: Vec<f64>| {
             let place = |row: &[f64]| {
                 let squares = centers.chunks_exact(d).map(|center| crate::distance::squared(row, center));
-                let (label, _) = squares.enumerate().fold((0, f64::INFINITY), |best, (j, square)| {
-                    if square < best.1 { (j, square) } else { best }
-                });
+                let (label, _) = squares
+                    .enumerate()
+                    .fold((0, f64::INFINITY), |best, (j, square)| if square < best.1 { (j, square) } else { best });
                 label as i64
             };
             rows.x.chunks_exact(d).map(place).collect::<Vec<i64>>()
@@ -179,7 +184,8 @@ impl GaussianMixture {
             }
             (None, MixtureInit::RandomFromData) => {
                 let order = key.permutation(n).to_vec::<i64>();
-                let centers = order[..k].iter().flat_map(|&i| rows.x[i as usize * d..(i as usize + 1) * d].iter().copied());
+                let centers =
+                    order[..k].iter().flat_map(|&i| rows.x[i as usize * d..(i as usize + 1) * d].iter().copied());
                 one_hot(&nearest(centers.collect()))
             }
         };
@@ -240,7 +246,11 @@ impl FittedGaussianMixture {
             return wrong(format!("means of shape {}; give a row per component", means.shape()));
         };
         let kind = settings.covariance_type;
-        if k == 0 || d == 0 || k != settings.n_components || weights.dims() != [k] || covariances.dims() != kind.shape(k, d)
+        if k == 0
+            || d == 0
+            || k != settings.n_components
+            || weights.dims() != [k]
+            || covariances.dims() != kind.shape(k, d)
         {
             return wrong(format!(
                 "weights of shape {}, means of shape {} and covariances of shape {} for {} components with covariance type {}",
@@ -252,9 +262,9 @@ impl FittedGaussianMixture {
             ));
         }
         let (weights, means, covariances) = (weights.to_f64_vec(), means.to_f64_vec(), covariances.to_f64_vec());
-        let finite = means.iter().chain(&covariances).all(|value| value.is_finite());
+        let finite = means.iter().chain(&covariances).chain(&weights).all(|value| value.is_finite());
         let total: f64 = weights.iter().sum();
-        if !finite || weights.iter().any(|weight| !(*weight >= 0.0)) || !((total - 1.0).abs() < 1e-6) {
+        if !finite || weights.iter().any(|&weight| weight < 0.0) || (total - 1.0).abs() > 1e-6 {
             return wrong("weights must be positive and sum to 1, means and covariances finite".to_owned());
         }
         let parameters = Parameters { kind, d, weights, means, covariances };
@@ -351,14 +361,16 @@ impl FittedGaussianMixture {
             let j = passed.unwrap_or(weights.len() - 1);
             labels.push(j as i64);
             for (i, mean) in means[j * d..(j + 1) * d].iter().enumerate() {
-                rows.push(mean + match kind {
-                    CovarianceType::Full | CovarianceType::Tied => {
-                        let own = lower.get(j).unwrap_or(&lower[0]);
-                        own[i * d..i * d + i + 1].iter().zip(noise).map(|(l, noise)| l * noise).sum::<f64>()
-                    }
-                    CovarianceType::Diag => covariances[j * d + i].sqrt() * noise[i],
-                    CovarianceType::Spherical => covariances[j].sqrt() * noise[i],
-                });
+                rows.push(
+                    mean + match kind {
+                        CovarianceType::Full | CovarianceType::Tied => {
+                            let own = lower.get(j).unwrap_or(&lower[0]);
+                            own[i * d..i * d + i + 1].iter().zip(noise).map(|(l, noise)| l * noise).sum::<f64>()
+                        }
+                        CovarianceType::Diag => covariances[j * d + i].sqrt() * noise[i],
+                        CovarianceType::Spherical => covariances[j].sqrt() * noise[i],
+                    },
+                );
             }
         }
         Ok((Tensor::try_from_vec(rows, [n, d])?.to_dtype(self.dtype()), Tensor::from_slice(&labels)))

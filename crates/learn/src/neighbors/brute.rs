@@ -42,12 +42,7 @@ impl Shadow {
 
     /// Goes through all samples for a block of queries (m, d) with their ‖q‖². The collector of each
     /// query is offered the samples that it may want, with bounds of their keys.
-    pub(crate) fn scan<T: Real>(
-        &self,
-        queries: &Tensor,
-        squares: &[f64],
-        collectors: &mut [impl Offer],
-    ) -> Result<()> {
+    pub(crate) fn scan<T: Real>(&self, queries: &Tensor, squares: &[f64], collectors: &mut [impl Offer]) -> Result<()> {
         let (n, d) = (self.x.dims()[0], self.x.dims()[1]);
         let norms: Vec<T> = self.squares.iter().map(|&square| T::of(square)).collect();
         for (tile, &largest) in self.largest.iter().enumerate() {
@@ -56,7 +51,8 @@ impl Shadow {
             let samples = self.x.try_narrow(0, first, count)?;
             let products = queries.try_matmul(&samples.try_t()?)?.try_contiguous()?;
             let norms = &norms[first..first + count];
-            for ((row, &square), own) in products.as_slice::<T>()?.chunks_exact(count).zip(squares).zip(&mut *collectors)
+            for ((row, &square), own) in
+                products.as_slice::<T>()?.chunks_exact(count).zip(squares).zip(&mut *collectors)
             {
                 let error = product_error::<T>(d, largest, square.sqrt());
                 dispatch(Scan { row, norms, first, square, error, own });

@@ -15,9 +15,7 @@ use tove_tensor::{Key, Tensor};
 
 use super::metric::{Metric, NeighborAlgorithm, NeighborSettings, neighbor_settings_setters};
 use super::{Index, NeighborWeights, Neighbors, RadiusNeighbors};
-use crate::{
-    About, Algorithm, Capabilities, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples,
-};
+use crate::{About, Algorithm, Capabilities, Labels, LearnError, Model, Record, Restore, Result, Rows, Samples};
 
 /// Which class wins where several have the same share of the votes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]

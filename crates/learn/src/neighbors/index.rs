@@ -62,7 +62,9 @@ impl Index {
             None => x.clone(),
         };
         let inverses = match metric {
-            Metric::Cosine => with_real!(x.dtype(), T => points.as_slice::<T>()?.chunks_exact(d).map(inverse_norm).collect()),
+            Metric::Cosine => {
+                with_real!(x.dtype(), T => points.as_slice::<T>()?.chunks_exact(d).map(inverse_norm).collect())
+            }
             _ => Vec::new(),
         };
         let tree = match settings.algorithm {
@@ -95,8 +97,7 @@ impl Index {
         let read = |name: &str| -> Result<Tensor> {
             let tensor = record.tensor(name)?.try_contiguous()?;
             let whole = tensor.rank() == 2 && tensor.numel() > 0 && tensor.dtype().is_float();
-            let finite =
-                || with_real!(tensor.dtype(), T => Ok(crate::rows::first_not_finite(tensor.as_slice::<T>()?).is_none()));
+            let finite = || with_real!(tensor.dtype(), T => Ok(crate::rows::first_not_finite(tensor.as_slice::<T>()?).is_none()));
             if whole && finite().map_err(|error: tove_tensor::Error| LearnError::from(error))? {
                 Ok(tensor)
             } else {
@@ -133,7 +134,6 @@ impl Index {
     pub(crate) fn dtype(&self) -> DType {
         self.x.dtype()
     }
-
 
     /// The k nearest samples of each row, with their distances, in order.
     pub(crate) fn nearest(&self, x: &Rows, k: usize) -> Result<Vec<(f64, u32)>> {
@@ -232,7 +232,7 @@ impl Index {
                 let (turned, squares) = shade::<T>(rows, d, self.metric, center);
                 let most = squares.iter().fold(0.0f64, |most, square| most.max(*square)).sqrt() + shadow.largest();
                 // Squares that leave the range of the precision say nothing.
-                if !(most * most * 16.0 < T::MAX) {
+                if most.is_nan() || most * most * 16.0 >= T::MAX {
                     return Ok(rows.chunks_exact(d).map(all_pairs).collect());
                 }
                 let (exact, inverse) = (&exact, &inverse);
@@ -318,7 +318,8 @@ fn factor(who: &'static str, settings: &NeighborSettings, x: &Tensor) -> Result<
         }
     };
     let singular = || {
-        let fix = "leave out features that are constant or sums of others, reduce them with `Pca`, or give `covariance`";
+        let fix =
+            "leave out features that are constant or sums of others, reduce them with `Pca`, or give `covariance`";
         LearnError::data(who, "the covariance matrix is singular, so it has no inverse", fix)
     };
     let factor = match matrix.try_cholesky() {

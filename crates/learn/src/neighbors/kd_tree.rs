@@ -78,7 +78,15 @@ impl KdTree {
         self.visit(0, 0, bound, &mut gaps, query, collect);
     }
 
-    fn visit(&self, node: usize, level: usize, bound: f64, gaps: &mut [f64], query: &[f64], collect: &mut impl Collect) {
+    fn visit(
+        &self,
+        node: usize,
+        level: usize,
+        bound: f64,
+        gaps: &mut [f64],
+        query: &[f64],
+        collect: &mut impl Collect,
+    ) {
         if level == self.depth {
             self.leaf(node + 1 - (1 << self.depth), query, collect);
             return;
@@ -190,7 +198,8 @@ mod tests {
                     tree.search(query, &mut found);
                     let mut own: Vec<u32> = found.1.iter().map(|found| found.sample).collect();
                     own.sort_unstable();
-                    let key = |row| if metric == Metric::Manhattan { absolute(query, row) } else { squared(query, row) };
+                    let key =
+                        |row| if metric == Metric::Manhattan { absolute(query, row) } else { squared(query, row) };
                     let all = rows.chunks_exact(d).enumerate().filter(|(_, row)| key(row) <= 3.0);
                     assert_eq!(own, all.map(|(i, _)| i as u32).collect::<Vec<_>>());
                 }
