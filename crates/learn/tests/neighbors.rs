@@ -192,8 +192,8 @@ proptest! {
             for algorithm in [NeighborAlgorithm::Brute, NeighborAlgorithm::KdTree] {
                 for dtype in [DType::F64, DType::F32] {
                     let index = NearestNeighbors::default().metric(metric).algorithm(algorithm);
-                    let index = index.fit(&x.to_dtype(dtype), None).unwrap();
-                    let found = index.kneighbors(&queries.to_dtype(dtype), k).unwrap();
+                    let index = index.fit(x.to_dtype(dtype), None).unwrap();
+                    let found = index.kneighbors(queries.to_dtype(dtype), k).unwrap();
                     prop_assert_eq!(&found.indices.to_vec::<i64>(), &expected, "{:?} {:?} {}", metric, algorithm, dtype);
                 }
             }
