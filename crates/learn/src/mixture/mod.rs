@@ -2,7 +2,9 @@
 
 mod covariance;
 mod em;
+mod fitted;
 mod gaussian;
 
 pub use covariance::CovarianceType;
-pub use gaussian::{FittedGaussianMixture, GaussianMixture, MixtureInit};
+pub use fitted::FittedGaussianMixture;
+pub use gaussian::{GaussianMixture, MixtureInit};

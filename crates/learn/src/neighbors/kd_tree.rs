@@ -4,12 +4,17 @@
 //! A query goes down to its own leaf and then visits the boxes that could still hold a nearer sample, by a lower bound of the distance
 //! that is rounded down.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::metric::Metric;
 use super::result::Found;
 use crate::distance::{LANES, absolute, squared};
+use crate::selection::in_parallel;
 
 /// Samples in a leaf at most.
 const LEAF: usize = 24;
+/// Levels that are split before the rest is split in parallel.
+const TOP: usize = 4;
 
 #[derive(Clone, Debug)]
 pub(crate) struct KdTree {
@@ -20,7 +25,7 @@ pub(crate) struct KdTree {
     /// The samples in that order; below [`LANES`] dimensions the first coordinates of a leaf stand together, then the second ones.
     coordinates: Vec<f64>,
     /// Where each node splits: dimension and value.
-    splits: Vec<(u32, f64)>,
+    splits: Vec<Split>,
     /// Levels above the leaves.
     depth: usize,
     /// The box around all samples.
@@ -46,7 +51,26 @@ impl KdTree {
         }
         let mut samples: Vec<u32> = (0..n as u32).collect();
         let mut splits = vec![(0, 0.0); (1 << depth) - 1];
-        split(rows, d, &mut samples, &mut splits, 0, depth);
+        let mut found = Vec::with_capacity(splits.len());
+        let top = depth.min(TOP);
+        split(rows, d, &mut samples, &mut found, 0, top);
+        // What is below the first levels is split side by side.
+        let mut rest: &mut [u32] = &mut samples;
+        let mut parts = Vec::with_capacity(1 << top);
+        for part in 0..1 << top {
+            let (own, others) = rest.split_at_mut(range(n, top, part).len());
+            parts.push(Mutex::new(own));
+            rest = others;
+        }
+        let below = in_parallel(parts.len(), |part| {
+            let (mut own, mut found) = (parts[part].lock().unwrap_or_else(PoisonError::into_inner), Vec::new());
+            split(rows, d, &mut own, &mut found, (1 << top) - 1 + part, depth - top);
+            found
+        });
+        drop(parts);
+        for (node, split) in found.into_iter().chain(below.into_iter().flatten()) {
+            splits[node] = split;
+        }
         let (mut low, mut high) = (vec![f64::INFINITY; d], vec![f64::NEG_INFINITY; d]);
         for row in rows.chunks_exact(d) {
             for ((low, high), &x) in low.iter_mut().zip(&mut high).zip(row) {
@@ -145,7 +169,11 @@ fn range(n: usize, depth: usize, leaf: usize) -> std::ops::Range<usize> {
     start..end
 }
 
-fn split(rows: &[f64], d: usize, samples: &mut [u32], splits: &mut [(u32, f64)], node: usize, levels: usize) {
+/// Where a node splits: dimension and value.
+type Split = (u32, f64);
+
+/// Splits so many levels of the tree below a node.
+fn split(rows: &[f64], d: usize, samples: &mut [u32], splits: &mut Vec<(usize, Split)>, node: usize, levels: usize) {
     if levels == 0 {
         return;
     }
@@ -162,7 +190,7 @@ fn split(rows: &[f64], d: usize, samples: &mut [u32], splits: &mut [(u32, f64)],
     // Of equal coordinates the smaller number goes left, so that the tree does not depend on how the selection goes about it.
     let order = |a: &u32, b: &u32| at(*a, widest).total_cmp(&at(*b, widest)).then(a.cmp(b));
     samples.select_nth_unstable_by(middle - 1, order);
-    splits[node] = (widest as u32, at(samples[middle - 1], widest));
+    splits.push((node, (widest as u32, at(samples[middle - 1], widest))));
     let (left, right) = samples.split_at_mut(middle);
     split(rows, d, left, splits, 2 * node + 1, levels - 1);
     split(rows, d, right, splits, 2 * node + 2, levels - 1);
