@@ -22,7 +22,7 @@ pub struct Elbow {
 /// ```
 /// use tove_learn::cluster::{KMeans, elbow};
 /// use tove_tensor::Tensor;
-/// let x = Tensor::from([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]]);
+/// let x = Tensor::from([[0.0, 0.0], [0.0, 0.1], [5.0, 0.0], [5.0, 0.1], [2.5, 4.3], [2.5, 4.4]]);
 /// assert_eq!(elbow(&KMeans::default().n_init(5), &x, &[1, 2, 3, 4, 5])?.best, 3);
 /// # Ok::<(), tove_learn::LearnError>(())
 /// ```

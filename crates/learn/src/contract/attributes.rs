@@ -37,7 +37,7 @@ const SHAPES: &[(&str, &[&str])] = &[
     ("powers", &["outputs, features"]),
     ("quantiles", &["*, features"]),
     ("references", &["*"]),
-    ("scale", &["", "features"]),
+    ("scale", &["", "features", "outputs"]),
     ("scores", &["*", "*, *, *"]),
     ("singular_values", &["outputs"]),
     ("statistics", &["features"]),
