@@ -71,14 +71,21 @@ impl Workload for Rbf {
 
 /// W25: the first rows of Fashion-MNIST, or ten overlapping classes where it is absent.
 pub fn make_rbf(parameters: &Value) -> Result<Box<dyn Workload>, String> {
-    let (n, tests, dtype) = (number(parameters, "rows")?, number(parameters, "tests")?, dtype(parameters));
+    let ((x, y), others) = pictures(number(parameters, "rows")?, number(parameters, "tests")?, dtype(parameters))?;
+    Ok(Box::new(Rbf { x, y, others, svc: Svc::default().c(10.0).cache_size(1000.0) }))
+}
+
+/// Rows and labels.
+type Labeled = (Tensor, Tensor);
+
+/// So many rows for training and for tests: of Fashion-MNIST, or ten overlapping classes where it is absent.
+pub fn pictures(n: usize, tests: usize, dtype: DType) -> Result<(Labeled, Labeled), String> {
     let folder =
         tove_data::sets::data_dir().map(|folder| folder.join("fashion-mnist")).filter(|folder| folder.exists());
-    let ((x, y), others) = match folder {
-        Some(folder) => (images(&folder, "train", n, dtype)?, images(&folder, "t10k", tests, dtype)?),
-        None => (synthetic(n, 5, dtype), synthetic(tests, 6, dtype)),
-    };
-    Ok(Box::new(Rbf { x, y, others, svc: Svc::default().c(10.0).cache_size(1000.0) }))
+    match folder {
+        Some(folder) => Ok((images(&folder, "train", n, dtype)?, images(&folder, "t10k", tests, dtype)?)),
+        None => Ok((synthetic(n, 5, dtype), synthetic(tests, 6, dtype))),
+    }
 }
 
 /// The first images as rows of numbers from 0 to 1; the rest is dropped before it becomes floating-point numbers.

@@ -14,6 +14,7 @@ mod gpt;
 mod learn_linear;
 mod learn_logistic;
 mod learn_margins;
+mod learn_unsupervised;
 mod memory;
 mod nets;
 mod products;

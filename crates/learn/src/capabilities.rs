@@ -59,6 +59,8 @@ pub struct Capabilities {
     pub fills: bool,
     /// Incremental fitting on batches (`partial_fit`).
     pub partial_fit: bool,
+    /// Whether features must not be negative.
+    pub nonnegative: bool,
 
     /// The output of `predict`.
     pub predictions: Predictions,
@@ -72,6 +74,8 @@ pub struct Capabilities {
     pub inverse_transform: bool,
     /// The log-likelihood of each sample (`score_samples`).
     pub score_samples: bool,
+    /// The nearest of the stored samples (`kneighbors`, `radius_neighbors`).
+    pub neighbors: bool,
 
     /// Whether the result is independent of the sample order, up to `accuracy`.
     pub order_free: bool,
@@ -98,12 +102,14 @@ impl Capabilities {
         missing: false,
         fills: false,
         partial_fit: false,
+        nonnegative: false,
         predictions: Predictions::None,
         probabilities: false,
         decision_function: false,
         transform: false,
         inverse_transform: false,
         score_samples: false,
+        neighbors: false,
         order_free: true,
         accuracy: 1e-8,
         checks_finite: false,
@@ -125,6 +131,9 @@ impl Capabilities {
 
     /// Transforms features and ignores targets.
     pub const TRANSFORMER: Capabilities = Capabilities { transform: true, ..Capabilities::NOTHING };
+
+    /// Stores samples and answers neighbor queries, without predicting.
+    pub const INDEX: Capabilities = Capabilities { neighbors: true, ..Capabilities::NOTHING };
 
     /// Clusters samples.
     pub const CLUSTERER: Capabilities = Capabilities { predictions: Predictions::Clusters, ..Capabilities::NOTHING };
@@ -159,12 +168,13 @@ impl Capabilities {
         self.predictions == other.predictions
     }
 
-    /// Name of the kind: regressor, classifier, clusterer, transformer.
+    /// Name of the kind: regressor, classifier, clusterer, transformer, index.
     pub const fn kind(&self) -> &'static str {
         match self.predictions {
             Predictions::Numbers => "regressor",
             Predictions::Classes => "classifier",
             Predictions::Clusters => "clusterer",
+            Predictions::None if self.neighbors && !self.transform => "index",
             Predictions::None => "transformer",
         }
     }

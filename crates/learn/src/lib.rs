@@ -15,9 +15,11 @@
 //! |---|---|
 //! | [`baseline`] | constant predictions |
 //! | [`cluster`] | clustering |
-//! | [`decomposition`] | principal components |
+//! | [`decomposition`] | principal components, truncated singular value decomposition, nonnegative factors |
+//! | [`factorization`] | matrices with missing entries, recommendations |
 //! | [`naive_bayes`] | naive Bayes classifiers |
-//! | [`logistic`] | logistic and softmax regression, and their formulas |
+//! | [`neighbors`] | nearest neighbors: queries, classification, regression |
+//! | [`logistic`] | logistic and softmax regression |
 //! | [`sgd`] | linear models by stochastic gradient descent, the perceptron |
 //! | [`contract`] | checks that every estimator must pass, including user-defined ones |
 //! | [`diagnostics`] | drift, dependence, duplicates, over- and underfitting, risk, bias and variance |
@@ -26,6 +28,7 @@
 //! | [`pipeline`] | pipelines and column transformers |
 //! | [`linear`] | linear regression: ordinary, regularized, robust and Bayesian |
 //! | [`kernel`] | kernels, kernel ridge regression |
+//! | [`mixture`] | Gaussian mixtures |
 //! | [`memory`] | memory estimates before large allocations |
 //! | [`registry`] | all estimators by name |
 //! | [`selection`] | splits, cross-validation, scorers, hyperparameter search, learning curves, generalization bounds |
@@ -45,6 +48,7 @@ pub mod contract;
 mod csr;
 pub mod decomposition;
 pub mod diagnostics;
+mod distance;
 pub mod ensemble;
 mod error;
 mod estimator;
@@ -55,8 +59,10 @@ mod labels;
 pub mod linear;
 pub mod logistic;
 pub mod memory;
+pub mod mixture;
 mod model;
 pub mod naive_bayes;
+pub mod neighbors;
 mod partial;
 pub mod pipeline;
 mod reading;
@@ -75,10 +81,10 @@ pub use attribute::{Attribute, Attributes, Part};
 pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDummyClassifier, FittedDummyRegressor};
 pub use capabilities::{Capabilities, Predictions, Targets};
 pub use class_weight::{ClassWeight, balanced};
-pub use cluster::{FittedKMeans, KMeans};
+pub use cluster::{AgglomerativeClustering, Dbscan, FittedKMeans, Hdbscan, KMeans, MiniBatchKMeans};
 pub use component::Steps;
 pub use csr::Csr;
-pub use decomposition::{Components, FittedPca, Pca};
+pub use decomposition::{Components, FittedPca, IncrementalPca, Nmf, Pca, TruncatedSvd};
 pub use error::{LearnError, Result};
 pub use estimator::{Algorithm, Estimator, Fit};
 pub use features::{
@@ -97,8 +103,10 @@ pub use logistic::{
     Cs, FittedLogisticRegression, FittedLogisticRegressionCv, FittedOneVsRest, LogisticRegression,
     LogisticRegressionCv, OneVsRest, Penalty, SoftmaxRegression, Solver,
 };
-pub use model::{Model, Predict, Restore, Summary, Transform, load, restore};
+pub use mixture::GaussianMixture;
+pub use model::{Model, Predict, Restore, Stop, Summary, Transform, load, restore};
 pub use naive_bayes::{FittedGaussianNb, GaussianNb};
+pub use neighbors::{KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors};
 pub use partial::{AnyLearner, Learner, PartialFit};
 pub use pipeline::{ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
 pub use reading::{Field, Reading};

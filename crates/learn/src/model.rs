@@ -3,11 +3,26 @@
 use std::path::Path;
 
 use tove_metrics::{Score, accuracy, r2_score};
+use tove_optim::settings::Choice;
 use tove_tensor::io::WriteOptions;
 use tove_tensor::{DType, Tensor};
 
+use crate::neighbors::{Neighbors, RadiusNeighbors};
 use crate::rows::first_not_finite;
 use crate::{About, Capabilities, LearnError, Record, Result, Rows, memory, registry, with_real};
+
+/// Why iterations ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Stop {
+    /// A step changed less than the tolerance.
+    Tolerance,
+    /// A step changed nothing: further ones would not either.
+    Unchanged,
+    /// As many iterations were made as were allowed.
+    MaxIter,
+    /// The process, or a time limit, asked for it.
+    Interrupted,
+}
 
 /// Convergence information of a fit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +36,8 @@ pub struct Summary {
     pub residual: Option<f64>,
     /// Final value of the objective, as defined in the estimator's documentation.
     pub objective: Option<f64>,
+    /// Why the iterations ended, where the method tells.
+    pub stop: Option<Stop>,
     /// Warnings that were issued.
     pub warnings: Vec<String>,
     /// The objective after each iteration, if the method tracks it. Not saved in model files.
@@ -49,6 +66,12 @@ impl Summary {
         summary
     }
 
+    /// With the reason for the end and the objective after each iteration.
+    #[must_use]
+    pub fn ended(self, stop: Stop, curve: Vec<f64>) -> Summary {
+        Summary { stop: Some(stop), curve, ..self }
+    }
+
     /// Issues a warning and stores it.
     pub fn warn(&mut self, text: impl Into<String>) {
         let text = text.into();
@@ -61,6 +84,9 @@ impl Summary {
         record.put("iterations", self.iterations);
         record.put("converged", self.converged);
         record.put("warnings", self.warnings.clone());
+        if let Some(stop) = self.stop {
+            record.put("stop", stop.name());
+        }
         for (name, value) in [("residual", self.residual), ("objective", self.objective)] {
             if let Some(value) = value {
                 record.put_real(name, value);
@@ -76,6 +102,7 @@ impl Summary {
             converged: record.switch("converged")?,
             residual: record.real("residual").ok(),
             objective: record.real("objective").ok(),
+            stop: record.text("stop").ok().and_then(Stop::from_name),
             warnings: texts.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect(),
             curve: Vec::new(),
         })
@@ -136,6 +163,14 @@ pub trait Model: Send + Sync + 'static {
     /// The log-likelihood (n) of each row.
     fn score_rows(&self, _x: &Rows) -> Result<Tensor> {
         Err(lacks(self.name(), "has no log-likelihood of samples", "use a density model, such as a mixture"))
+    }
+    /// The k nearest of the stored samples for each row.
+    fn neighbor_rows(&self, _x: &Rows, _k: usize) -> Result<Neighbors> {
+        Err(lacks(self.name(), "answers no neighbor queries", "use `NearestNeighbors`"))
+    }
+    /// The stored samples within a radius of each row.
+    fn radius_rows(&self, _x: &Rows, _radius: f64) -> Result<RadiusNeighbors> {
+        Err(lacks(self.name(), "answers no neighbor queries", "use `NearestNeighbors`"))
     }
     /// Transformed rows.
     fn transform_rows(&self, _x: &Rows) -> Result<Rows> {
@@ -206,7 +241,18 @@ pub trait Predict {
     fn decision_function(&self, x: impl Into<Rows>) -> Result<Tensor>;
     /// Log-likelihood (n) of each row under the model.
     fn score_samples(&self, x: impl Into<Rows>) -> Result<Tensor>;
-    /// R² of a regression, or D² of a generalized linear model; accuracy of a classifier with its interval.
+    /// The k nearest of the samples that the model has stored, for each row: distances and numbers, nearest first, of equally near
+    /// ones the one that was given first.
+    ///
+    /// # Errors
+    /// As [`Predict::predict`]; k of 0 or above the number of samples; a model that stores no samples.
+    fn kneighbors(&self, x: impl Into<Rows>, k: usize) -> Result<Neighbors>;
+    /// All stored samples whose distance to a row is at most `radius`, nearest first.
+    ///
+    /// # Errors
+    /// As [`Predict::kneighbors`]; a radius that is negative or not finite.
+    fn radius_neighbors(&self, x: impl Into<Rows>, radius: f64) -> Result<RadiusNeighbors>;
+    /// R² of a regression, accuracy of a classifier with its interval.
     fn score(&self, x: impl Into<Rows>, y: &Tensor) -> Result<Score>;
     /// Writes the model to a file atomically. Never overwrites an existing file unless asked.
     fn save(&self, path: impl AsRef<Path>, options: WriteOptions) -> Result<()>;
@@ -227,6 +273,14 @@ impl<M: Model + ?Sized> Predict for M {
 
     fn score_samples(&self, x: impl Into<Rows>) -> Result<Tensor> {
         finite(self, "log-likelihood", self.score_rows(&admit(self, x.into())?)?)
+    }
+
+    fn kneighbors(&self, x: impl Into<Rows>, k: usize) -> Result<Neighbors> {
+        self.neighbor_rows(&admit(self, x.into())?, k)
+    }
+
+    fn radius_neighbors(&self, x: impl Into<Rows>, radius: f64) -> Result<RadiusNeighbors> {
+        self.radius_rows(&admit(self, x.into())?, radius)
     }
 
     fn score(&self, x: impl Into<Rows>, y: &Tensor) -> Result<Score> {

@@ -86,10 +86,23 @@ pub const OWN: &[Entry] = &[
     entry::<crate::OneClassSvm>(),
     // -- naive Bayes --
     entry::<crate::GaussianNb>(),
+    // -- neighbors --
+    entry::<crate::NearestNeighbors>(),
+    entry::<crate::KNeighborsClassifier>(),
+    entry::<crate::KNeighborsRegressor>(),
     // -- clustering --
     entry::<crate::KMeans>(),
+    entry::<crate::MiniBatchKMeans>(),
+    entry::<crate::Dbscan>(),
+    entry::<crate::Hdbscan>(),
+    entry::<crate::AgglomerativeClustering>(),
+    // -- mixtures --
+    entry::<crate::GaussianMixture>(),
     // -- decomposition --
     entry::<crate::Pca>(),
+    entry::<crate::IncrementalPca>(),
+    entry::<crate::TruncatedSvd>(),
+    entry::<crate::Nmf>(),
     // -- features --
     entry::<crate::features::StandardScaler>(),
     entry::<crate::features::MinMaxScaler>(),

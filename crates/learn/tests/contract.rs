@@ -273,3 +273,34 @@ fn a_tight_tolerance_tightens_the_contract() {
     }
     assert!(failed.is_empty(), "{failed}");
 }
+
+#[test]
+fn neighbors_clusters_and_components_fulfil_the_contract_with_other_settings() {
+    use tove_learn::cluster::{AgglomerativeClustering, Dbscan, Hdbscan, Init, KMeans, KMeansAlgorithm, Linkage};
+    use tove_learn::decomposition::{Pca, SvdSolver};
+    use tove_learn::mixture::{CovarianceType, GaussianMixture, MixtureInit};
+    use tove_learn::neighbors::{
+        KNeighborsClassifier, KNeighborsRegressor, Metric, NearestNeighbors, NeighborAlgorithm, NeighborWeights,
+    };
+    let mixture = GaussianMixture::default().n_components(2).max_iter(500);
+    check([
+        &NearestNeighbors::default().algorithm(NeighborAlgorithm::KdTree) as &dyn Estimator,
+        &NearestNeighbors::default().metric(Metric::Manhattan),
+        &NearestNeighbors::default().metric(Metric::Cosine),
+        &KNeighborsClassifier::default().weights(NeighborWeights::Distance).metric(Metric::Manhattan),
+        &KNeighborsClassifier::default().n_neighbors(1).algorithm(NeighborAlgorithm::KdTree),
+        &KNeighborsClassifier::default().metric(Metric::Cosine),
+        &KNeighborsRegressor::default().weights(NeighborWeights::Distance).algorithm(NeighborAlgorithm::KdTree),
+        &KMeans::default().n_clusters(3).init(Init::Random).n_init(3).algorithm(KMeansAlgorithm::Lloyd),
+        &Dbscan::default().eps(1.5),
+        &Hdbscan::default().min_cluster_size(4).min_samples(Some(2)).allow_single_cluster(true),
+        &AgglomerativeClustering::default().linkage(Linkage::Single).distance_threshold(Some(1.0)),
+        &mixture.clone().covariance_type(CovarianceType::Diag),
+        &mixture.clone().covariance_type(CovarianceType::Tied).init_params(MixtureInit::RandomFromData),
+        &mixture.covariance_type(CovarianceType::Spherical),
+        &Pca::default().n_components(2.into()).svd_solver(SvdSolver::Full).whiten(true),
+        &Pca::default().n_components(2.into()).svd_solver(SvdSolver::Randomized),
+        &Pipeline::of(StandardScaler::default()).then(KNeighborsClassifier::default()),
+        &Pipeline::of(StandardScaler::default()).then(NearestNeighbors::default()),
+    ]);
+}

@@ -9,6 +9,8 @@
 //! | [`classification`] | accuracy, top-k accuracy, precision, recall, F1 |
 //! | [`overlap`] | F-beta, Jaccard |
 //! | [`agreement`] | Matthews correlation, Cohen's kappa, balanced accuracy |
+//! | [`clustering`] | adjusted Rand index, normalized and adjusted mutual information |
+//! | [`separation`] | silhouette, Davies-Bouldin, Calinski-Harabasz |
 //! | [`confusion`] | the confusion matrix, printed as a table |
 //! | [`probability`] | log loss, Brier score |
 //! | [`ranking`] | ROC and precision-recall curves, area under ROC, average precision |
@@ -30,6 +32,7 @@
 
 pub mod agreement;
 pub mod classification;
+pub mod clustering;
 pub mod confusion;
 pub mod deviance;
 mod error;
@@ -41,11 +44,13 @@ pub mod ranking;
 mod read;
 pub mod regression;
 pub mod score;
+pub mod separation;
 
 pub use agreement::{KappaWeights, balanced_accuracy, cohen_kappa, matthews_corrcoef};
 pub use classification::{
     Average, ClassScores, accuracy, class_scores, f1, precision, precision_recall_f1, recall, top_k_accuracy,
 };
+pub use clustering::{adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score};
 pub use confusion::ConfusionMatrix;
 pub use deviance::{d2_tweedie_score, mean_gamma_deviance, mean_poisson_deviance, mean_tweedie_deviance};
 pub use error::{MetricError, Result};
@@ -61,3 +66,4 @@ pub use regression::{
     mean_squared_log_error, r2_score, root_mean_squared_error,
 };
 pub use score::{Mean, Score, hoeffding, hoeffding_union};
+pub use separation::{calinski_harabasz_score, davies_bouldin_score, silhouette_samples, silhouette_score};

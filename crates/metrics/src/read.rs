@@ -119,7 +119,7 @@ pub(crate) fn check_scores(
     Ok((n, classes))
 }
 
-fn check_finite(what: &'static str, argument: &'static str, tensor: &Tensor) -> Result<()> {
+pub(crate) fn check_finite(what: &'static str, argument: &'static str, tensor: &Tensor) -> Result<()> {
     let tensor = dense(tensor);
     let view = View::of(&tensor)?;
     let bad = match view {

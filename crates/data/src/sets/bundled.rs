@@ -1,4 +1,4 @@
-//! The set that is built into the program.
+//! The sets that are built into the program.
 
 use tove_tensor::DType;
 
@@ -25,4 +25,15 @@ pub fn digits() -> Result<TensorDataset> {
     let labels = idx::from_bytes(include_bytes!("../../assets/digits-labels-idx1-ubyte.gz"))?;
     let x = images.to_dtype(DType::F32) * (1.0 / 16.0);
     TensorDataset::new(x.reshape([images.dims()[0], 1, 8, 8]), labels.to_dtype(DType::I64))
+}
+
+/// 48 short made-up news items with their topics (sports, weather, economy, science), twelve of each: for trying out clustering and
+/// retrieval of text.
+///
+/// ```
+/// let news = tove_data::sets::news();
+/// assert_eq!((news.len(), news[0].0), (48, "sports"));
+/// ```
+pub fn news() -> Vec<(&'static str, &'static str)> {
+    include_str!("../../assets/news.tsv").lines().filter_map(|line| line.split_once('\t')).collect()
 }

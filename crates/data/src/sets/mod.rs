@@ -16,7 +16,7 @@ mod mixtures;
 mod synthetic;
 mod tables;
 
-pub use bundled::digits;
+pub use bundled::{digits, news};
 pub use files::{
     CIFAR10_CLASSES, FASHION_MNIST_CLASSES, TrainTest, cifar10_subset, data_dir, fashion_mnist, tinyshakespeare,
 };

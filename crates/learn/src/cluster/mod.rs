@@ -1,5 +1,31 @@
 //! Groups of samples, found without targets.
+//!
+//! | type | what it does |
+//! |---|---|
+//! | [`KMeans`] | k centers by Lloyd's iterations |
+//! | [`MiniBatchKMeans`] | k centers from one part of the data after another |
+//! | [`Dbscan`] | dense regions at one scale, outliers |
+//! | [`Hdbscan`] | dense regions at all scales, outliers |
+//! | [`AgglomerativeClustering`] | nearest clusters joined, a tree |
 
+mod agglomerative;
+mod assign;
+mod dbscan;
+mod elbow;
+mod hdbscan;
 mod kmeans;
+mod linkage;
+mod lloyd;
+mod mini_batch;
+mod seeding;
+mod stored;
 
-pub use kmeans::{FittedKMeans, Init, KMeans};
+pub use agglomerative::{AgglomerativeClustering, FittedAgglomerativeClustering};
+pub use dbscan::{Dbscan, FittedDbscan};
+pub use elbow::{Elbow, elbow};
+pub use hdbscan::{FittedHdbscan, Hdbscan};
+pub(crate) use kmeans::given as given_rows;
+pub use kmeans::{FittedKMeans, KMeans, KMeansAlgorithm};
+pub use linkage::Linkage;
+pub use mini_batch::{FittedMiniBatchKMeans, MiniBatchKMeans, MiniBatchKMeansLearner};
+pub use seeding::{Init, kmeans_plusplus};

@@ -35,11 +35,12 @@ fn gives(estimator: &dyn Estimator) -> Result<Outcome> {
     };
     let round_trip = || model.inverse_transform(&model.transform(x)?);
     type Asked = (&'static str, fn(&Capabilities) -> bool, Result<Tensor>);
-    let asked: [Asked; 6] = [
+    let asked: [Asked; 7] = [
         ("predict", |own| own.predicts(), model.predict(x)),
         ("predict_proba", |own| own.probabilities, model.predict_proba(x)),
         ("decision_function", |own| own.decision_function, model.decision_function(x)),
         ("score_samples", |own| own.score_samples, model.score_samples(x)),
+        ("kneighbors", |own| own.neighbors, model.kneighbors(x, 1).map(|found| found.distances)),
         ("transform", |own| own.transform, model.transform(x)),
         ("inverse_transform", |own| own.inverse_transform, round_trip()),
     ];
@@ -66,8 +67,10 @@ fn targets(estimator: &dyn Estimator) -> Result<Outcome> {
         let refused = without.is_err_and(|error| matches!(error, LearnError::Unsupported { .. }));
         return require(refused, || "a fit without targets did not say that it needs them".to_owned());
     }
-    let ask = |model: &dyn Model| {
-        if model.capabilities().transform { model.transform(samples.x()) } else { model.predict(samples.x()) }
+    let ask = |model: &dyn Model| match model.capabilities() {
+        own if own.transform => model.transform(samples.x()),
+        own if own.predicts() => model.predict(samples.x()),
+        _ => Ok(model.kneighbors(samples.x(), 1)?.distances),
     };
     let (with, without) = (ask(&*estimator.fit_samples(&samples)?)?, ask(&*without?)?);
     require(with.to_f64_vec() == without.to_f64_vec(), || "targets that are not needed change the model".to_owned())

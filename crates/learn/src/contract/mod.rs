@@ -16,6 +16,7 @@ mod attributes;
 mod bad_input;
 mod checks;
 mod declared;
+mod neighbors;
 mod problems;
 mod transformers;
 
@@ -89,6 +90,9 @@ pub fn check(estimator: &dyn Estimator) -> ContractReport {
     }
     if capabilities.transform {
         checks.extend(transformers::ALL);
+    }
+    if capabilities.neighbors {
+        checks.extend(neighbors::ALL);
     }
     let run = |(name, check): (&'static str, Check)| {
         let outcome = catch_unwind(AssertUnwindSafe(|| check(estimator)));

@@ -22,13 +22,15 @@ pub(super) const ALL: &[(&str, Check)] = &[
 ];
 
 /// 40 rows with four columns, two of them integers, and classes that depend on the first column.
-fn problem() -> Result<(Tensor, Tensor)> {
+fn problem(transformer: &dyn Estimator) -> Result<(Tensor, Tensor)> {
     let n = 40;
     let noise = Key::new(21).normal([n, 2], DType::F64).to_f64_vec();
     let row = |i: usize| [noise[2 * i] + (i % 2) as f64, (i % 3) as f64, 5.0 + noise[2 * i + 1], (i % 5) as f64 - 2.0];
     let x: Vec<f64> = (0..n).flat_map(row).collect();
     let y: Vec<i64> = (0..n).map(|i| (i % 2) as i64).collect();
-    Ok((Tensor::try_from_vec(x, [n, 4])?, Tensor::try_from_vec(y, [n])?))
+    let x = Tensor::try_from_vec(x, [n, 4])?;
+    let x = if transformer.capabilities().nonnegative { x.abs() } else { x };
+    Ok((x, Tensor::try_from_vec(y, [n])?))
 }
 
 fn fit(transformer: &dyn Estimator, x: &Tensor, y: &Tensor, weights: Option<&Tensor>) -> Result<Box<dyn Model>> {
@@ -43,7 +45,7 @@ fn numbers(transform: &dyn Model, x: &Tensor) -> Result<Vec<f64>> {
 }
 
 fn fits(transformer: &dyn Estimator) -> Result<Outcome> {
-    let (x, y) = problem()?;
+    let (x, y) = problem(transformer)?;
     let fitted = fit(transformer, &x, &y, None)?;
     let given = fitted.transform(&x)?;
     let names = fitted.output_names(&["a", "b", "c", "d"].map(str::to_owned));
@@ -55,7 +57,7 @@ fn fits(transformer: &dyn Estimator) -> Result<Outcome> {
 }
 
 fn no_rows(transformer: &dyn Estimator) -> Result<Outcome> {
-    let (x, y) = problem()?;
+    let (x, y) = problem(transformer)?;
     let (x, y) = (crate::rows::take(&x, &[])?, crate::rows::take(&y, &[])?);
     match fit(transformer, &x, &y, None) {
         Err(LearnError::TooFew { found: 0, .. }) => Ok(Outcome::Passed),
@@ -65,7 +67,7 @@ fn no_rows(transformer: &dyn Estimator) -> Result<Outcome> {
 }
 
 fn bad_weights(transformer: &dyn Estimator) -> Result<Outcome> {
-    let (x, y) = problem()?;
+    let (x, y) = problem(transformer)?;
     let ones = Tensor::ones([40], DType::F64);
     if !transformer.capabilities().weights {
         let refused = fit(transformer, &x, &y, Some(&ones)).err();
@@ -91,7 +93,7 @@ fn weights_are_copies(transformer: &dyn Estimator) -> Result<Outcome> {
     if !transformer.capabilities().weights {
         return Ok(Outcome::Skipped("does not support weights"));
     }
-    let (x, y) = problem()?;
+    let (x, y) = problem(transformer)?;
     let counts: Vec<usize> = (0..40).map(|i| [1, 2, 0, 3, 1][i % 5]).collect();
     let copies: Vec<usize> = (0..40).flat_map(|i| std::iter::repeat_n(i, counts[i])).collect();
     let weights = Tensor::try_from_vec(counts.iter().map(|&count| count as f64).collect(), [40])?;
@@ -101,7 +103,7 @@ fn weights_are_copies(transformer: &dyn Estimator) -> Result<Outcome> {
 }
 
 fn missing(transformer: &dyn Estimator) -> Result<Outcome> {
-    let (x, y) = problem()?;
+    let (x, y) = problem(transformer)?;
     let mut values = x.to_f64_vec();
     values[4 * 7 + 2] = f64::NAN;
     let broken = Tensor::try_from_vec(values, [40, 4])?;
@@ -125,13 +127,13 @@ fn missing(transformer: &dyn Estimator) -> Result<Outcome> {
 }
 
 fn wrong_width(transformer: &dyn Estimator) -> Result<Outcome> {
-    let (x, y) = problem()?;
+    let (x, y) = problem(transformer)?;
     let narrow = fit(transformer, &x, &y, None)?.transform(x.narrow(1, 0, 3));
     require(matches!(narrow, Err(LearnError::Width { expected: 4, found: 3, .. })), || format!("{narrow:?}"))
 }
 
 fn single_precision(transformer: &dyn Estimator) -> Result<Outcome> {
-    let (x, y) = problem()?;
+    let (x, y) = problem(transformer)?;
     let double = numbers(&*fit(transformer, &x, &y, None)?, &x)?;
     let x = x.to_dtype(DType::F32);
     let given = fit(transformer, &x, &y, None)?.transform(&x)?;
@@ -146,7 +148,7 @@ fn single_precision(transformer: &dyn Estimator) -> Result<Outcome> {
 }
 
 fn magnitudes(transformer: &dyn Estimator) -> Result<Outcome> {
-    let (x, y) = problem()?;
+    let (x, y) = problem(transformer)?;
     for factor in FACTORS {
         let x = &x * factor;
         let given = fit(transformer, &x, &y, None).and_then(|fitted| numbers(&*fitted, &x));
@@ -161,7 +163,7 @@ fn magnitudes(transformer: &dyn Estimator) -> Result<Outcome> {
 }
 
 fn refit(transformer: &dyn Estimator) -> Result<Outcome> {
-    let (x, y) = problem()?;
+    let (x, y) = problem(transformer)?;
     let first = numbers(&*fit(transformer, &x, &y, None)?, &x)?;
     let before = transformer.values();
     fit(transformer, &(&x * 2.0).narrow(1, 0, 3), &y, None)?;
@@ -170,7 +172,7 @@ fn refit(transformer: &dyn Estimator) -> Result<Outcome> {
 }
 
 fn saved(transformer: &dyn Estimator) -> Result<Outcome> {
-    let (x, y) = problem()?;
+    let (x, y) = problem(transformer)?;
     let fitted = fit(transformer, &x, &y, None)?;
     let copy = restore(&fitted.record())?;
     require(numbers(&*fitted, &x)? == numbers(&*copy, &x)?, || {
@@ -179,7 +181,7 @@ fn saved(transformer: &dyn Estimator) -> Result<Outcome> {
 }
 
 fn damaged(transformer: &dyn Estimator) -> Result<Outcome> {
-    let (x, y) = problem()?;
+    let (x, y) = problem(transformer)?;
     let fitted = fit(transformer, &x, &y, None)?;
     let expected = numbers(&*fitted, &x)?;
     let mut errors = 0;

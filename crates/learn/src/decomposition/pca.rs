@@ -1,8 +1,9 @@
 //! Principal component analysis: the directions of largest variance.
 //!
 //! With X centered, X = U S Vᵀ; the first k rows of Vᵀ are the components, S² / (n − 1) the variances along them (Pearson 1901,
-//! Hotelling 1933). Found from the singular values of X, or, for many more samples than features, from the eigenvectors of the
-//! covariance matrix, whose rounding errors are of the size of the squares. The largest entry of each component is positive.
+//! Hotelling 1933). `svd_solver` chooses between all singular values of X, the eigenvectors of the covariance matrix (for many more
+//! samples than features; rounding errors are of the size of the squares), and a randomized search for the largest. The largest entry
+//! of each component is positive.
 //!
 //! ```
 //! use tove_learn::{Fit, Pca, Transform};
@@ -17,12 +18,10 @@
 //! ```
 
 use tove_optim::settings::{Hyperparameters, Kind, Named, Setting, Value};
-use tove_tensor::{DType, Tensor, TryOps, linalg};
+use tove_tensor::{Tensor, TryOps};
 
+use super::spectrum::{Spectrum, SvdSolver, column_means, spectrum};
 use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples};
-
-/// Samples per feature from which on the covariance matrix is taken.
-const TALL: usize = 10;
 
 /// How many components are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -102,6 +101,12 @@ pub struct Pca {
     /// Whether projections are divided by their standard deviations.
     #[hyper(default = false)]
     pub whiten: bool,
+    /// How the directions are found: auto, full, covariance_eigh or randomized.
+    #[hyper(default = SvdSolver::Auto)]
+    pub svd_solver: SvdSolver,
+    /// Seed of the randomized solver.
+    #[hyper(default = 0, alias = "random_state")]
+    pub seed: u64,
 }
 
 /// A fitted [`Pca`].
@@ -144,22 +149,31 @@ impl Algorithm for Pca {
             let fix = "give at least two samples: one has no variance".to_owned();
             return Err(LearnError::TooFew { who: Self::NAME, found: n, needed: 2, fix });
         }
-        let x = x.to_dtype(DType::F64);
-        let mean = x.try_mean_axes(&[0], false)?;
-        let centered = x.try_sub(&mean)?;
-        let (variances, directions) = spectrum(&centered)?;
-        let whole: f64 = variances.iter().sum();
-        let kept = self.kept(&variances, whole, (n, d))?;
-        let ratio: Vec<f64> = variances[..kept].iter().map(|v| if whole > 0.0 { v / whole } else { 0.0 }).collect();
-        let left = variances.len() - kept;
-        let noise = if left > 0 { variances[kept..].iter().sum::<f64>() / left as f64 } else { 0.0 };
-        // A direction whose variance is nothing but rounding is not scaled up to noise.
-        let rounding = f64::EPSILON * n.max(d) as f64 * variances[0].sqrt();
-        let deviation = |v: &f64| if v.sqrt() > rounding { v.sqrt() } else { 1.0 };
-        let scale: Vec<f64> = match self.whiten {
-            true => variances[..kept].iter().map(deviation).collect(),
-            false => vec![1.0; kept],
+        let wanted = match self.n_components {
+            Components::Count(count) if count > n.min(d) => return Err(too_many(count, n, d)),
+            Components::Count(count) => Some(count),
+            _ => None,
         };
+        let solver = self.svd_solver.resolve(n, d, wanted);
+        if solver == SvdSolver::Randomized && matches!(self.n_components, Components::Share(_)) {
+            let problem = "the randomized solver cannot know how many components a share of the variance needs";
+            return Err(LearnError::parameter(
+                Self::NAME,
+                format!("{problem}; give a number, or another `svd_solver`"),
+            ));
+        }
+        let mean = column_means(x)?;
+        let Spectrum { variances, directions, whole } =
+            spectrum(x, &mean, solver, wanted.unwrap_or(n.min(d)), self.seed)?;
+        let kept = self.kept(&variances, whole);
+        let ratio: Vec<f64> = variances[..kept].iter().map(|v| if whole > 0.0 { v / whole } else { 0.0 }).collect();
+        let left = n.min(d) - kept;
+        let rest = match solver {
+            SvdSolver::Randomized => (whole - variances[..kept].iter().sum::<f64>()).max(0.0),
+            _ => variances[kept..].iter().sum::<f64>(),
+        };
+        let noise = if left > 0 { rest / left as f64 } else { 0.0 };
+        let scale = scales(&variances[..kept], self.whiten, n, d);
         let singular: Vec<f64> = variances[..kept].iter().map(|v| (v * (n as f64 - 1.0)).sqrt()).collect();
         let vector = |values: &[f64]| Tensor::from_slice(values).to_dtype(dtype);
         Ok(FittedPca {
@@ -168,74 +182,66 @@ impl Algorithm for Pca {
             explained_variance: vector(&variances[..kept]),
             explained_variance_ratio: vector(&ratio),
             singular_values: vector(&singular),
-            mean: mean.to_dtype(dtype),
+            mean: vector(&mean),
             scale: vector(&scale),
             noise_variance: noise,
         })
     }
 }
 
+#[cold]
+fn too_many(count: usize, n: usize, d: usize) -> LearnError {
+    let problem = format!("{count} components of {n} samples with {d} features; give at most {}", n.min(d));
+    LearnError::parameter(Pca::NAME, problem)
+}
+
 impl Pca {
-    fn kept(&self, variances: &[f64], whole: f64, (n, d): (usize, usize)) -> Result<usize> {
+    fn kept(&self, variances: &[f64], whole: f64) -> usize {
         match self.n_components {
-            Components::All => Ok(variances.len()),
-            Components::Count(count) if count <= variances.len() => Ok(count),
-            Components::Count(count) => {
-                let problem = format!("{count} components of {n} samples with {d} features; give at most {}", n.min(d));
-                Err(LearnError::parameter(Self::NAME, problem))
-            }
+            Components::All => variances.len(),
+            Components::Count(count) => count,
             Components::Share(share) => {
                 let mut sum = 0.0;
                 let enough = variances.iter().position(|v| {
                     sum += v;
                     sum > share * whole
                 });
-                Ok(enough.map_or(variances.len(), |place| place + 1))
+                enough.map_or(variances.len(), |place| place + 1)
             }
         }
     }
 }
 
-/// Variances, descending, and their directions as rows, of centered features (n, d): as many as the smaller of both.
-fn spectrum(centered: &Tensor) -> Result<(Vec<f64>, Tensor)> {
-    let (n, d) = (centered.dims()[0], centered.dims()[1]);
-    let freedom = n as f64 - 1.0;
-    let (variances, directions) = if n >= TALL * d {
-        let covariance = centered.try_t()?.try_matmul(centered)? * (1.0 / freedom);
-        let linalg::Eigh { values, vectors } = linalg::eigh(&covariance)?;
-        let variances = values.to_f64_vec().into_iter().rev().map(|v| v.max(0.0)).collect::<Vec<f64>>();
-        let vectors = vectors.to_f64_vec(); // (d, d), one vector per column, ascending
-        let rows = (0..d).rev().flat_map(|j| (0..d).map(move |i| i * d + j)).map(|place| vectors[place]).collect();
-        (variances, Tensor::try_from_vec(rows, [d, d])?)
-    } else {
-        let linalg::Svd { s, vt, .. } = linalg::svd(centered)?;
-        (s.to_f64_vec().into_iter().map(|s| s * s / freedom).collect(), vt)
-    };
-    let mut rows = directions.try_contiguous()?.to_f64_vec();
-    for row in rows.chunks_mut(d) {
-        let largest = row.iter().fold(0.0f64, |most, x| if x.abs() > most.abs() { *x } else { most });
-        if largest < 0.0 {
-            row.iter_mut().for_each(|x| *x = -*x);
-        }
-    }
-    let k = variances.len();
-    Ok((variances, Tensor::try_from_vec(rows, [k, d])?))
+/// What projections are divided by: deviations for whitening, else ones. A direction whose variance is nothing but rounding is not
+/// scaled up to noise.
+pub(super) fn scales(variances: &[f64], whiten: bool, n: usize, d: usize) -> Vec<f64> {
+    let rounding = f64::EPSILON * n.max(d) as f64 * variances.first().copied().unwrap_or(0.0).sqrt();
+    let deviation = |v: &f64| if whiten && v.sqrt() > rounding { v.sqrt() } else { 1.0 };
+    variances.iter().map(deviation).collect()
+}
+
+/// (x − mean) componentsᵀ / scale, in the precision of the rows.
+pub(super) fn project(x: &Tensor, mean: &Tensor, components: &Tensor, scale: &Tensor) -> Result<Rows> {
+    let as_given = |tensor: &Tensor| tensor.to_dtype(x.dtype());
+    let projected = x.try_sub(&as_given(mean))?.try_matmul(&as_given(components).try_t()?)?;
+    Ok(Rows::Dense(projected.try_div(&as_given(scale))?))
+}
+
+/// (x · scale) components + mean.
+pub(super) fn back(x: &Tensor, mean: &Tensor, components: &Tensor, scale: &Tensor) -> Result<Rows> {
+    let as_given = |tensor: &Tensor| tensor.to_dtype(x.dtype());
+    let scaled = x.try_mul(&as_given(scale))?;
+    Ok(Rows::Dense(scaled.try_matmul(&as_given(components))?.try_add(&as_given(mean))?))
 }
 
 impl Model for FittedPca {
     crate::fitted_methods!();
 
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
-        let x = x.dense(self.name())?;
-        let as_given = |tensor: &Tensor| tensor.to_dtype(x.dtype());
-        let projected = x.try_sub(&as_given(&self.mean))?.try_matmul(&as_given(&self.components).try_t()?)?;
-        Ok(Rows::Dense(projected.try_div(&as_given(&self.scale))?))
+        project(x.dense(self.name())?, &self.mean, &self.components, &self.scale)
     }
 
     fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
-        let x = x.dense(self.name())?;
-        let as_given = |tensor: &Tensor| tensor.to_dtype(x.dtype());
-        let scaled = x.try_mul(&as_given(&self.scale))?;
-        Ok(Rows::Dense(scaled.try_matmul(&as_given(&self.components))?.try_add(&as_given(&self.mean))?))
+        back(x.dense(self.name())?, &self.mean, &self.components, &self.scale)
     }
 }

@@ -147,6 +147,7 @@ const fn capabilities(inner: Capabilities) -> Capabilities {
         fills: false,
         inverse_transform: false,
         score_samples: false,
+        neighbors: false,
         partial_fit: false,
         checks_finite: false,
         delegates: true,

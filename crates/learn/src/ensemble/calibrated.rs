@@ -91,6 +91,7 @@ const fn calibrated(inner: Capabilities) -> Capabilities {
         fills: false,
         inverse_transform: false,
         score_samples: false,
+        neighbors: false,
         partial_fit: false,
         checks_finite: false,
         anytime: false,

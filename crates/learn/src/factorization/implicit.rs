@@ -27,7 +27,7 @@ use tove_tensor::{DType, Key, Tensor, TryLinalg, TryOps};
 
 use super::observed::Observed;
 use super::solve::{Scratch, add, dot, each_row};
-use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples, Summary};
+use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples, Summary};
 
 /// Factorizes counts of implicit feedback by alternating least squares.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -220,9 +220,7 @@ impl Algorithm for ImplicitFactorization {
 }
 
 impl Model for FittedImplicitFactorization {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
         let (observed, k) = (Observed::of(x)?, self.outputs());
@@ -235,13 +233,5 @@ impl Model for FittedImplicitFactorization {
     fn inverse_rows(&self, x: &Rows) -> Result<Rows> {
         let x = x.dense(self.name())?;
         Ok(Rows::Dense(x.try_matmul(&self.components.to_dtype(x.dtype()))?))
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        self.state_attributes()
-    }
-
-    fn record(&self) -> Record {
-        self.state_record()
     }
 }

@@ -25,7 +25,7 @@ use tove_tensor::{DType, Key, Tensor, TryOps};
 
 use super::observed::Observed;
 use super::solve::{Scratch, add, dot, each_row, ridge};
-use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples, Summary};
+use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples, Summary};
 
 /// How factors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -315,9 +315,7 @@ impl Factors {
 }
 
 impl Model for FittedMatrixFactorization {
-    fn about(&self) -> &About {
-        &self.about
-    }
+    crate::fitted_methods!();
 
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
         let observed = Observed::of(x)?;
@@ -342,13 +340,5 @@ impl Model for FittedMatrixFactorization {
         let x = x.dense(self.name())?;
         let as_given = |tensor: &Tensor| tensor.to_dtype(x.dtype());
         Ok(Rows::Dense(x.try_matmul(&as_given(&self.components))?.try_add(&as_given(&self.intercept))?))
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, Tensor)> {
-        self.state_attributes()
-    }
-
-    fn record(&self) -> Record {
-        self.state_record()
     }
 }

@@ -57,6 +57,7 @@ fn rest(inner: Capabilities) -> Capabilities {
         transform: false,
         inverse_transform: false,
         score_samples: false,
+        neighbors: false,
         partial_fit: false,
         ..inner
     }

@@ -4,6 +4,7 @@ use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::{DType, Tensor};
 
 use super::parts;
+use crate::neighbors::{Neighbors, RadiusNeighbors};
 use crate::{
     About, Algorithm, Capabilities, Estimator, Fit, Model, Predict, Record, Restore, Result, Rows, Samples, Steps,
     Transform,
@@ -74,6 +75,7 @@ fn joined(steps: &[Capabilities]) -> Capabilities {
         sparse: all(|step| step.sparse),
         missing: accepts_missing(steps),
         fills: steps.iter().any(|step| step.fills),
+        nonnegative: steps[0].nonnegative,
         partial_fit: false,
         transform: all(|step| step.transform),
         inverse_transform: all(|step| step.inverse_transform),
@@ -173,6 +175,14 @@ impl Model for FittedPipeline {
 
     fn score_rows(&self, x: &Rows) -> Result<Tensor> {
         self.last().score_samples(self.before_last(x)?)
+    }
+
+    fn neighbor_rows(&self, x: &Rows, k: usize) -> Result<Neighbors> {
+        self.last().kneighbors(self.before_last(x)?, k)
+    }
+
+    fn radius_rows(&self, x: &Rows, radius: f64) -> Result<RadiusNeighbors> {
+        self.last().radius_neighbors(self.before_last(x)?, radius)
     }
 
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {

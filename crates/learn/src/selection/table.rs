@@ -8,6 +8,7 @@ use tove_tensor::Tensor;
 
 use super::grid::Candidate;
 use super::validate::{deviation, mean};
+use crate::neighbors::{Neighbors, RadiusNeighbors};
 use crate::{About, LearnError, Model, Record, Restore, Result, Rows, restore};
 
 /// One candidate with its results.
@@ -112,6 +113,7 @@ impl SearchResult {
                     probabilities: false,
                     decision_function: false,
                     score_samples: false,
+                    neighbors: false,
                     transform: false,
                     inverse_transform: false,
                     ..about.capabilities
@@ -184,6 +186,14 @@ impl Model for SearchResult {
 
     fn score_rows(&self, x: &Rows) -> Result<Tensor> {
         self.model()?.score_rows(x)
+    }
+
+    fn neighbor_rows(&self, x: &Rows, k: usize) -> Result<Neighbors> {
+        self.model()?.neighbor_rows(x, k)
+    }
+
+    fn radius_rows(&self, x: &Rows, radius: f64) -> Result<RadiusNeighbors> {
+        self.model()?.radius_rows(x, radius)
     }
 
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {

@@ -1,0 +1,10 @@
+//! Mixtures of distributions: densities with several centers, and soft clusters.
+
+mod covariance;
+mod em;
+mod fitted;
+mod gaussian;
+
+pub use covariance::CovarianceType;
+pub use fitted::FittedGaussianMixture;
+pub use gaussian::{GaussianMixture, MixtureInit};
