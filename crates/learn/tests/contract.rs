@@ -291,7 +291,7 @@ fn neighbors_clusters_and_components_fulfil_the_contract_with_other_settings() {
         &KNeighborsClassifier::default().n_neighbors(1).algorithm(NeighborAlgorithm::KdTree),
         &KNeighborsClassifier::default().metric(Metric::Cosine),
         &KNeighborsRegressor::default().weights(NeighborWeights::Distance).algorithm(NeighborAlgorithm::KdTree),
-        &KMeans::default().n_clusters(3).init(Init::Random).n_init(3).algorithm(KMeansAlgorithm::Lloyd),
+        &KMeans::default().n_clusters(2).init(Init::Random).n_init(30).algorithm(KMeansAlgorithm::Lloyd),
         &Dbscan::default().eps(1.5),
         &Hdbscan::default().min_cluster_size(4).min_samples(Some(2)).allow_single_cluster(true),
         &AgglomerativeClustering::default().linkage(Linkage::Single).distance_threshold(Some(1.0)),
