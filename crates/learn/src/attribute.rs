@@ -29,7 +29,7 @@ pub trait Attribute: Sized {
     fn write(&self, name: &str, record: &mut Record);
     /// Reads what was written.
     fn read(field: &Field, reading: &mut Reading<'_>) -> Result<Self>;
-    /// Adds it to the attributes of a model; what is no tensor adds nothing.
+    /// Adds it to the attributes of a model; what is not a tensor adds nothing.
     fn add_to(&self, _name: &'static str, _all: &mut Attributes) {}
 }
 
@@ -231,7 +231,7 @@ impl Attribute for usize {
     }
 }
 
-/// There or not; a note says which, so that a file that lost it is noticed. Files of former versions lack the note.
+/// There or not; a note says which, so that a file that lost it is noticed. Files of earlier versions lack the note.
 impl<T: Attribute> Attribute for Option<T> {
     fn write(&self, name: &str, record: &mut Record) {
         record.put(&format!("{name}_given"), self.is_some());

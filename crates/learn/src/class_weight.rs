@@ -62,7 +62,7 @@ impl Setting for ClassWeight {
         }
     }
 
-    /// As on a command line, and in model files of former versions.
+    /// As on a command line, and in model files of earlier versions.
     fn parse(text: &str) -> Option<ClassWeight> {
         let text = text.trim().trim_start_matches('{').trim_end_matches('}');
         match text.to_ascii_lowercase().as_str() {

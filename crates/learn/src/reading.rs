@@ -24,7 +24,7 @@ pub struct Field {
 }
 
 /// A record that is being read, with the sizes that are known so far: `features`, `classes`, and others that must agree wherever
-/// they are used. Width and precision are those the record names; files of former versions did not always, and there they are
+/// they are used. Width and precision are those the record names; files of earlier versions did not always, and there they are
 /// those of the tensors.
 pub struct Reading<'a> {
     record: &'a Record,
@@ -44,14 +44,14 @@ impl<'a> Reading<'a> {
         Ok(Reading { record, sizes, dtype, kernel: None })
     }
 
-    /// With a kernel of the user's own, which files cannot hold.
+    /// With a user-defined kernel, which files cannot hold.
     #[must_use]
     pub(crate) fn kernel(mut self, kernel: Option<&'a KernelFunction>) -> Reading<'a> {
         self.kernel = kernel;
         self
     }
 
-    /// The kernel of the user's own.
+    /// The user-defined kernel.
     pub(crate) fn own_kernel(&self) -> Option<&'a KernelFunction> {
         self.kernel
     }

@@ -144,7 +144,7 @@ fn quantiles_and_powers_as_in_sklearn() {
         }
     }
     let error = PowerTransformer::default().method(PowerMethod::BoxCox).fit(&new, None).err().unwrap().to_string();
-    assert!(error.contains("positive numbers") && error.contains("yeo-johnson"), "{error}");
+    assert!(error.contains("positive values") && error.contains("yeo-johnson"), "{error}");
     let error = QuantileTransformer::default().subsample(Some(10)).fit(&new, None).err().unwrap().to_string();
     assert!(error.contains("raise `subsample`"), "{error}");
     // A subsample is drawn from the seed.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tove::data::table::{CsvOptions, Role, Table};
-use tove::learn::{Estimator, Fit, Model, Predict, Record, Samples, Transform, registry, restore};
+use tove::learn::{Capabilities, Estimator, Fit, Model, Predict, Record, Samples, Transform, registry, restore};
 use tove::optim::settings;
 use tove::tabular::{Candidate, Plan, TabularModel};
 use tove::tensor::io::WriteOptions;
@@ -30,8 +30,9 @@ fn rows(count: usize) -> Tensor {
     Tensor::from((0..3 * count).map(value).collect::<Vec<f64>>()).reshape([count, 3])
 }
 
-fn samples(classes: bool, positive: bool) -> Samples {
-    let x = rows(40);
+fn samples(classes: bool, own: &Capabilities) -> Samples {
+    let x = if own.nonnegative { rows(40).abs() } else { rows(40) };
+    let positive = own.positive_targets;
     let flat = x.to_vec::<f64>();
     let score = |row: &[f64]| row[0] - 0.5 * row[1] + 0.25 * row[2] * row[2] + if positive { 8.0 } else { 0.0 };
     match classes {
@@ -52,11 +53,12 @@ fn table() -> Table {
     CsvOptions::new().read_bytes(TABLE.as_bytes()).unwrap().0
 }
 
-/// Probabilities, scores, predictions or changed rows: whatever the model has first.
+/// Probabilities, scores, predictions, transformed rows or distances of neighbors: whatever the model has first.
 fn answers(model: &dyn Model) -> Vec<f64> {
-    let x = rows(15);
     let own = model.capabilities();
+    let x = if own.nonnegative { rows(15).abs() } else { rows(15) };
     let given = match own.predicts() {
+        false if !own.transform => model.kneighbors(&x, 2).map(|found| found.distances),
         false => model.transform(&x),
         true if own.probabilities => model.predict_proba(&x),
         true if own.decision_function => model.decision_function(&x),
@@ -133,7 +135,7 @@ fn write_the_zoo() {
         let own = estimator.capabilities();
         // Selection of features looks at classes unless told otherwise.
         let classes = own.classifies() || entry.name == "SelectKBest";
-        let model = estimator.fit_samples(&samples(classes, own.positive_targets)).unwrap();
+        let model = estimator.fit_samples(&samples(classes, &own)).unwrap();
         model.record().save(folder.join(format!("{}.tove", entry.name)), options).unwrap();
         all.insert(entry.name.to_owned(), json!(sampled(&answers(&*model))));
     }

@@ -92,7 +92,9 @@ fn details(entry: &Entry) -> String {
     if !able.is_empty() {
         text.push_str(&format!("\n{}", paragraph(&format!("Supports {}.", able.join(", ")))));
     }
-    text.push_str(&format!("\nExample:\n  {}\n", example(entry)));
+    if let Some(example) = example(entry) {
+        text.push_str(&format!("\nExample:\n  {example}\n"));
+    }
     if schema.hyperparameters.is_empty() {
         return text;
     }
@@ -108,9 +110,12 @@ fn details(entry: &Entry) -> String {
     text
 }
 
-/// A call that fits a model with this estimator.
-fn example(entry: &Entry) -> String {
+/// A call that fits a model with this estimator; none if nothing can be predicted by it.
+fn example(entry: &Entry) -> Option<String> {
     let own = &entry.capabilities;
+    if !entry.composite && !own.transform && !own.classifies() && !own.regresses() {
+        return None;
+    }
     let model = match entry.name {
         "Pipeline" => "Pipeline(StandardScaler, Ridge(alpha=0.5))".to_owned(),
         "ColumnTransformer" => {
@@ -128,11 +133,12 @@ fn example(entry: &Entry) -> String {
         }
         name if name.starts_with("Bagging") => format!("{name}({}, n_estimators=20)", member(name)),
         name if entry.composite => format!("{name}({}, {})", member(name), second_member(name)),
+        name if own.nonnegative => format!("Pipeline(MinMaxScaler, {name}, Ridge)"),
         name if own.transform && !own.classifies() && !own.regresses() => format!("Pipeline({name}, Ridge)"),
         name => name.to_owned(),
     };
     let quote = if model.contains('(') { "'" } else { "" };
-    format!("tove fit table.csv --target y --model {quote}{model}{quote}")
+    Some(format!("tove fit table.csv --target y --model {quote}{model}{quote}"))
 }
 
 fn member(name: &str) -> &'static str {

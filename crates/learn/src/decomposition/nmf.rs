@@ -33,7 +33,7 @@ pub struct Nmf {
     /// Size of the projected gradient, relative to the first one, at which to stop.
     #[hyper(default = 1e-4, range = "[0, inf)")]
     pub tol: f64,
-    /// Iterations at most.
+    /// Maximum number of iterations.
     #[hyper(default = 200, range = "[1, inf)")]
     pub max_iter: usize,
 }

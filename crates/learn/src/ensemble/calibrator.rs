@@ -1,9 +1,9 @@
 //! One-dimensional calibrators: maps from a classifier's score to a probability.
 //!
-//! Sigmoid (Platt 1999): p = 1 / (1 + exp(a f + b)), where a and b minimise the log loss of the targets (n₊ + 1)/(n₊ + 2) and
+//! Sigmoid (Platt 1999): p = 1 / (1 + exp(a f + b)), where a and b minimize the log loss of the targets (n₊ + 1)/(n₊ + 2) and
 //! 1/(n₋ + 2). Isotonic (Zadrozny and Elkan 2002): the non-decreasing step function of least squares, by pooling adjacent
 //! violators, linear between its thresholds and constant outside of them. Temperature (Guo et al. 2017): softmax of the logits times one
-//! number β, which minimises the log loss.
+//! number β, which minimizes the log loss.
 
 use tove_tensor::Tensor;
 

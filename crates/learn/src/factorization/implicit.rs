@@ -41,7 +41,7 @@ pub struct ImplicitFactorization {
     /// How much a count of 1 adds to the confidence of 1.
     #[hyper(default = 40.0, range = "(0, inf)")]
     pub confidence: f64,
-    /// Iterations at most.
+    /// Maximum number of iterations.
     #[hyper(default = 15, range = "[1, inf)")]
     pub max_iter: usize,
     /// The fit stops when the objective falls by less than this fraction.

@@ -127,7 +127,7 @@ fn between(low: f64, high: f64, fraction: f64) -> f64 {
     low + (high - low) * fraction
 }
 
-/// The quantile of sorted numbers, straight between neighbours; NaN of none.
+/// The quantile of sorted numbers, straight between neighbors; NaN of none.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
     if sorted.is_empty() {
         return f64::NAN;

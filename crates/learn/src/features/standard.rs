@@ -3,7 +3,7 @@
 //! ```
 //! use tove_learn::{Fit, StandardScaler, Transform};
 //! use tove_tensor::Tensor;
-//! let x = Tensor::from([[0.0, 5.0], [4.0, 5.0]]); // the second column is constant: centred, not scaled
+//! let x = Tensor::from([[0.0, 5.0], [4.0, 5.0]]); // the second column is constant: centered, not scaled
 //! let scaler = StandardScaler::default().fit(&x, None)?;
 //! assert_eq!((scaler.var(), scaler.scale()), (&[4.0, 0.0][..], &[2.0, 1.0][..]));
 //! assert_eq!(scaler.transform(&x)?.to_vec::<f64>(), [-1.0, 0.0, 1.0, 0.0]);

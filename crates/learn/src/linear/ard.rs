@@ -1,6 +1,6 @@
 //! Automatic relevance determination: Bayesian regression with a precision for every weight.
 //!
-//! w ~ N(0, diag(λ)⁻¹), y ~ N(Xw, α⁻¹). The precisions maximise the evidence (MacKay 1992, Tipping 2001); a weight whose precision passes
+//! w ~ N(0, diag(λ)⁻¹), y ~ N(Xw, α⁻¹). The precisions maximize the evidence (MacKay 1992, Tipping 2001); a weight whose precision passes
 //! `threshold_lambda` is 0 from then on.
 //!
 //! ```
@@ -17,7 +17,7 @@ use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::linalg::Triangle;
 use tove_tensor::{DType, Tensor, TryLinalg};
 
-use super::centred::{Centred, dot};
+use super::centered::{Centred, dot};
 use super::model::{Extras, FittedLinear};
 use crate::{Algorithm, Capabilities, Fitted, LearnError, Result, Samples, Summary, memory};
 
@@ -25,7 +25,7 @@ use crate::{Algorithm, Capabilities, Fitted, LearnError, Result, Samples, Summar
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 #[hyper(name = "ARDRegression")]
 pub struct ArdRegression {
-    /// Iterations at most.
+    /// Maximum number of iterations.
     #[hyper(default = 300, range = "[1, inf)")]
     pub max_iter: usize,
     /// Stop when the weights change by less in sum.

@@ -1,7 +1,7 @@
 //! Bayesian linear regression: y ~ N(Xw, α⁻¹), w ~ N(0, λ⁻¹ I).
 //!
 //! The posterior is N(m, Σ) with Σ = (λI + αXᵀX)⁻¹ and m = αΣXᵀy, a ridge with penalty λ/α; a prediction at x has mean xᵀm and
-//! variance xᵀΣx + 1/α. The precisions α (noise) and λ (weights) are held at given values, or chosen by maximising the
+//! variance xᵀΣx + 1/α. The precisions α (noise) and λ (weights) are held at given values, or chosen by maximizing the
 //! evidence p(y | α, λ): with γ = Σₖ αsₖ²/(λ + αsₖ²), the number of directions that the data determine,
 //! λ ← (γ + 2λ₁)/(‖m‖² + 2λ₂) and α ← (n − γ + 2α₁)/(‖y − Xm‖² + 2α₂) (MacKay 1992; Tipping 2001). One eigendecomposition
 //! serves all iterations.
@@ -28,7 +28,7 @@ use crate::{Algorithm, Capabilities, Fitted, Model, Result, Rows, Samples, Summa
 /// Ridge regression with the precisions of noise and weights as random variables.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct BayesianRidge {
-    /// Iterations at most.
+    /// Maximum number of iterations.
     #[hyper(default = 300, range = "[1, inf)")]
     pub max_iter: usize,
     /// Stop when the coefficients change by less, in sum.
@@ -52,7 +52,7 @@ pub struct BayesianRidge {
     /// First value of the weights' precision; by default 1.
     #[hyper(default = None, range = "(0, inf)")]
     pub lambda_init: Option<f64>,
-    /// Whether the precisions are chosen by maximising the evidence; otherwise they stay at their first values.
+    /// Whether the precisions are chosen by maximizing the evidence; otherwise they stay at their first values.
     #[hyper(default = true)]
     pub evidence: bool,
     /// Whether an intercept is fitted.

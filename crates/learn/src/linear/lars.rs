@@ -15,7 +15,7 @@
 
 use tove_optim::settings::{Hyperparameters, Named};
 
-use super::centred::{Centred, dot};
+use super::centered::{Centred, dot};
 use super::model::{Extras, FittedLinear};
 use crate::{Algorithm, Capabilities, Fitted, LearnError, Result, Samples, Summary};
 
@@ -30,7 +30,7 @@ pub struct Lars {
     pub fit_intercept: bool,
 }
 
-/// The lasso by least angle regression, as scikit-learn's `LassoLars`: minimises ‖y − Xw‖²/(2n) + α‖w‖₁.
+/// The lasso by least angle regression, as scikit-learn's `LassoLars`: minimizes ‖y − Xw‖²/(2n) + α‖w‖₁.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
 pub struct LassoLars {
     /// Strength of the penalty.

@@ -18,7 +18,7 @@ mod alphas;
 mod ard;
 mod bayes;
 mod blocks;
-mod centred;
+mod centered;
 mod columns;
 mod descent;
 mod glm;

@@ -13,7 +13,7 @@
 
 use tove_optim::settings::{Hyperparameters, Named};
 
-use super::centred::{Centred, dot};
+use super::centered::{Centred, dot};
 use super::model::FittedLinear;
 use crate::{Algorithm, Capabilities, LearnError, Result, Samples, Summary};
 

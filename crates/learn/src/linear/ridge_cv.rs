@@ -1,7 +1,7 @@
 //! Ridge with its penalty chosen by leave-one-out errors or by folds, and ridge for many penalties at once.
 //!
 //! With the leverages hᵢ(α) = 1/n + Σₖ (xᵢᵀvₖ)² / (λₖ + α) the error of a fit without sample i is (yᵢ − ŷᵢ)/(1 − hᵢ): all n
-//! leave-one-out errors for all penalties come from one eigendecomposition and one pass over X (generalised
+//! leave-one-out errors for all penalties come from one eigendecomposition and one pass over X (generalized
 //! cross-validation; Golub, Heath and Wahba 1979).
 //!
 //! ```
@@ -91,7 +91,7 @@ pub struct RidgeCv {
     /// The penalties to choose from.
     #[hyper(default = Alphas(vec![0.1, 1.0, 10.0]), range = "[0, inf)")]
     pub alphas: Alphas,
-    /// Whether an intercept is fitted; it is not penalised.
+    /// Whether an intercept is fitted; it is not penalized.
     #[hyper(default = true)]
     pub fit_intercept: bool,
     /// The score to choose by, such as r2 or neg_mean_absolute_error; by default the squared error without folds, R² with them.
@@ -146,7 +146,7 @@ pub struct ChosenPenalty {
     /// Mean squared errors, or scores where those decide.
     #[fitted(shape = "alphas", hidden, nonfinite)]
     errors: Vec<f64>,
-    /// Files of former versions chose by the smallest error.
+    /// Files of earlier versions chose by the smallest error.
     #[fitted(nonfinite, former = -errors.iter().copied().fold(f64::INFINITY, f64::min))]
     best_score: f64,
 }
@@ -307,7 +307,7 @@ impl LeaveOneOut<'_> {
     }
 }
 
-/// Predictions of samples that were left out, as a model that a score can judge.
+/// Predictions of samples that were left out, as a model that a score can evaluate.
 struct LeftOut {
     about: crate::About,
     predictions: Tensor,

@@ -40,7 +40,7 @@ use crate::{About, Algorithm, Capabilities, Estimator, Fit, Labels, LearnError, 
 /// Combinations of a grid that are tried, at most: more would not be done in a lifetime, and their list would not fit in memory.
 const MOST: usize = 1_000_000;
 
-/// What is not data: folds, scores and flags of the user's own.
+/// What is not data: user-defined folds, scores and flags.
 #[derive(Clone, Default)]
 pub struct SearchOptions {
     splitter: Option<Arc<dyn Splitter>>,

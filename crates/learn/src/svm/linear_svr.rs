@@ -78,7 +78,7 @@ pub struct FittedLinearSvr {
 }
 
 impl FittedLinearSvr {
-    /// Files of former versions have weights of shape (1, d).
+    /// Files of earlier versions have weights of shape (1, d).
     fn flat(mut self, record: &Record) -> Result<FittedLinearSvr> {
         if self.coef.numel() != self.about.width || self.intercept.numel() != 1 {
             return Err(record.wrong("coef", "the weights of one output"));

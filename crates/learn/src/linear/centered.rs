@@ -1,4 +1,4 @@
-//! Dense columns in double precision, centred where an intercept is fitted: what methods that look at single features start from.
+//! Dense columns in double precision, centered where an intercept is fitted: what methods that look at single features start from.
 
 use tove_tensor::linalg::Triangle;
 use tove_tensor::{Tensor, TryLinalg};
@@ -35,7 +35,7 @@ impl Centred {
         Ok(Centred { columns, y, mean_x, mean_y })
     }
 
-    /// The intercept that belongs to coefficients of the centred columns.
+    /// The intercept that belongs to coefficients of the centered columns.
     pub(super) fn intercept(&self, coefficients: &[f64]) -> f64 {
         self.mean_y - coefficients.iter().zip(&self.mean_x).map(|(w, mean)| w * mean).sum::<f64>()
     }
