@@ -89,11 +89,10 @@ impl Plan {
             (kept.test, dropped) = (vec![rows], dropped + without);
         }
         let model = learner.model_any()?;
-        let schema = kept
-            .train
-            .iter()
-            .next()
-            .map_or_else(|| found.schema.clone(), |first| found.schema.clone().with_typical(first));
+        let schema = match kept.train.first() {
+            Some(first) => found.schema.clone().with_typical(first),
+            None => found.schema.clone(),
+        };
         let part = |pieces: Vec<Table>, what: &str| -> Result<(Samples, ColumnCounts, ColumnCounts)> {
             let table = Table::concat(pieces)?
                 .ok_or_else(|| TabularError::plan(format!("no {what} rows came out of the file")))?;
