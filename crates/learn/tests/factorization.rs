@@ -46,7 +46,7 @@ fn sparse(entries: &[(usize, usize, f64)], users: usize, items: usize) -> Csr {
 
 /// Root mean squared error of a model on held-out entries.
 fn rmse(model: &dyn Model, train: &Csr, held_out: &[(usize, usize, f64)]) -> f64 {
-    let filled = model.inverse_transform(&model.transform(train).unwrap()).unwrap();
+    let filled = model.inverse_transform(model.transform(train).unwrap()).unwrap();
     let items = filled.dims()[1];
     let filled = filled.to_f64_vec();
     let squares: f64 = held_out.iter().map(|&(user, item, value)| (filled[user * items + item] - value).powi(2)).sum();
@@ -93,7 +93,7 @@ fn l16_ratings_are_predicted_from_observed_entries_alone() {
     assert!(found < baseline - 0.01, "{found} {baseline}");
     // The best of all unseen items, by brute force.
     let lists = recommend(&model, &x, 5, true).unwrap();
-    let filled = model.inverse_transform(&model.transform(&x).unwrap()).unwrap().to_f64_vec();
+    let filled = model.inverse_transform(model.transform(&x).unwrap()).unwrap().to_f64_vec();
     for (user, list) in lists.iter().enumerate() {
         let seen = |item: usize| train.iter().any(|entry| entry.0 == user && entry.1 == item);
         let mut all: Vec<usize> = (0..items).filter(|&item| !seen(item)).collect();
@@ -137,7 +137,7 @@ fn l18_stochastic_gradients_of_one_entry() {
         let error = (&both[0] * &both[1]).sum() * -1.0 + value;
         error.square() * 0.5 + (both[0].square().sum() + both[1].square().sum()) * (0.5 * alpha)
     };
-    gradcheck(&loss, &[w.clone(), z.clone()]).unwrap();
+    gradcheck(loss, &[w.clone(), z.clone()]).unwrap();
     let by_w = grad(|w: &Tensor| loss(&[w.clone(), z.clone()]))(&w).to_f64_vec();
     let by_z = grad(|z: &Tensor| loss(&[w.clone(), z.clone()]))(&z).to_f64_vec();
     let error = value - (&w * &z).sum().item::<f64>();
@@ -168,7 +168,7 @@ fn l19_alternating_least_squares_reach_the_best_rank_k_error() {
     never_increases(&model.summary().curve);
     let s = svd(&x).unwrap().s.to_f64_vec();
     let best: f64 = s[4..].iter().map(|s| s * s).sum();
-    let filled = model.inverse_transform(&model.transform(&x).unwrap()).unwrap();
+    let filled = model.inverse_transform(model.transform(&x).unwrap()).unwrap();
     let found = (&x - &filled).square().sum().item::<f64>();
     assert!((found - best).abs() < 1e-8 * best, "{found} {best}");
     // At a fixed point both updates hold: Zᵀ = (WᵀW + λI)⁻¹WᵀX and Wᵀ = (ZᵀZ + λI)⁻¹ZᵀXᵀ, systems of K unknowns.
@@ -189,7 +189,7 @@ fn l20_missing_entries_are_one_ridge_problem_per_row() {
     let x = normal(6, [20, 9]);
     let estimator = MatrixFactorization::default().n_components(3).alpha(0.7).alpha_bias(0.7).max_iter(30);
     let (dense, stored) =
-        (estimator.fit(&x, None).unwrap(), estimator.fit(&Csr::from_dense(&x).unwrap(), None).unwrap());
+        (estimator.fit(&x, None).unwrap(), estimator.fit(Csr::from_dense(&x).unwrap(), None).unwrap());
     assert_eq!(dense.components().to_vec::<f64>(), stored.components().to_vec::<f64>());
     for biases in [false, true] {
         // Two thirds of the entries are unknown; one row has none at all.
@@ -214,7 +214,7 @@ fn l20_missing_entries_are_one_ridge_problem_per_row() {
                 known.iter().flat_map(|&item| components[item * width..(item + 1) * width].to_vec()).collect();
             let targets: Vec<f64> = known.iter().map(|&item| values[user * 9 + item] - intercept[item]).collect();
             let ridge = Ridge::default().alpha(0.7).fit_intercept(false);
-            let ridge = ridge.fit(&Tensor::from_vec(features, [known.len(), width]), &Tensor::from(targets)).unwrap();
+            let ridge = ridge.fit(Tensor::from_vec(features, [known.len(), width]), &Tensor::from(targets)).unwrap();
             assert_close(&found, &ridge.coef().to_f64_vec(), 1e-8);
         }
     }
@@ -243,7 +243,7 @@ fn implicit_feedback_follows_its_definition() {
             assert_close(&users[user * k..(user + 1) * k], &expected.to_f64_vec(), 1e-9);
         }
         // The last objective is the definition's, summed over all entries.
-        let scores = model.inverse_transform(&model.transform(&x).unwrap()).unwrap().to_f64_vec();
+        let scores = model.inverse_transform(model.transform(&x).unwrap()).unwrap().to_f64_vec();
         let fit: f64 = counts
             .iter()
             .zip(&scores)
@@ -274,10 +274,10 @@ fn recommendations_are_sorted_complete_and_survive_a_file() {
         let new = Csr::new(vec![0, 2], vec![3, 7], Tensor::from([9.0, 2.0]), items).unwrap();
         assert_eq!(recommend(&*model, &new, 4, true).unwrap()[0].len(), 4);
     }
-    let scaler = tove_learn::StandardScaler::default().fit(&normal(1, [5, 2]), None).unwrap();
-    assert!(recommend(&scaler, &normal(1, [5, 2]), 1, false).is_ok());
-    let select = tove_learn::Ridge::default().fit(&normal(1, [5, 2]), &Tensor::zeros([5], DType::F64)).unwrap();
-    assert!(recommend(&select, &normal(1, [5, 2]), 1, false).is_err());
+    let scaler = tove_learn::StandardScaler::default().fit(normal(1, [5, 2]), None).unwrap();
+    assert!(recommend(&scaler, normal(1, [5, 2]), 1, false).is_ok());
+    let select = tove_learn::Ridge::default().fit(normal(1, [5, 2]), &Tensor::zeros([5], DType::F64)).unwrap();
+    assert!(recommend(&select, normal(1, [5, 2]), 1, false).is_err());
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn results_do_not_depend_on_the_number_of_threads_and_bad_data_are_refused() {
     for error in [
         MatrixFactorization::default().fit(&nothing, None).unwrap_err(),
         ImplicitFactorization::default().fit(&nothing, None).unwrap_err(),
-        ImplicitFactorization::default().fit(&Tensor::zeros([3, 4], DType::F64), None).unwrap_err(),
+        ImplicitFactorization::default().fit(Tensor::zeros([3, 4], DType::F64), None).unwrap_err(),
     ] {
         assert!(matches!(error, LearnError::Data { .. }), "{error}");
     }
