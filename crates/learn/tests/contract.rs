@@ -5,7 +5,7 @@ use tove_learn::ensemble::{
     BaggingClassifier, BaggingRegressor, CalibratedClassifier, CalibrationMethod, StackMethod, StackingClassifier,
     StackingRegressor, VotingClassifier, VotingRegressor,
 };
-use tove_learn::selection::{Distribution, Grid, GridSearch, RandomSearch, Space};
+use tove_learn::selection::{Grid, GridSearch, ParamDistribution, RandomSearch, Space};
 use tove_learn::{
     AnyLearner, Capabilities, ColumnTransformer, DummyClassifier, DummyRegressor, Estimator, FeatureUnion, GaussianNb,
     Imputer, KernelRidge, LinearSvc, LogisticRegression, MaxAbsScaler, MinMaxScaler, Model, OneVsRest, Perceptron,
@@ -185,7 +185,7 @@ fn one_against_the_rest_fulfils_the_contract() {
 #[test]
 fn searches_fulfil_the_contract() {
     let grid = || Grid::new().over("alpha", [0.1, 1.0]);
-    let space = Space::new().draw("alpha", Distribution::LogUniform { low: 1e-3, high: 10.0 });
+    let space = Space::new().draw("alpha", ParamDistribution::LogUniform { low: 1e-3, high: 10.0 });
     let pipeline = Pipeline::of(StandardScaler::default()).then(LogisticRegression::default());
     check([
         &GridSearch::new(Ridge::default(), grid()).silent() as &dyn Estimator,

@@ -390,7 +390,7 @@ fn descent_in_single_precision_stays_near_that_in_double() {
         let (x, y) = standard(name);
         // Small steps of a smooth loss: rounding is not amplified by samples that change sides.
         let mut sgd = SgdClassifier::default().loss(sgd::ClassLoss::LogLoss).max_iter(20).tol(None).alpha(0.01);
-        sgd.learning_rate = sgd::Schedule::Invscaling;
+        sgd.learning_rate = sgd::LearningRate::Invscaling;
         let (double, single) = (sgd.fit(&x, &y).unwrap(), sgd.fit(x.to_dtype(DType::F32), &y).unwrap());
         assert_eq!(single.coef().dtype(), DType::F32);
         // Features rounded to 6e-8, 20 epochs: two digits more than that are left.

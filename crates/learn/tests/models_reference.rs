@@ -443,20 +443,20 @@ fn descent_without_a_penalty_and_with_late_averages() {
     let (x, y) = standard("breast_cancer");
     let optimal = SgdClassifier::default().alpha(0.0).fit(&x, &y).unwrap_err();
     assert!(optimal.to_string().contains("learning_rate"), "{optimal}");
-    let plain = SgdClassifier::default().learning_rate(sgd::Schedule::Constant).eta0(0.1).max_iter(20).tol(None);
+    let plain = SgdClassifier::default().learning_rate(sgd::LearningRate::Constant).eta0(0.1).max_iter(20).tol(None);
     let none = plain.clone().penalty(Penalty::None).fit(&x, &y).unwrap();
     assert_eq!(plain.clone().alpha(0.0).fit(&x, &y).unwrap().coef().to_f64_vec(), none.coef().to_f64_vec());
     // 20 epochs of 569 samples: an average that begins later has not begun, one that begins at the last step is that step.
     let last = plain.clone().fit(&x, &y).unwrap().coef().to_f64_vec();
     for samples in [20 * 569, 20 * 569 + 1] {
-        let model = plain.clone().average(sgd::Average::after(samples)).fit(&x, &y).unwrap();
+        let model = plain.clone().average(sgd::Averaging::after(samples)).fit(&x, &y).unwrap();
         assert_close(&model.coef().to_f64_vec(), &last, 1e-12);
     }
     let all = plain.clone().average(true.into()).fit(&x, &y).unwrap();
     assert!(common::error(&all.coef().to_f64_vec(), &last) > 1e-3);
     let mut parsed = SgdRegressor::default();
     parsed.parse("average", "10").unwrap();
-    assert_eq!(parsed.average, sgd::Average::after(10));
+    assert_eq!(parsed.average, sgd::Averaging::after(10));
     assert_eq!(SgdRegressor::default().alpha(0.0).fit(&x, &y.to_dtype(DType::F64)).unwrap().coef().numel(), 30);
 }
 

@@ -320,7 +320,7 @@ fn searches_and_curves_take_scores_by_name_and_refuse_those_of_other_tasks() {
         .unwrap();
     let by_scorer = GridSearch::new(ridge.clone(), grid()).scorer("neg_mean_absolute_percentage_error");
     assert_eq!(by_name.trials()[1].scores, by_scorer.fit_samples(&samples).unwrap().trials()[1].scores);
-    let space = || Space::new().draw("alpha", Distribution::LogUniform { low: 0.1, high: 10.0 });
+    let space = || Space::new().draw("alpha", ParamDistribution::LogUniform { low: 0.1, high: 10.0 });
     let random = RandomSearch::new(ridge.clone(), space())
         .iterations(2)
         .scoring(Some(Scorer::named("d2_tweedie_score(power=1)").unwrap()));
@@ -484,8 +484,8 @@ impl Algorithm for Counting {
 fn searches_give_the_same_bits_for_any_number_of_threads() {
     let train = Train::new(&cubic(80, 3));
     let space = Space::new()
-        .draw("degree", Distribution::Whole { low: 1, high: 9 })
-        .draw("alpha", Distribution::LogUniform { low: 1e-6, high: 1.0 });
+        .draw("degree", ParamDistribution::Whole { low: 1, high: 9 })
+        .draw("alpha", ParamDistribution::LogUniform { low: 1e-6, high: 1.0 });
     let run = || {
         let search =
             RandomSearch::new(Polynomial::default(), space.clone()).iterations(6).seed(2).fit_samples(&train).unwrap();
@@ -502,7 +502,7 @@ fn searches_give_the_same_bits_for_any_number_of_threads() {
     for candidate in space.candidates(200, 1).unwrap() {
         assert!(matches!(candidate[1].1, Setting::Real(alpha) if (1e-6..=1.0).contains(&alpha)), "{candidate:?}");
     }
-    assert!(Space::new().draw("a", Distribution::LogUniform { low: 0.0, high: 1.0 }).candidates(1, 0).is_err());
+    assert!(Space::new().draw("a", ParamDistribution::LogUniform { low: 0.0, high: 1.0 }).candidates(1, 0).is_err());
 }
 
 #[test]

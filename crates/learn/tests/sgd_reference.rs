@@ -5,7 +5,7 @@ mod common;
 
 use common::{assert_close, data, fixture, numbers, standardised};
 use serde_json::Value;
-use tove_learn::sgd::{ClassLoss, RegressionLoss, Schedule};
+use tove_learn::sgd::{ClassLoss, LearningRate, RegressionLoss};
 use tove_learn::{
     Csr, Fit, Learner, LogisticRegression, Model, OneVsRest, PartialFit, Penalty, Perceptron, Predict, Samples,
     SgdClassifier, SgdRegressor,
@@ -113,7 +113,7 @@ fn pieces_in_order_are_one_epoch_and_unknown_classes_are_refused() {
 fn early_stopping_schedules_and_sparse_rows_work() {
     let (x, y) = data("breast_cancer");
     let x = standardised(&x);
-    for schedule in [Schedule::Optimal, Schedule::Constant, Schedule::Invscaling, Schedule::Adaptive] {
+    for schedule in [LearningRate::Optimal, LearningRate::Constant, LearningRate::Invscaling, LearningRate::Adaptive] {
         let settings = SgdClassifier::default().learning_rate(schedule).early_stopping(true);
         let model = settings.fit(&x, &y).unwrap();
         assert!(model.score(&x, &y).unwrap().value > 0.94, "{schedule:?}");

@@ -54,7 +54,7 @@ pub use masking::{Hidden, IGNORED, Masking, masked_token_loss};
 pub use module::{Buffer, Identity, Module, Name, Part, Walk, WalkMut};
 pub use nets::*;
 pub use pass::{Pass, Rng};
-pub use record::{Entry, LayerReport, Moments, Record, Window, gradient_norms};
+pub use record::{LayerCall, LayerReport, Moments, PassRecord, Window, gradient_norms};
 pub use state::ModuleExt;
 pub use summary::{Summary, SummaryRow, summary};
 pub use tove_macros::Module;

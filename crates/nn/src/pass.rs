@@ -22,7 +22,7 @@ use std::cell::{Cell, RefCell};
 use tove_tensor::{Key, Tensor};
 
 use crate::module::Module;
-use crate::record::{LayerReport, Record};
+use crate::record::{LayerReport, PassRecord};
 
 /// How layers compute.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ pub struct Pass {
     mode: Cell<Mode>,
     key: Key,
     draws: Cell<u64>,
-    record: Option<RefCell<Record>>,
+    record: Option<RefCell<PassRecord>>,
 }
 
 impl Pass {
@@ -135,7 +135,7 @@ impl Pass {
     /// assert_eq!(before.relu().to_vec::<f32>(), after.to_vec::<f32>());
     /// # Ok::<(), tove_nn::Error>(())
     /// ```
-    pub fn into_record(self) -> Record {
+    pub fn into_record(self) -> PassRecord {
         self.record.map(RefCell::into_inner).unwrap_or_default()
     }
 

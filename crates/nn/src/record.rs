@@ -36,7 +36,7 @@ pub struct LayerReport {
 
 /// One call of a layer.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct LayerCall {
     /// Which layer.
     pub module: Identity,
     /// What it took.
@@ -49,17 +49,17 @@ pub struct Entry {
 
 /// All calls of layers in a pass, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Record {
-    entries: Vec<Entry>,
+pub struct PassRecord {
+    entries: Vec<LayerCall>,
 }
 
-impl Record {
+impl PassRecord {
     pub(crate) fn push(&mut self, module: Identity, input: Tensor, output: Tensor, report: LayerReport) {
-        self.entries.push(Entry { module, input, output, report });
+        self.entries.push(LayerCall { module, input, output, report });
     }
 
     /// All calls, in order.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[LayerCall] {
         &self.entries
     }
 
@@ -76,19 +76,20 @@ impl Record {
     }
 
     /// The last call of the part `name` of `net`.
-    pub fn entry<M: Module + ?Sized>(&self, net: &M, name: &str) -> Result<&Entry> {
+    pub fn entry<M: Module + ?Sized>(&self, net: &M, name: &str) -> Result<&LayerCall> {
         let mut modules = net.named_modules();
         modules.push((String::new(), net.identity()));
         let (_, identity) = modules.iter().find(|(path, _)| path == name).ok_or_else(|| unknown_part(net, name))?;
-        let is_it = |(path, entry): &(String, &Entry)| entry.module == *identity && (name.is_empty() || path == name);
+        let is_it =
+            |(path, entry): &(String, &LayerCall)| entry.module == *identity && (name.is_empty() || path == name);
         self.named(net).into_iter().rev().find(is_it).map(|(_, entry)| entry).ok_or_else(|| {
             let problem = format!("{name:?} ({}) told of no output in this pass", identity.kind());
-            Error::setting("Record", "name", problem)
+            Error::setting("PassRecord", "name", problem)
         })
     }
 
     /// Calls with the names their layers have in `net`, in order.
-    pub fn named<'r, M: Module + ?Sized>(&'r self, net: &M) -> Vec<(String, &'r Entry)> {
+    pub fn named<'r, M: Module + ?Sized>(&'r self, net: &M) -> Vec<(String, &'r LayerCall)> {
         self.places(net).into_iter().zip(&self.entries).collect()
     }
 
@@ -97,7 +98,7 @@ impl Record {
     fn places<M: Module + ?Sized>(&self, net: &M) -> Vec<String> {
         let modules = net.named_modules();
         let mut calls: Vec<(Identity, usize)> = Vec::new();
-        let name = |entry: &Entry| {
+        let name = |entry: &LayerCall| {
             let same: Vec<&String> =
                 modules.iter().filter(|(_, identity)| *identity == entry.module).map(|(name, _)| name).collect();
             if same.len() < 2 {
@@ -126,7 +127,7 @@ impl Record {
     /// # Ok::<(), tove_nn::Error>(())
     /// ```
     pub fn moments<M: Module + ?Sized>(&self, net: &M) -> Result<Vec<Moments>> {
-        let moments = |(name, entry): (String, &Entry)| {
+        let moments = |(name, entry): (String, &LayerCall)| {
             // In f64: squares of numbers that blow up leave the range of f32 long before the numbers do.
             let output = entry.output.detach().try_to_dtype(DType::F64)?;
             let (mean, variance) = (output.try_mean()?.try_item()?, output.try_var(0)?.try_item()?);

@@ -8,7 +8,7 @@ use std::fmt;
 use tove_tensor::{Tensor, no_grad};
 
 use crate::module::Module;
-use crate::record::{Record, Window};
+use crate::record::{PassRecord, Window};
 use crate::state::ModuleExt;
 use crate::{Layer, Pass, Result};
 
@@ -68,7 +68,7 @@ pub fn summary<L: Layer + ?Sized>(net: &L, example: &Tensor) -> Result<Summary> 
 
 impl Summary {
     /// The table of a recorded pass of `net`.
-    pub fn of<M: Module + ?Sized>(net: &M, record: &Record) -> Summary {
+    pub fn of<M: Module + ?Sized>(net: &M, record: &PassRecord) -> Summary {
         let parameters = net.named_parameters();
         let mut seen: Vec<String> = Vec::new();
         let (mut field, mut jump, mut spatial, mut sees_all) = (1, 1, false, false);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tove_data::{DataError, Problem};
 use tove_learn::LearnError;
-use tove_nn::{ModuleExt, Progress, Report, Trainer};
+use tove_nn::{ModuleExt, Progress, Trainer, TrainingReport};
 use tove_tensor::Tensor;
 use tove_tensor::io::{Container, FileError};
 
@@ -192,7 +192,7 @@ pub(crate) fn fill(net: &mut impl ModuleExt, container: &Container, path: &Path)
 }
 
 /// The lowest validation loss and its step.
-pub(crate) fn best(report: &Report) -> Value {
+pub(crate) fn best(report: &TrainingReport) -> Value {
     report.best.map_or(Value::Null, |(loss, step)| json!({"loss": loss, "step": step}))
 }
 

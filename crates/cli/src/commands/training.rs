@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tove::nn::{Ending, Evaluation, Progress, Report};
+use tove::nn::{Ending, Progress, TrainingPoint, TrainingReport};
 use tove::plot::LineChart;
 use tove::tensor::io::WriteOptions;
 use tove::vision::Watch;
@@ -104,7 +104,7 @@ pub fn positive(name: &str, value: f64) -> Result<f64, Failure> {
 
 /// Training and validation loss by epoch, or by step where there are several evaluations in an epoch or none; nothing, if the run
 /// ended before the first step. The lowest validation loss is marked.
-pub fn curve(report: &Report) -> Option<LineChart> {
+pub fn curve(report: &TrainingReport) -> Option<LineChart> {
     if report.history.is_empty() {
         let steps: Vec<f64> = (1..=report.losses.len()).map(|step| step as f64).collect();
         let chart = LineChart::new().series("train", &steps, &report.losses).x_label("step").y_label("loss");
@@ -114,7 +114,7 @@ pub fn curve(report: &Report) -> Option<LineChart> {
     let loss = |scores: &[(String, f64)]| scores.iter().find(|(name, _)| name == "loss").map(|&(_, value)| value);
     let validation: Vec<f64> = report.history.iter().filter_map(|evaluation| loss(&evaluation.validation)).collect();
     let by_epoch = report.history.windows(2).all(|pair| pair[0].epoch < pair[1].epoch);
-    let place = |evaluation: &Evaluation| if by_epoch { evaluation.epoch as f64 } else { evaluation.step as f64 };
+    let place = |evaluation: &TrainingPoint| if by_epoch { evaluation.epoch as f64 } else { evaluation.step as f64 };
     let places: Vec<f64> = report.history.iter().map(place).collect();
     let mut chart = LineChart::new().series("train", &places, &train).title("Loss").y_label("loss");
     chart = chart.x_label(if by_epoch { "epoch" } else { "step" });
@@ -128,6 +128,6 @@ pub fn curve(report: &Report) -> Option<LineChart> {
 }
 
 /// A note for runs that did not end as planned.
-pub fn ending(report: &Report) -> Option<String> {
+pub fn ending(report: &TrainingReport) -> Option<String> {
     (report.ending == Ending::Interrupted).then(|| format!("Interrupted after {} steps.", report.steps))
 }

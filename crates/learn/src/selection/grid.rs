@@ -1,11 +1,11 @@
 //! Candidate hyperparameters: all combinations of a grid, or random draws.
 //!
 //! ```
-//! use tove_learn::selection::{Distribution, Grid, Space};
+//! use tove_learn::selection::{ParamDistribution, Grid, Space};
 //! let grid = Grid::new().over("alpha", [0.1, 1.0]).over("solver", ["svd", "cholesky"]);
 //! assert_eq!(grid.candidates().len(), 4);
 //! assert_eq!(grid.candidates()[1], [("alpha".into(), 0.1.into()), ("solver".into(), "cholesky".into())]);
-//! let space = Space::new().draw("alpha", Distribution::LogUniform { low: 1e-3, high: 1e3 });
+//! let space = Space::new().draw("alpha", ParamDistribution::LogUniform { low: 1e-3, high: 1e3 });
 //! let drawn = space.candidates(5, 7)?;
 //! assert_eq!(drawn, space.candidates(5, 7)?);
 //! # Ok::<(), tove_learn::LearnError>(())
@@ -82,7 +82,7 @@ impl Setting for Grid {
 
 /// The distribution of a hyperparameter.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Distribution {
+pub enum ParamDistribution {
     /// Uniform on \[low, high).
     Uniform {
         /// Lower bound.
@@ -108,18 +108,18 @@ pub enum Distribution {
     Choice(Vec<Value>),
 }
 
-impl Distribution {
+impl ParamDistribution {
     /// Creates a choice among these values.
-    pub fn choice<V: Into<Value>>(values: impl IntoIterator<Item = V>) -> Distribution {
-        Distribution::Choice(values.into_iter().map(Into::into).collect())
+    pub fn choice<V: Into<Value>>(values: impl IntoIterator<Item = V>) -> ParamDistribution {
+        ParamDistribution::Choice(values.into_iter().map(Into::into).collect())
     }
 
     fn check(&self, name: &str) -> Result<()> {
         let fine = match self {
-            Distribution::Uniform { low, high } => low < high && high.is_finite() && low.is_finite(),
-            Distribution::LogUniform { low, high } => *low > 0.0 && low < high && high.is_finite(),
-            Distribution::Whole { low, high } => low <= high && *high < i64::MAX as u64,
-            Distribution::Choice(values) => !values.is_empty(),
+            ParamDistribution::Uniform { low, high } => low < high && high.is_finite() && low.is_finite(),
+            ParamDistribution::LogUniform { low, high } => *low > 0.0 && low < high && high.is_finite(),
+            ParamDistribution::Whole { low, high } => low <= high && *high < i64::MAX as u64,
+            ParamDistribution::Choice(values) => !values.is_empty(),
         };
         if fine {
             return Ok(());
@@ -133,12 +133,14 @@ impl Distribution {
     fn draw(&self, key: Key) -> Result<Value> {
         let share = key.try_uniform([1], DType::F64)?.to_f64_vec()[0];
         Ok(match self {
-            Distribution::Uniform { low, high } => Value::Real(low + (high - low) * share),
-            Distribution::LogUniform { low, high } => Value::Real((low.ln() + (high.ln() - low.ln()) * share).exp()),
-            Distribution::Whole { low, high } => {
+            ParamDistribution::Uniform { low, high } => Value::Real(low + (high - low) * share),
+            ParamDistribution::LogUniform { low, high } => {
+                Value::Real((low.ln() + (high.ln() - low.ln()) * share).exp())
+            }
+            ParamDistribution::Whole { low, high } => {
                 Value::Whole(key.try_integers(*low as i64, *high as i64 + 1, [1])?.to_vec::<i64>()[0] as u64)
             }
-            Distribution::Choice(values) => {
+            ParamDistribution::Choice(values) => {
                 values[((share * values.len() as f64) as usize).min(values.len() - 1)].clone()
             }
         })
@@ -148,23 +150,27 @@ impl Distribution {
     fn value(&self) -> Value {
         let ends = |name: &str, low: Value, high: Value| Value::from([Value::from(name), low, high]);
         match self {
-            Distribution::Uniform { low, high } => ends("uniform", Value::Real(*low), Value::Real(*high)),
-            Distribution::LogUniform { low, high } => ends("log_uniform", Value::Real(*low), Value::Real(*high)),
-            Distribution::Whole { low, high } => ends("whole", Value::Whole(*low), Value::Whole(*high)),
-            Distribution::Choice(values) => Value::from([Value::from("choice"), Value::List(values.clone())]),
+            ParamDistribution::Uniform { low, high } => ends("uniform", Value::Real(*low), Value::Real(*high)),
+            ParamDistribution::LogUniform { low, high } => ends("log_uniform", Value::Real(*low), Value::Real(*high)),
+            ParamDistribution::Whole { low, high } => ends("whole", Value::Whole(*low), Value::Whole(*high)),
+            ParamDistribution::Choice(values) => Value::from([Value::from("choice"), Value::List(values.clone())]),
         }
     }
 
-    fn from_value(value: &Value) -> Option<Distribution> {
+    fn from_value(value: &Value) -> Option<ParamDistribution> {
         let Value::List(parts) = value else { return None };
         match &parts[..] {
-            [Value::Text(name), Value::List(values)] if name == "choice" => Some(Distribution::Choice(values.clone())),
+            [Value::Text(name), Value::List(values)] if name == "choice" => {
+                Some(ParamDistribution::Choice(values.clone()))
+            }
             [Value::Text(name), low, high] => {
                 let (low_real, high_real) = (f64::from_value(low)?, f64::from_value(high)?);
                 match name.as_str() {
-                    "uniform" => Some(Distribution::Uniform { low: low_real, high: high_real }),
-                    "log_uniform" => Some(Distribution::LogUniform { low: low_real, high: high_real }),
-                    "whole" => Some(Distribution::Whole { low: u64::from_value(low)?, high: u64::from_value(high)? }),
+                    "uniform" => Some(ParamDistribution::Uniform { low: low_real, high: high_real }),
+                    "log_uniform" => Some(ParamDistribution::LogUniform { low: low_real, high: high_real }),
+                    "whole" => {
+                        Some(ParamDistribution::Whole { low: u64::from_value(low)?, high: u64::from_value(high)? })
+                    }
                     _ => None,
                 }
             }
@@ -176,7 +182,7 @@ impl Distribution {
 /// Distributions of hyperparameters, for random search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Space {
-    axes: Vec<(String, Distribution)>,
+    axes: Vec<(String, ParamDistribution)>,
 }
 
 impl Space {
@@ -187,7 +193,7 @@ impl Space {
 
     /// Adds the distribution of a hyperparameter.
     #[must_use]
-    pub fn draw(mut self, name: &str, distribution: Distribution) -> Space {
+    pub fn draw(mut self, name: &str, distribution: ParamDistribution) -> Space {
         self.axes.push((name.to_owned(), distribution));
         self
     }
@@ -213,7 +219,7 @@ impl Setting for Space {
     }
 
     fn from_value(value: &Value) -> Option<Space> {
-        let axis = |(name, drawn): (String, Value)| Some((name, Distribution::from_value(&drawn)?));
+        let axis = |(name, drawn): (String, Value)| Some((name, ParamDistribution::from_value(&drawn)?));
         Some(Space { axes: value.as_map()?.into_iter().map(axis).collect::<Option<_>>()? })
     }
 

@@ -53,7 +53,7 @@ pub use evaluation::{Answers, Evaluation};
 pub use folds::{
     Fold, KFold, LeaveOneOut, PredefinedFolds, RepeatedKFold, RepeatedStratifiedKFold, Splitter, StratifiedKFold,
 };
-pub use grid::{Candidate, Distribution, Grid, Space};
+pub use grid::{Candidate, Grid, ParamDistribution, Space};
 pub use groups::{GroupKFold, GroupShuffleSplit, LeaveOneGroupOut, LeavePGroupsOut, StratifiedGroupKFold};
 pub use scorer::{Inputs, Scorer};
 pub use scoring::Scoring;

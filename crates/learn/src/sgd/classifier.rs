@@ -9,8 +9,8 @@ use tove_tensor::{DType, Key, Tensor};
 
 use super::loss::{ClassLoss, Loss};
 use super::run::{Plan, RunResult, Set, State};
-use super::settings::{Average, DescentSettings, descent_settings_setters};
-use super::{Schedule, shares, split};
+use super::settings::{Averaging, DescentSettings, descent_settings_setters};
+use super::{LearningRate, shares, split};
 use crate::class_weight::against_rest;
 use crate::logistic::linear::{Linear, Soft, outputs};
 use crate::logistic::problem::Data;
@@ -31,8 +31,8 @@ pub struct SgdClassifier {
     #[hyper(flatten)]
     pub descent: DescentSettings,
     /// The learning rate schedule.
-    #[hyper(default = Schedule::Optimal)]
-    pub learning_rate: Schedule,
+    #[hyper(default = LearningRate::Optimal)]
+    pub learning_rate: LearningRate,
     /// Initial learning rate of the schedules other than optimal.
     #[hyper(default = 0.01, range = "(0, inf)")]
     pub eta0: f64,
@@ -43,8 +43,8 @@ pub struct SgdClassifier {
     #[hyper(default = ClassWeight::None)]
     pub class_weight: ClassWeight,
     /// Whether to average the weights over all steps; with a number, averaging starts after that many samples.
-    #[hyper(default = Average::default())]
-    pub average: Average,
+    #[hyper(default = Averaging::default())]
+    pub average: Averaging,
 }
 
 fn check(settings: &SgdClassifier) -> Result<(), SettingError> {

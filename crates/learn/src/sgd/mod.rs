@@ -2,7 +2,7 @@
 //!
 //! Each step uses the gradient of one sample's loss, w ← (1 − (1 − ρ) η α) w − η ℓ'(w·x + b, y) x, with ρ the fraction
 //! of l1 in the penalty α ((1 − ρ)/2 ‖w‖² + ρ ‖w‖₁); the l1 part is applied cumulatively. The learning rate η follows a
-//! [`Schedule`]. Samples are shuffled in each epoch with `random_state`. Training stops when the mean regularized loss
+//! [`LearningRate`]. Samples are shuffled in each epoch with `random_state`. Training stops when the mean regularized loss
 //! (or, with `early_stopping`, the score on a held-out validation set) has not improved by `tol` for `n_iter_no_change`
 //! epochs. More than two classes are handled one-vs-rest, in parallel.
 //!
@@ -26,7 +26,7 @@ pub use online::OnlineClassifier;
 pub use perceptron::{FittedPerceptron, Perceptron};
 pub use regressor::{FittedSgdRegressor, OnlineRegressor, SgdRegressor};
 
-pub use settings::{Average, DescentSettings};
+pub use settings::{Averaging, DescentSettings};
 use tove_optim::settings::Choice;
 use tove_tensor::Key;
 
@@ -34,7 +34,7 @@ use crate::Penalty;
 
 /// The learning rate as a function of the number of steps t.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
-pub enum Schedule {
+pub enum LearningRate {
     /// 1 / (α (t₀ + t)), with Bottou's choice of t₀.
     #[default]
     Optimal,

@@ -16,7 +16,7 @@ use tove_optim::settings::Hyperparameters;
 
 use super::classifier::{self, Stepwise};
 use super::settings::{DescentSettings, descent_settings_setters};
-use super::{ClassLoss, FittedLinearClassifier, OnlineClassifier, Schedule, SgdClassifier};
+use super::{ClassLoss, FittedLinearClassifier, LearningRate, OnlineClassifier, SgdClassifier};
 use crate::{Algorithm, Capabilities, ClassWeight, PartialFit, Penalty, Result, Samples};
 
 /// The perceptron classifier.
@@ -45,7 +45,7 @@ impl Stepwise for Perceptron {
             loss: ClassLoss::Perceptron,
             penalty: self.penalty,
             descent: self.descent.clone(),
-            learning_rate: Schedule::Constant,
+            learning_rate: LearningRate::Constant,
             eta0: self.eta0,
             class_weight: self.class_weight.clone(),
             ..SgdClassifier::default()

@@ -16,8 +16,8 @@ use tove_tensor::{DType, Key, Tensor, TryOps};
 
 use super::loss::{Loss, RegressionLoss};
 use super::run::{Plan, Set, State};
-use super::settings::{Average, DescentSettings, descent_settings_setters};
-use super::{Schedule, shares, split};
+use super::settings::{Averaging, DescentSettings, descent_settings_setters};
+use super::{LearningRate, shares, split};
 use crate::logistic::problem::Data;
 use crate::{
     About, Algorithm, Capabilities, Fitted, LearnError, Learner, Model, PartialFit, Penalty, Result, Rows, Samples,
@@ -41,8 +41,8 @@ pub struct SgdRegressor {
     #[hyper(default = 0.1, range = "[0, inf)")]
     pub epsilon: f64,
     /// The learning rate schedule.
-    #[hyper(default = Schedule::Invscaling)]
-    pub learning_rate: Schedule,
+    #[hyper(default = LearningRate::Invscaling)]
+    pub learning_rate: LearningRate,
     /// Initial learning rate.
     #[hyper(default = 0.01, range = "(0, inf)")]
     pub eta0: f64,
@@ -50,8 +50,8 @@ pub struct SgdRegressor {
     #[hyper(default = 0.25, range = "[0, inf)")]
     pub power_t: f64,
     /// Whether to average the weights over all steps; with a number, averaging starts after that many samples.
-    #[hyper(default = Average::default())]
-    pub average: Average,
+    #[hyper(default = Averaging::default())]
+    pub average: Averaging,
 }
 
 fn check(settings: &SgdRegressor) -> Result<(), SettingError> {

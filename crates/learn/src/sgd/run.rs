@@ -4,7 +4,7 @@ use tove_tensor::kernels::math::Float;
 use tove_tensor::kernels::simd::{Kernel, dispatch};
 use tove_tensor::{Element, Key};
 
-use super::Schedule;
+use super::LearningRate;
 use super::loss::Loss;
 use super::weights::{Row, Sums, Weights};
 use crate::logistic::problem::Data;
@@ -20,7 +20,7 @@ pub(super) struct Plan {
     pub(super) l1: f64,
     pub(super) l2: f64,
     pub(super) fit_intercept: bool,
-    pub(super) schedule: Schedule,
+    pub(super) schedule: LearningRate,
     pub(super) eta0: f64,
     pub(super) power_t: f64,
     pub(super) max_iter: usize,
@@ -137,7 +137,7 @@ impl State {
             if patience < plan.patience {
                 continue;
             }
-            if plan.schedule == Schedule::Adaptive && self.eta > 1e-6 {
+            if plan.schedule == LearningRate::Adaptive && self.eta > 1e-6 {
                 self.eta /= 5.0;
                 patience = 0;
             } else {
@@ -302,9 +302,9 @@ impl<T: Float + Element> Kernel for Epoch<'_, '_, T> {
             let p = product + state.intercept;
             total += plan.loss.value(p, y) + state.norms.penalty(plan);
             let eta = match plan.schedule {
-                Schedule::Optimal => 1.0 / (plan.alpha * (offset + state.t - 1.0)),
-                Schedule::Invscaling => plan.eta0 / state.t.powf(plan.power_t),
-                Schedule::Constant | Schedule::Adaptive => state.eta,
+                LearningRate::Optimal => 1.0 / (plan.alpha * (offset + state.t - 1.0)),
+                LearningRate::Invscaling => plan.eta0 / state.t.powf(plan.power_t),
+                LearningRate::Constant | LearningRate::Adaptive => state.eta,
             };
             let update = -eta * weight * plan.loss.slope(p, y).clamp(-MAX_DERIVATIVE, MAX_DERIVATIVE);
             let factor = if l2 { (1.0 - plan.l2 * eta * plan.alpha).max(0.0) } else { 1.0 };

@@ -2,7 +2,7 @@
 
 use tove_optim::settings::{Hyperparameters, Kind, Setting, SettingError, Value};
 
-use super::Schedule;
+use super::LearningRate;
 
 /// Hyperparameters shared by the classifier, the regressor and the perceptron.
 ///
@@ -47,8 +47,8 @@ pub struct DescentSettings {
 
 impl DescentSettings {
     /// Checks that the learning rate of the optimal schedule, which is 1 / alpha, is defined.
-    pub(super) fn check(&self, who: &'static str, schedule: Schedule) -> Result<(), SettingError> {
-        if self.alpha > 0.0 || schedule != Schedule::Optimal {
+    pub(super) fn check(&self, who: &'static str, schedule: LearningRate) -> Result<(), SettingError> {
+        if self.alpha > 0.0 || schedule != LearningRate::Optimal {
             return Ok(());
         }
         let problem = "must be positive, since the optimal learning rate is computed from it";
@@ -64,17 +64,17 @@ impl DescentSettings {
 /// Whether, and from which sample on, the weights are averaged over the steps.
 ///
 /// ```
-/// use tove_learn::sgd::Average;
+/// use tove_learn::sgd::Averaging;
 /// use tove_optim::settings::Setting;
-/// assert_eq!((Average::parse("true"), Average::parse("10")), (Some(Average::from(true)), Some(Average::after(10))));
+/// assert_eq!((Averaging::parse("true"), Averaging::parse("10")), (Some(Averaging::from(true)), Some(Averaging::after(10))));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Average(usize);
+pub struct Averaging(usize);
 
-impl Average {
+impl Averaging {
     /// Starts averaging after this number of samples.
-    pub fn after(samples: usize) -> Average {
-        Average(samples)
+    pub fn after(samples: usize) -> Averaging {
+        Averaging(samples)
     }
 
     /// The first averaged step; 0 for none.
@@ -83,13 +83,13 @@ impl Average {
     }
 }
 
-impl From<bool> for Average {
-    fn from(on: bool) -> Average {
-        Average(usize::from(on))
+impl From<bool> for Averaging {
+    fn from(on: bool) -> Averaging {
+        Averaging(usize::from(on))
     }
 }
 
-impl Setting for Average {
+impl Setting for Averaging {
     fn kind() -> Kind {
         Kind::Text
     }
@@ -102,12 +102,12 @@ impl Setting for Average {
         }
     }
 
-    fn from_value(value: &Value) -> Option<Average> {
-        bool::from_value(value).map(Average::from).or_else(|| usize::from_value(value).map(Average))
+    fn from_value(value: &Value) -> Option<Averaging> {
+        bool::from_value(value).map(Averaging::from).or_else(|| usize::from_value(value).map(Averaging))
     }
 
-    fn parse(text: &str) -> Option<Average> {
-        bool::parse(text).map(Average::from).or_else(|| usize::parse(text).map(Average))
+    fn parse(text: &str) -> Option<Averaging> {
+        bool::parse(text).map(Averaging::from).or_else(|| usize::parse(text).map(Averaging))
     }
 
     fn expected() -> Option<&'static str> {

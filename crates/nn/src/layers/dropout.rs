@@ -16,7 +16,7 @@ pub enum DropoutScaling {
     #[default]
     Training,
     /// By q in evaluation (the original kind).
-    Evaluation,
+    TrainingPoint,
 }
 
 /// Zeroes elements at random while training.
@@ -46,7 +46,7 @@ impl Dropout {
 
     /// The original kind, dropping with probability `p`.
     pub fn original(p: f64) -> Dropout {
-        Dropout { p, scaling: DropoutScaling::Evaluation }
+        Dropout { p, scaling: DropoutScaling::TrainingPoint }
     }
 }
 
@@ -70,11 +70,11 @@ impl Layer for Dropout {
             _ if self.p == 0.0 => x.clone(),
             (DropoutScaling::Training, true) => x.try_dropout(self.p, pass.next_key())?,
             (DropoutScaling::Training, false) => x.clone(),
-            (DropoutScaling::Evaluation, true) => {
+            (DropoutScaling::TrainingPoint, true) => {
                 let kept = pass.next_key().try_bernoulli(keep, x.shape().clone())?;
                 x.try_mul(&kept.try_to_dtype(x.dtype())?)?
             }
-            (DropoutScaling::Evaluation, false) => x * keep,
+            (DropoutScaling::TrainingPoint, false) => x * keep,
         };
         pass.tell(self, x, &y, LayerReport::default);
         Ok(y)

@@ -1,7 +1,7 @@
 //! Hooks into a run.
 
 use super::loader::Flow;
-use super::report::Evaluation;
+use super::report::TrainingPoint;
 use crate::Module;
 
 /// What is known after a step.
@@ -54,7 +54,7 @@ pub trait Callback {
     }
 
     /// After every evaluation.
-    fn evaluation(&mut self, _evaluation: &Evaluation, _net: &dyn Module) -> Flow {
+    fn evaluation(&mut self, _evaluation: &TrainingPoint, _net: &dyn Module) -> Flow {
         Flow::Continue
     }
 }

@@ -14,7 +14,7 @@ use tove_optim::OptimizerState;
 use tove_tensor::Tensor;
 use tove_tensor::io::{WriteOptions, safetensors, write_safetensors};
 
-use super::report::Evaluation;
+use super::report::TrainingPoint;
 use crate::{Error, Result};
 
 const ENTRY: &str = "tove.training";
@@ -37,7 +37,7 @@ pub(super) struct Place {
     pub(super) evaluated: usize,
     /// All evaluations; in the JSON of version 1.
     #[serde(default, skip_serializing)]
-    pub(super) history: Vec<Evaluation>,
+    pub(super) history: Vec<TrainingPoint>,
     /// The best watched score and its step.
     pub(super) best: Option<(f64, u64)>,
     /// Evaluations since it.
@@ -71,7 +71,7 @@ impl Place {
         }
         let mut rows = Vec::with_capacity(self.history.len() * (FIXED + 2 * scores.len()));
         for evaluation in &self.history {
-            let Evaluation { epoch, step, train_loss, learning_rate, seconds, validation } = evaluation;
+            let TrainingPoint { epoch, step, train_loss, learning_rate, seconds, validation } = evaluation;
             rows.extend([*epoch as f64, *step as f64, *train_loss, *learning_rate, *seconds]);
             for score in &scores {
                 let value = validation.iter().find(|(name, _)| name == score).map(|(_, value)| *value);
@@ -86,7 +86,7 @@ impl Place {
 }
 
 /// The evaluations that [`Place::tensors`] wrote; none if the numbers do not come out even.
-fn evaluations(rows: &Tensor, scores: &[String]) -> Option<Vec<Evaluation>> {
+fn evaluations(rows: &Tensor, scores: &[String]) -> Option<Vec<TrainingPoint>> {
     let rows = rows.try_to_vec::<f64>().ok()?;
     let width = FIXED + 2 * scores.len();
     if !rows.len().is_multiple_of(width) {
@@ -95,7 +95,7 @@ fn evaluations(rows: &Tensor, scores: &[String]) -> Option<Vec<Evaluation>> {
     let evaluation = |row: &[f64]| {
         let (fixed, values) = row.split_at(FIXED);
         let there = scores.iter().zip(values.chunks_exact(2)).filter(|(_, value)| value[0] != 0.0);
-        Evaluation {
+        TrainingPoint {
             epoch: fixed[0] as usize,
             step: fixed[1] as u64,
             train_loss: fixed[2],

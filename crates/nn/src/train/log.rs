@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::callback::Step;
-use super::report::Evaluation;
+use super::report::TrainingPoint;
 use super::tensorboard::EventFile;
 use crate::{Error, Result};
 
@@ -93,7 +93,7 @@ impl Logs {
         Ok(())
     }
 
-    pub(super) fn evaluation(&mut self, evaluation: &Evaluation) -> Result<()> {
+    pub(super) fn evaluation(&mut self, evaluation: &TrainingPoint) -> Result<()> {
         if let Some(bar) = &self.bar {
             bar.println(evaluation.to_string());
         } else if self.lines {
@@ -102,7 +102,7 @@ impl Logs {
         }
         let scores: serde_json::Map<String, Value> =
             evaluation.validation.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-        let Evaluation { epoch, step, train_loss, learning_rate, seconds, .. } = evaluation;
+        let TrainingPoint { epoch, step, train_loss, learning_rate, seconds, .. } = evaluation;
         self.write(&json!({
             "event": "evaluation", "epoch": epoch, "step": step, "train_loss": train_loss,
             "validation": scores, "learning_rate": learning_rate, "seconds": seconds,

@@ -51,7 +51,7 @@ pub use evaluation::evaluate;
 pub use interrupt::interrupt_flag;
 pub use loader::Flow;
 pub use log::Progress;
-pub use report::{Ending, Evaluation, Report, Scores};
+pub use report::{Ending, Scores, TrainingPoint, TrainingReport};
 pub use task::{Better, Classification, Regression, Scored, Task};
 
 /// How long to train.
@@ -384,7 +384,7 @@ impl<'c> Trainer<'c> {
         task: &impl Task<M>,
         train: &D,
         validation: Option<&dyn Dataset>,
-    ) -> Result<Report> {
+    ) -> Result<TrainingReport> {
         self.check(train, validation)?;
         check::trained(net)?;
         if std::mem::replace(&mut self.used, true) && !self.warm_start {

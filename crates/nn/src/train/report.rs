@@ -9,7 +9,7 @@ pub type Scores = Vec<(String, f64)>;
 
 /// One evaluation: the end of an epoch, or every so many steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Evaluation {
+pub struct TrainingPoint {
     /// Epoch, counted from 1.
     pub epoch: usize,
     /// Steps taken so far.
@@ -26,7 +26,7 @@ pub struct Evaluation {
     pub seconds: f64,
 }
 
-impl fmt::Display for Evaluation {
+impl fmt::Display for TrainingPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "epoch {:>3}  step {:>6}  train loss {:.4}", self.epoch, self.step, self.train_loss)?;
         for (name, value) in &self.validation {
@@ -53,7 +53,7 @@ pub enum Ending {
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct TrainingReport {
     /// Why it ended.
     pub ending: Ending,
     /// Steps taken, those before a resumption included.
@@ -61,7 +61,7 @@ pub struct Report {
     /// Loss of every step.
     pub losses: Vec<f64>,
     /// All evaluations.
-    pub history: Vec<Evaluation>,
+    pub history: Vec<TrainingPoint>,
     /// The best value of the watched score, and the step at which it was reached.
     pub best: Option<(f64, u64)>,
     /// Scores on the validation set of the weights that the net holds at the end: of the best ones if those were taken back,
@@ -70,14 +70,14 @@ pub struct Report {
     pub scores: Scores,
 }
 
-impl Report {
-    /// The score of this name of the weights that the net holds at the end; see [`Report::scores`].
+impl TrainingReport {
+    /// The score of this name of the weights that the net holds at the end; see [`TrainingReport::scores`].
     pub fn score(&self, name: &str) -> Option<f64> {
         self.scores.iter().find(|(other, _)| other == name).map(|&(_, value)| value)
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for TrainingReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for evaluation in &self.history {
             writeln!(f, "{evaluation}")?;

@@ -14,7 +14,7 @@ use super::collective::Weighted;
 use super::evaluation::evaluate;
 use super::loader::{Flow, for_each_batch};
 use super::log::Logs;
-use super::report::{Ending, Evaluation, Report, Scores};
+use super::report::{Ending, Scores, TrainingPoint, TrainingReport};
 use super::resume::{resume, settings};
 use super::task::{Better, Scored, Task};
 use super::{Length, Trainer};
@@ -92,7 +92,7 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         })
     }
 
-    pub(super) fn run(mut self) -> Result<Report> {
+    pub(super) fn run(mut self) -> Result<TrainingReport> {
         let mut line = self.settings.clone();
         line["event"] = json!("start");
         line["step"] = json!(self.place.step);
@@ -118,7 +118,7 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
                 None => {
                     self.net.load_state(&self.best)?;
                     let of_best =
-                        |evaluation: &&Evaluation| Some(evaluation.step) == self.place.best.map(|best| best.1);
+                        |evaluation: &&TrainingPoint| Some(evaluation.step) == self.place.best.map(|best| best.1);
                     let found = self.place.history.iter().rev().find(of_best);
                     scores = found.map_or(scores, |evaluation| evaluation.validation.clone());
                 }
@@ -126,7 +126,7 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
         }
         self.logs.end(&ending, self.place.step)?;
         let Place { step, losses, history, best, .. } = self.place;
-        Ok(Report { ending, steps: step, losses, history, best, scores })
+        Ok(TrainingReport { ending, steps: step, losses, history, best, scores })
     }
 
     /// All steps that are left, and the checkpoint behind them.
@@ -305,7 +305,7 @@ impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, 
             plateau.observe(score.value);
         }
         self.place.seconds = before + self.begin.elapsed().as_secs_f64();
-        let evaluation = Evaluation {
+        let evaluation = TrainingPoint {
             epoch: self.place.epoch + usize::from(self.place.step_in_epoch > 0),
             step: self.place.step,
             train_loss,

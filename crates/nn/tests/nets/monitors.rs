@@ -2,7 +2,7 @@
 
 use tove_data::TensorDataset;
 use tove_nn::{
-    Callback, Classification, Layer, Linear, Mlp, Module, ModuleExt, Nonlinearity, Pass, Progress, Record, Rng,
+    Callback, Classification, Layer, Linear, Mlp, Module, ModuleExt, Nonlinearity, Pass, PassRecord, Progress, Rng,
     Sequential, Trainer, gradient_norms,
 };
 use tove_optim::Sgd;
@@ -19,7 +19,7 @@ fn net(phi: Nonlinearity) -> Mlp {
     net
 }
 
-fn watch(net: &Mlp, x: &Tensor) -> Record {
+fn watch(net: &Mlp, x: &Tensor) -> PassRecord {
     let pass = Pass::eval().recording();
     net.forward(x, &pass).unwrap();
     pass.into_record()

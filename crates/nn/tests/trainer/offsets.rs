@@ -24,7 +24,7 @@ type Seen = (Vec<f64>, Vec<(usize, u64, f64, Scores, f64)>, Option<(f64, u64)>, 
 fn fit(trainer: &mut Trainer<'_>) -> (Ending, Seen) {
     let (train, valid, mut net) = (moons(72, 1), moons(40, 9), net());
     let report = trainer.fit(&mut net, &Classification::new(), &train, Some(&valid)).unwrap();
-    let row = |e: &Evaluation| (e.epoch, e.step, e.train_loss, e.validation.clone(), e.learning_rate);
+    let row = |e: &TrainingPoint| (e.epoch, e.step, e.train_loss, e.validation.clone(), e.learning_rate);
     let history = report.history.iter().map(row).collect();
     (report.ending, (report.losses, history, report.best, report.scores, bits(&net)))
 }

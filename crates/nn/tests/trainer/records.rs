@@ -74,7 +74,7 @@ fn logs_hold_every_step_and_evaluation() {
 
 #[test]
 fn numbers_that_are_not_finite_come_back_from_json() {
-    let evaluation = |train_loss, value| Evaluation {
+    let evaluation = |train_loss, value| TrainingPoint {
         epoch: 1,
         step: 2,
         train_loss,
@@ -84,13 +84,13 @@ fn numbers_that_are_not_finite_come_back_from_json() {
     };
     for value in [f64::INFINITY, f64::NEG_INFINITY, -0.0, 5e-324] {
         let text = serde_json::to_string(&evaluation(1.5, value)).unwrap();
-        let back: Evaluation = serde_json::from_str(&text).unwrap();
+        let back: TrainingPoint = serde_json::from_str(&text).unwrap();
         assert_eq!(back, evaluation(1.5, value), "{text}");
     }
     let text = serde_json::to_string(&evaluation(f64::NAN, f64::NAN)).unwrap();
     for text in [text.clone(), text.replace("\"NaN\"", "null")] {
-        let back: Evaluation = serde_json::from_str(&text).unwrap();
+        let back: TrainingPoint = serde_json::from_str(&text).unwrap();
         assert!(back.train_loss.is_nan() && back.validation[0].1.is_nan(), "{text}");
     }
-    assert!(serde_json::from_str::<Evaluation>(&text.replace("NaN", "large")).is_err());
+    assert!(serde_json::from_str::<TrainingPoint>(&text.replace("NaN", "large")).is_err());
 }

@@ -28,7 +28,8 @@ fn a_resumed_run_has_the_bits_of_an_uninterrupted_one() {
         assert_eq!(resumed.losses[..], report.losses[..resumed.losses.len()]);
         if ending == Ending::Complete {
             assert_eq!(bits(&again), bits(&whole));
-            let scores = |report: &Report| report.history.iter().map(|e| e.validation.clone()).collect::<Vec<_>>();
+            let scores =
+                |report: &TrainingReport| report.history.iter().map(|e| e.validation.clone()).collect::<Vec<_>>();
             assert_eq!((scores(&resumed), resumed.best), (scores(&report), report.best));
         }
     }

@@ -182,7 +182,7 @@ fn a_step_that_fails_leaves_no_trace() {
 struct Weights<'a>(&'a mut Vec<Vec<f64>>);
 
 impl Callback for Weights<'_> {
-    fn evaluation(&mut self, _: &Evaluation, net: &dyn Module) -> Flow {
+    fn evaluation(&mut self, _: &TrainingPoint, net: &dyn Module) -> Flow {
         self.0.push(net.parameters().iter().flat_map(|parameter| parameter.to_f64_vec()).collect());
         Flow::Continue
     }

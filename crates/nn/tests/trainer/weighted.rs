@@ -51,7 +51,7 @@ fn fit(
     accumulate: usize,
     task: &Classification,
     set: &dyn Dataset,
-) -> (Mlp, Report) {
+) -> (Mlp, TrainingReport) {
     let trainer = Trainer::new(rule).epochs(3).batch_size(batch).shuffle(false).progress(Progress::Silent);
     let mut net = double();
     let trainer = if accumulate > 1 { trainer.accumulate(accumulate) } else { trainer };

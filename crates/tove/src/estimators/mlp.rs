@@ -8,7 +8,7 @@ use tove_learn::{
 };
 use tove_nn::train::Ending;
 use tove_nn::{
-    Classification, Layer, Mlp, ModuleExt, Pass, Progress, Regression, Report, Rng, Task as NetTask, Trainer,
+    Classification, Layer, Mlp, ModuleExt, Pass, Progress, Regression, Rng, Task as NetTask, Trainer, TrainingReport,
 };
 use tove_optim::AdamW;
 use tove_optim::settings::Named;
@@ -99,7 +99,7 @@ impl MlpSettings {
         tove_learn::memory::require(who, what, bytes, "choose smaller layers with `hidden`")
     }
 
-    fn summary(&self, who: &str, report: &Report) -> Summary {
+    fn summary(&self, who: &str, report: &TrainingReport) -> Summary {
         let mut summary = Summary::exact();
         // Epochs begun count, so that one that a time limit cut short is not taken for none.
         summary.iterations = report.history.len().max(usize::from(report.steps > 0));

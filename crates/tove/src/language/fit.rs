@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tove_data::{CharVocabulary, Dataset, TextWindows};
-use tove_nn::{Classification, Gpt, GptConfig, ModuleExt, Report, Rng, Trainer};
+use tove_nn::{Classification, Gpt, GptConfig, ModuleExt, Rng, Trainer, TrainingReport};
 use tove_optim::{AdamW, Group, Schedule, bias_or_norm};
 use tove_tensor::Tensor;
 
@@ -79,7 +79,7 @@ pub struct TextOutcome {
     /// The model.
     pub model: TextModel,
     /// How the training went.
-    pub report: Report,
+    pub report: TrainingReport,
     /// What the model is worth on the end of the text.
     pub test: TextEvaluation,
     /// The tokens of the end of the text.
@@ -217,7 +217,7 @@ impl TextTraining {
         Ok(TextOutcome { model: TextModel { net, tokens, facts }, report, test, test_tokens, interval })
     }
 
-    fn train(&mut self, watch: &Watch) -> Result<Report> {
+    fn train(&mut self, watch: &Watch) -> Result<TrainingReport> {
         let fit = &self.fit;
         let names: Vec<String> = self.net.named_parameters().into_iter().map(|(name, _)| name).collect();
         let no_decay = Group::matching(&names, bias_or_norm).weight_decay(0.0);

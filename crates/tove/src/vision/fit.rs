@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tove_data::{Augment, Dataset, TensorDataset};
 use tove_metrics::{ConfusionMatrix, Score, accuracy};
-use tove_nn::{Classification, Report, Rng, Trainer};
+use tove_nn::{Classification, Rng, Trainer, TrainingReport};
 use tove_optim::{Adam, AdamW, Schedule};
 use tove_tensor::{Key, Tensor};
 
@@ -75,7 +75,7 @@ pub struct ImageOutcome {
     /// The model.
     pub model: ImageModel,
     /// How the training went, if there was any.
-    pub report: Option<Report>,
+    pub report: Option<TrainingReport>,
     /// Accuracy on the training images.
     pub train_score: Score,
     /// Accuracy on the test images.
@@ -203,7 +203,7 @@ impl ImageTraining {
         })
     }
 
-    fn train(&mut self, watch: &Watch) -> Result<Report> {
+    fn train(&mut self, watch: &Watch) -> Result<TrainingReport> {
         let (fit, train) = (&self.fit, &self.train);
         let steps = (train.len().div_ceil(fit.batch) * fit.epochs) as u64;
         let trainer = match fit.kind {

@@ -4,7 +4,7 @@ use serde_json::json;
 use tove_data::TensorDataset;
 use tove_learn::{Fit, LogisticRegression, Predict};
 use tove_metrics::{ConfusionMatrix, Score, accuracy};
-use tove_nn::{Classification, ModuleExt, Report, Trainer};
+use tove_nn::{Classification, ModuleExt, Trainer, TrainingReport};
 use tove_optim::Adam;
 use tove_tensor::random::permutation;
 use tove_tensor::{DType, Key, Tensor};
@@ -183,7 +183,7 @@ fn retrain(
     (weight, bias): (Tensor, Tensor),
     few: &TensorDataset,
     watch: &Watch,
-) -> Result<(Vec<String>, Option<Report>)> {
+) -> Result<(Vec<String>, Option<TrainingReport>)> {
     model.net.freeze("")?;
     let replaced = model.net.set_classifier(&weight, &bias)?;
     let classes = bias.numel();

@@ -1,7 +1,7 @@
 //! `--search`: values of hyperparameters that are compared by cross-validation, all combinations or random draws.
 
 use serde_json::{Value as Json, json};
-use tove::learn::selection::{Distribution, Grid, Space};
+use tove::learn::selection::{Grid, ParamDistribution, Space};
 use tove::optim::settings::{Kind, Value};
 use tove::tabular::{Candidate, Outcome};
 
@@ -45,12 +45,14 @@ impl Values {
         }
     }
 
-    fn distribution(&self, whole: bool) -> Distribution {
+    fn distribution(&self, whole: bool) -> ParamDistribution {
         match self {
-            Values::List(list) => Distribution::Choice(list.clone()),
-            Values::Range(low, high) if whole => Distribution::Whole { low: low.max(0.0) as u64, high: *high as u64 },
-            &Values::Range(low, high) if low > 0.0 && high / low >= WIDE => Distribution::LogUniform { low, high },
-            &Values::Range(low, high) => Distribution::Uniform { low, high },
+            Values::List(list) => ParamDistribution::Choice(list.clone()),
+            Values::Range(low, high) if whole => {
+                ParamDistribution::Whole { low: low.max(0.0) as u64, high: *high as u64 }
+            }
+            &Values::Range(low, high) if low > 0.0 && high / low >= WIDE => ParamDistribution::LogUniform { low, high },
+            &Values::Range(low, high) => ParamDistribution::Uniform { low, high },
         }
     }
 }

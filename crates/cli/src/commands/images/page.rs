@@ -1,7 +1,7 @@
 //! The report of a net for images.
 
 use tove::data::Dataset;
-use tove::nn::Report as Training;
+use tove::nn::TrainingReport as Training;
 use tove::plot::{ConfusionChart, ImageGrid, LineChart, Report};
 use tove::tensor::{DType, Tensor};
 use tove::vision::{ImageOutcome, Net};
