@@ -54,7 +54,8 @@ fn every_example_of_the_list_of_models_can_be_run() {
         let model = example.split_once("--model ").unwrap().1.trim_matches('\'');
         let name = entry["name"].as_str().unwrap();
         let classes = ["Classifier", "Logistic", "SVC", "GaussianNB", "Perceptron", "OneVsRest"];
-        let target = if classes.iter().any(|part| model.contains(part)) { "kind" } else { "y" };
+        let classifies = name.starts_with("Label") || classes.iter().any(|part| model.contains(part));
+        let target = if classifies { "kind" } else { "y" };
         let other = if target == "y" { "kind" } else { "y" };
         let call = ["fit", "t.csv", "--target", target, "--drop", other, "--cv", "0", "--json", "--model", model];
         let ran = place.run(&call);

@@ -28,6 +28,7 @@
 //! | [`pipeline`] | pipelines and column transformers |
 //! | [`linear`] | linear regression: ordinary, regularized, robust and Bayesian |
 //! | [`kernel`] | kernels, kernel ridge regression |
+//! | [`semi_supervised`] | few labels, many unlabeled samples |
 //! | [`mixture`] | Gaussian mixtures |
 //! | [`memory`] | memory estimates before large allocations |
 //! | [`registry`] | all estimators by name |
@@ -72,6 +73,7 @@ pub mod registry;
 mod rows;
 mod samples;
 pub mod selection;
+pub mod semi_supervised;
 pub mod sgd;
 pub mod svm;
 mod warning;

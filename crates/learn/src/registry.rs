@@ -122,6 +122,10 @@ pub const OWN: &[Entry] = &[
     entry::<crate::features::SplineTransformer>(),
     entry::<crate::factorization::MatrixFactorization>(),
     entry::<crate::factorization::ImplicitFactorization>(),
+    // -- semi-supervised --
+    entry::<crate::semi_supervised::LabelPropagation>(),
+    entry::<crate::semi_supervised::LabelSpreading>(),
+    composite::<crate::semi_supervised::SelfTrainingClassifier>(),
     // -- meta-estimators --
     composite::<crate::Pipeline>(),
     composite::<crate::ColumnTransformer>(),
