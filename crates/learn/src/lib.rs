@@ -68,6 +68,7 @@ pub mod selection;
 pub mod sgd;
 pub mod svm;
 mod warning;
+pub mod words;
 
 pub use about::About;
 pub use attribute::{Attribute, Shapes};
