@@ -30,6 +30,7 @@
 //! | [`registry`] | all estimators by name |
 //! | [`selection`] | splits, cross-validation, scorers, hyperparameter search, learning curves, generalization bounds |
 //! | [`svm`] | support vector machines |
+//! | [`words`] | word vectors, text classification |
 
 // The derive macros refer to this crate by its external path.
 extern crate self as tove_learn;

@@ -52,16 +52,21 @@ impl Step {
                 j += 1;
             }
         }
-        let mut loss = 0.0;
-        for (at, score) in self.scores.iter_mut().enumerate() {
-            let label = if at % count == 0 { 1.0 } else { 0.0 };
-            let small = <f32 as Float>::exp(-score.abs());
-            let sigma = if *score >= 0.0 { 1.0 / (1.0 + small) } else { small / (1.0 + small) };
-            // −log σ(±s) = log(1 + e^−|s|) + max(∓s, 0)
-            let wrong = if label == 1.0 { -*score } else { *score };
-            loss += <f32 as Float>::ln(1.0 + small) + wrong.max(0.0);
-            *score = rate * (label - sigma);
+        // With the sign of the first scores turned, all losses are log(1 + e^s).
+        self.scores.chunks_exact_mut(count).for_each(|scores| scores[0] = -scores[0]);
+        let used = self.scores.len();
+        self.scores.resize(used.next_multiple_of(LANES), f32::MIN);
+        let mut losses = [0.0f32; LANES];
+        for scores in self.scores.as_chunks_mut::<LANES>().0 {
+            for lane in 0..LANES {
+                let score = scores[lane];
+                let small = <f32 as Float>::exp(-score.abs());
+                losses[lane] += <f32 as Float>::ln(1.0 + small) + score.max(0.0);
+                scores[lane] = -rate * (if score >= 0.0 { 1.0 } else { small }) / (1.0 + small);
+            }
         }
+        self.scores.truncate(used);
+        self.scores.chunks_exact_mut(count).for_each(|scores| scores[0] = -scores[0]);
         let changes = self.hidden_change.as_chunks_mut::<LANES>().0;
         for (change, scores) in changes.chunks_exact_mut(n).zip(self.scores.chunks_exact(count)) {
             combine(change, outputs, |j| scores[j], count);
@@ -72,7 +77,7 @@ impl Step {
             let scores = &self.scores;
             combine(change, hidden, |row| scores[row * count + j], rows);
         }
-        loss
+        losses.iter().sum()
     }
 }
 
