@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use tove_learn::words::{
     AnalogyQuestions, Architecture, Cooccurrence, FastText, FastTextClassifier, FittedFastText,
-    FittedFastTextClassifier, GloVe, GloVeSolver, Tokens, Vocabulary, VocabularySettings, Word2Vec, WordFormat,
-    WordVectors, char_ngrams, negative_sampling,
+    FittedFastTextClassifier, GloVe, GloVeSolver, Phrases, Tokens, Vocabulary, VocabularySettings, Word2Vec,
+    WordFormat, WordVectors, char_ngrams, negative_sampling,
 };
 use tove_learn::{Csr, Fit, LearnError, LogisticRegression, Predict, Record, quietly};
 use tove_tensor::io::WriteOptions;
@@ -499,4 +499,20 @@ fn an_interrupted_fit_keeps_its_vectors() {
     for vectors in [w, g] {
         assert!(!vectors.summary().converged && vectors.summary().warnings[0].contains("interrupted"));
     }
+}
+
+#[test]
+fn phrases_are_pairs_beyond_chance() {
+    let mut draws = Draws(5);
+    let texts: Vec<String> = (0..500)
+        .map(|_| {
+            let word = |draws: &mut Draws| if draws.below(6) == 0 { "san marino" } else { FILLERS[draws.below(8)] };
+            (0..10).map(|_| word(&mut draws)).collect::<Vec<_>>().join(" ")
+        })
+        .collect();
+    let phrases = Phrases::default().threshold(3.0).fit(&texts).unwrap();
+    assert_eq!(phrases.pairs(), [("san", "marino")]);
+    assert_eq!(phrases.apply("San Marino, san"), "san_marino san");
+    assert_eq!(phrases.apply(""), "");
+    assert!(Phrases::default().threshold(f64::NAN).fit(&texts).is_err());
 }

@@ -132,7 +132,8 @@ impl FittedFastText {
     pub fn record(&self) -> Record {
         let mut record = Record::new(FastText::NAME, 1);
         record.put_part("vectors", self.vectors.record());
-        (record.put("min_n", self.grams.min_n), record.put("max_n", self.grams.max_n));
+        record.put("min_n", self.grams.min_n);
+        record.put("max_n", self.grams.max_n);
         record.put("buckets", self.grams.buckets);
         if let Ok(buckets) = Tensor::try_from_vec(self.buckets.clone(), [self.grams.buckets, self.vectors.dimension()])
         {

@@ -10,6 +10,7 @@
 //! | [`FastText`] | skip-gram and CBOW with character n-grams | [`FittedFastText`], which has vectors for unseen words too |
 //! | [`FastTextClassifier`] | linear classifier on the mean of vectors | [`FittedFastTextClassifier`] |
 //!
+//! [`Phrases`] joins pairs of words such as "new york" beforehand.
 //! [`WordVectors`] finds neighbors and analogies, and reads and writes the files of the word2vec program.
 
 mod blocks;
@@ -19,6 +20,7 @@ mod evaluation;
 mod fasttext;
 mod format;
 mod glove;
+mod phrases;
 mod random;
 mod skip_gram;
 mod step;
@@ -33,6 +35,7 @@ pub use evaluation::{AnalogyQuestions, AnalogyScores, AnalogySection};
 pub use fasttext::{FastText, FittedFastText};
 pub use format::WordFormat;
 pub use glove::{GloVe, GloVeSolver};
+pub use phrases::{FittedPhrases, Phrases};
 pub use skip_gram::{Architecture, SkipGramSettings};
 pub use step::negative_sampling;
 pub use subwords::char_ngrams;
