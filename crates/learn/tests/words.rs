@@ -265,8 +265,8 @@ fn l25_subwords_and_classification() {
     let subwords = classifier.clone().fit(&train, &labels).unwrap();
     let words = classifier.clone().subwords(false).fit(&train, &labels).unwrap();
     let vocabulary = Vocabulary::of("test", &train, &VocabularySettings::default().min_count(1)).unwrap();
-    let logistic = LogisticRegression::default().fit(&bag(&train, &vocabulary), &Tensor::from(labels.clone())).unwrap();
-    let logistic = logistic.predict(&bag(&test, &vocabulary)).unwrap().to_vec::<i64>();
+    let logistic = LogisticRegression::default().fit(bag(&train, &vocabulary), &Tensor::from(labels.clone())).unwrap();
+    let logistic = logistic.predict(bag(&test, &vocabulary)).unwrap().to_vec::<i64>();
     let (with, without) = (accuracy(&subwords.predict(&test), &expected), accuracy(&words.predict(&test), &expected));
     let bag = accuracy(&logistic, &expected);
     println!(
