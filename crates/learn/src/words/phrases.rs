@@ -12,9 +12,9 @@ use crate::Result;
 ///
 /// ```
 /// use tove_learn::words::Phrases;
-/// let texts = ["new york is large", "york is old and new", "she saw new york", "a new day", "he is in new york"].repeat(10);
-/// let phrases = Phrases::default().threshold(2.0).fit(&texts)?;
-/// assert_eq!(phrases.apply("In New York is a new shop"), "in new_york is a new shop");
+/// let texts = ["new york", "new york", "new day", "old day", "old night", "old night", "big day", "big night"].repeat(10);
+/// let phrases = Phrases::default().threshold(3.0).fit(&texts)?;
+/// assert_eq!(phrases.apply("A new day in New York"), "a new day in new_york");
 /// # Ok::<(), tove_learn::LearnError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
