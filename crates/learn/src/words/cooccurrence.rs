@@ -96,7 +96,7 @@ impl Cooccurrence {
         self.values.len()
     }
 
-    /// Whether there are no entries.
+    /// Whether it has no entries.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }

@@ -129,7 +129,7 @@ impl Vocabulary {
         self.words.len()
     }
 
-    /// Whether there are no words.
+    /// Whether it has no words.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
