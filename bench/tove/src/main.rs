@@ -25,6 +25,7 @@ mod timing;
 mod vit;
 mod w13;
 mod w46;
+mod word_vectors;
 mod workload;
 
 fn main() -> std::io::Result<()> {

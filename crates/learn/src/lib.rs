@@ -34,6 +34,7 @@
 //! | [`registry`] | all estimators by name |
 //! | [`selection`] | splits, cross-validation, scorers, hyperparameter search, learning curves, generalization bounds |
 //! | [`svm`] | support vector machines |
+//! | [`words`] | word vectors, text classification |
 
 // The derive macros refer to this crate by its external path.
 extern crate self as tove_learn;
@@ -77,6 +78,7 @@ pub mod semi_supervised;
 pub mod sgd;
 pub mod svm;
 mod warning;
+pub mod words;
 
 pub use about::About;
 pub use attribute::{Attribute, Attributes, Part};

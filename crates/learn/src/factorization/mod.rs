@@ -13,7 +13,7 @@ mod implicit;
 mod observed;
 mod ratings;
 mod recommendation;
-mod solve;
+pub(crate) mod solve;
 
 pub use implicit::{FittedImplicitFactorization, ImplicitFactorization};
 pub use ratings::{FactorizationSolver, FittedMatrixFactorization, MatrixFactorization, sgd_step};

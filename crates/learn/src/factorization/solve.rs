@@ -9,7 +9,7 @@ const ROWS: usize = 64;
 
 /// A symmetric positive definite system of a fixed largest size, solved by Cholesky decomposition in memory that is used again.
 #[derive(Default)]
-pub(super) struct System {
+pub(crate) struct System {
     matrix: Vec<f64>,
     factor: Vec<f64>,
     n: usize,
@@ -72,7 +72,7 @@ impl System {
 
 /// A sum of products in four lanes, so that it is computed in vectors and always in the same order.
 #[inline]
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a4, a_rest) = a.as_chunks::<4>();
     let (b4, b_rest) = b.as_chunks::<4>();
     let mut lanes = [0.0; 4];
@@ -85,20 +85,20 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 /// out += a x.
 #[inline]
-pub(super) fn add(out: &mut [f64], a: f64, x: &[f64]) {
+pub(crate) fn add(out: &mut [f64], a: f64, x: &[f64]) {
     out.iter_mut().zip(x).for_each(|(out, x)| *out += a * x);
 }
 
 /// Memory of one task.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     pub system: System,
     pub vectors: Vec<f64>,
     pub right: Vec<f64>,
 }
 
 /// Calls `solve` with every row of `out` (rows of `width` numbers), its index and scratch memory, in parallel.
-pub(super) fn each_row(out: &mut [f64], width: usize, solve: &(dyn Fn(usize, &mut [f64], &mut Scratch) + Sync)) {
+pub(crate) fn each_row(out: &mut [f64], width: usize, solve: &(dyn Fn(usize, &mut [f64], &mut Scratch) + Sync)) {
     if width == 0 {
         return;
     }
@@ -114,7 +114,7 @@ pub(super) fn each_row(out: &mut [f64], width: usize, solve: &(dyn Fn(usize, &mu
 
 /// min ½‖Ax − b‖² + ½ α‖x‖² for the rows of A in `vectors` and b in `right`, which is overwritten, into `out`. With fewer rows than
 /// unknowns the smaller system x = Aᵀ(AAᵀ + αI)⁻¹b is solved.
-pub(super) fn ridge(system: &mut System, vectors: &[f64], right: &mut [f64], alpha: f64, out: &mut [f64]) {
+pub(crate) fn ridge(system: &mut System, vectors: &[f64], right: &mut [f64], alpha: f64, out: &mut [f64]) {
     let (k, n) = (out.len(), right.len());
     out.fill(0.0);
     if n == 0 {
