@@ -68,6 +68,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Predict(predict) => commands::predict::run(&predict, &output),
         Command::Evaluate(evaluate) => commands::evaluate::run(&evaluate, &output),
         Command::Explain(explain) => commands::explain::run(&explain, &output),
+        Command::Cluster(cluster) => commands::cluster::run(&cluster, &output),
         Command::Serve(serve) => serve::run(&serve, &output),
         Command::Convert(convert) => commands::convert::run(&convert, &output),
         Command::Split(split) => commands::split::run(&split, &output),

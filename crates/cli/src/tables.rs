@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tove::data::table::csv::{Charset, Ragged};
-use tove::data::table::{CsvOptions, Kind, ReadReport, Table, TableFile, Wanted};
+use tove::data::table::{CsvOptions, Kind, ReadReport, Table, TableFile, Task, Wanted};
 use tove::data::{DataError, Problem};
 use tove::tabular::{TabularError, TabularModel};
 
@@ -18,6 +18,18 @@ pub fn model(path: &Path) -> Result<TabularModel, Failure> {
         TabularError::File(_) => error.into(),
         other => failed(path, &[], other),
     })
+}
+
+/// The model, if it predicts a target.
+pub fn with_target(path: &Path, model: TabularModel) -> Result<TabularModel, Failure> {
+    if let Task::Clustering(_) = model.task() {
+        let (path, name) = (path.display(), model.model().name());
+        return Err(Failure::usage(format!(
+            "{path} holds a clustering by {name}, which has no target to compare with; `tove inspect` describes it, and `tove \
+             predict` gives the clusters of rows"
+        )));
+    }
+    Ok(model)
 }
 
 /// A failure of the work on a table, with the name of its file.

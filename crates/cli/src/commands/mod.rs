@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod cluster;
 pub mod completions;
 pub mod convert;
 pub mod demo;

@@ -26,6 +26,7 @@ use crate::tables;
 
 pub use comparison::{cut, method, tried_rows};
 pub use document::{curve, scores};
+pub use progress::Progress;
 pub use summary::{named_matrix, score_rows};
 pub use verdict::{beside_baseline, verdict};
 pub use warnings::{changes, data_warnings, gathered, quoted, streaming};
