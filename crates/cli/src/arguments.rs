@@ -53,6 +53,8 @@ pub enum Command {
     Explain(Explain),
     /// Cluster the rows of a table, and describe the clusters
     Cluster(Cluster),
+    /// Recommend items to users, from ratings or from choices
+    Recommend(Recommend),
     /// List the available models, or describe one with its hyperparameters
     Models(Models),
     /// Show the contents of a model file

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Reading, pair};
 
@@ -64,4 +64,77 @@ pub struct Cluster {
     pub overwrite: bool,
     #[command(flatten)]
     pub reading: Reading,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tove recommend fit data/movie-ratings.csv --user user --item movie --rating rating -o movies.tove
+  tove recommend top movies.tove --user 1
+  tove recommend fit purchases.csv --user customer --item article -o shop.tove
+  tove recommend top shop.tove --user C-17 --k 5 --json")]
+pub struct Recommend {
+    #[command(subcommand)]
+    pub action: RecommendAction,
+}
+
+#[derive(Subcommand)]
+pub enum RecommendAction {
+    /// Fit a recommender to ratings or choices, score it on held-out ones, save it
+    ///
+    /// With --rating a matrix factorization predicts ratings; a fifth of them is held out, and the error is compared with that of user
+    /// mean + item mean - mean. Without it a row says that the user chose the item (implicit feedback); a fifth of each user's items is
+    /// held out, and lists of 10 items are compared with the 10 most popular ones. The saved model is fitted to all rows.
+    Fit(RecommendFit),
+    /// List the best items for a user, without those that the user has already
+    Top(RecommendTop),
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tove recommend fit data/movie-ratings.csv --user user --item movie --rating rating -o movies.tove
+  tove recommend fit data/movie-ratings.csv --user user --item movie --set n_components=8 -o seen.tove")]
+pub struct RecommendFit {
+    /// The table, a row for each rating or choice: CSV or JSON (also gzipped), Parquet, a pipe, or - for standard input
+    pub file: PathBuf,
+    /// The column of users
+    #[arg(long, value_name = "COLUMN")]
+    pub user: String,
+    /// The column of items
+    #[arg(long, value_name = "COLUMN")]
+    pub item: String,
+    /// The column of ratings; without it rows are choices (implicit feedback)
+    #[arg(long, value_name = "COLUMN")]
+    pub rating: Option<String>,
+    /// A hyperparameter of MatrixFactorization, or of ImplicitFactorization without ratings, as `tove models NAME` lists them
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
+    pub settings: Vec<(String, String)>,
+    /// Seed of the factors and of what is held out
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub seed: u64,
+    /// Model file to write
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub overwrite: bool,
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tove recommend top movies.tove --user 1
+  tove recommend top movies.tove --user 1 --k 3 --json")]
+pub struct RecommendTop {
+    /// The model file
+    pub model: PathBuf,
+    /// The user, as the table of the fit names users
+    #[arg(long, value_name = "ID")]
+    pub user: String,
+    /// How many items
+    #[arg(long, short, default_value_t = 10, value_name = "N")]
+    pub k: usize,
 }

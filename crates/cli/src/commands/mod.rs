@@ -12,6 +12,7 @@ pub mod images;
 pub mod inspect;
 pub mod models;
 pub mod predict;
+pub mod recommend;
 pub mod runs;
 pub mod split;
 pub mod text;

@@ -231,7 +231,10 @@ pub fn document(model: &TabularModel) -> Value {
         }},
         "responses": responses("Predictions", "The predictions"),
     });
-    let title = format!("{} of {}", model.task(), model.target());
+    let title = match model.task() {
+        Task::Clustering(_) => model.task().to_string(),
+        task => format!("{task} of {}", model.target()),
+    };
     let description = format!("Predictions of a {} model", model.model().name());
     whole((title, description), ("/predict", operation), schemas)
 }

@@ -177,7 +177,7 @@ impl ClusterPlan {
         };
         let silhouettes = silhouettes(&data.x, &found.labels)?;
         let facts = json!({
-            "rows": table.n_rows(), "model": name, "clusters": found.k,
+            "train_rows": table.n_rows(), "model": name, "clusters": found.k,
             "silhouette": silhouettes.as_ref().map(|known| known.mean()),
         });
         Ok(ClusterOutcome {

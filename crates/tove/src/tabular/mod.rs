@@ -36,6 +36,9 @@ mod outcome;
 mod package;
 mod plan;
 mod prepared;
+mod ratings;
+mod recommend;
+mod recommender;
 mod reduce;
 mod scores;
 mod search;
@@ -57,6 +60,8 @@ pub use inspection::{Grid, Importance, PartialDependence, PermutationImportance}
 pub use model::{ColumnCounts, Predictions, TabularModel};
 pub use outcome::{BudgetLimit, CandidateResult, Event, LearningPoint, Outcome, Streamed, SubsampleFit};
 pub use plan::{Division, Plan};
+pub use recommend::{BesideBaseline, LISTED, RecommendOutcome, RecommendPlan};
+pub use recommender::{RatingColumns, RecommendedItem, Recommender};
 pub use reduce::Plane;
 #[cfg(feature = "images")]
 pub(crate) use scores::scores_of_evaluation;

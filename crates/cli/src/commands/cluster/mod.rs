@@ -12,7 +12,7 @@ use tove::tabular::{Candidate, ClusterCount, ClusterOutcome, ClusterPlan, Cluste
 use tove::tensor::io::WriteOptions;
 
 use crate::arguments::{Cluster, ClusterMethod};
-use crate::commands::fit::{Progress, quoted};
+use crate::commands::fit::{Progress, heard};
 use crate::failure::Failure;
 use crate::files;
 use crate::model_text;
@@ -44,7 +44,8 @@ pub fn run(cluster: &Cluster, output: &Output) -> Result<(), Failure> {
     let formats = read.columns.iter().filter_map(|column| Some((column.name.as_str(), column.format?)));
     let plan = formats.fold(plan, |plan, (name, format)| plan.number_format(name, format));
     let progress = Progress::new(output);
-    let found = plan.fit(&data, &mut |event| progress.watch(event));
+    // Of the fits that choose the number of clusters, the warnings of the last count.
+    let (found, _) = heard(|| plan.fit(&data, &mut |event| progress.watch(event)));
     progress.end();
     let found = found.map_err(|error| failed(cluster, &data, error))?;
     finish(cluster, &found, output)
@@ -100,11 +101,13 @@ fn candidate(cluster: &Cluster) -> Result<Candidate, Failure> {
 /// Saves the model and the report, prints the result.
 fn finish(cluster: &Cluster, found: &ClusterOutcome, output: &Output) -> Result<(), Failure> {
     for one in &found.left_out {
-        let drop = format!("--drop {}", quoted(&one.column));
-        output.remark(format!("column {} is left out: it {} ({drop} says so)", one.column, one.reason));
+        output.remark(format!("column {} is left out: it {}", one.column, one.reason));
     }
     for (column, rows) in &found.imputed {
         output.remark(format!("column {column}: {rows} missing values were imputed"));
+    }
+    for warning in &found.model.model().summary().warnings {
+        output.remark(format!("warning: {warning}"));
     }
     let options = WriteOptions { overwrite: cluster.overwrite, ..WriteOptions::default() };
     if let Some(path) = &cluster.output {

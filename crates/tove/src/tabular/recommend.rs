@@ -1,0 +1,277 @@
+//! Fitting a recommender to a table, with its scores on held-out ratings.
+//!
+//! Of ratings a fifth is held out, and the error is compared with that of user and item means. Of implicit feedback a fifth of the items
+//! of each user is held out, and lists of ten items are compared with the ten most popular ones. The model that is kept is then fitted
+//! to all rows.
+
+use std::time::Instant;
+
+use serde_json::json;
+use tove_data::Problem;
+use tove_data::table::Table;
+use tove_learn::factorization::recommend;
+use tove_learn::{Csr, Fit, LearnError, Model, Predictions, Samples, Transform};
+use tove_tensor::{Key, Tensor, TryOps};
+
+use super::ratings::{Entry, Ratings};
+use super::recommender::{RatingColumns, Recommender};
+use super::{Candidate, Event, Result, TabularError};
+
+/// One entry of so many is held out.
+const PARTS: usize = 5;
+/// Items of a list that is judged.
+pub const LISTED: usize = 10;
+/// Users whose ratings of all items are in memory at once.
+const BLOCK: usize = 256;
+
+/// How to fit a recommender.
+#[derive(Clone)]
+pub struct RecommendPlan {
+    columns: RatingColumns,
+    candidate: Candidate,
+    seed: u64,
+}
+
+/// A score on held-out ratings beside that of a baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BesideBaseline {
+    /// The metric: `rmse`, `precision_at_10`, `ndcg_at_10`.
+    pub metric: &'static str,
+    /// Of the model.
+    pub model: f64,
+    /// Of user and item means, or of the most popular items.
+    pub baseline: f64,
+}
+
+/// A fitted recommender with what is known of it.
+pub struct RecommendOutcome {
+    /// The model, fitted to all rows.
+    pub model: Recommender,
+    /// Its scores on what was held out; empty if nothing could be.
+    pub scores: Vec<BesideBaseline>,
+    /// Ratings or items that were held out.
+    pub held_out: usize,
+    /// Pairs of a user and an item.
+    pub entries: usize,
+    /// Rows in which a value is missing.
+    pub dropped: usize,
+    /// Rows that repeat a user and an item: ratings were averaged, choices counted.
+    pub repeated: usize,
+    /// Seconds in all.
+    pub seconds: f64,
+}
+
+impl RecommendPlan {
+    /// Fits to these columns: a `MatrixFactorization` of ratings, an `ImplicitFactorization` without them.
+    ///
+    /// ```
+    /// use tove::tabular::{RatingColumns, RecommendPlan};
+    /// let text = "who,what\na,x\na,y\nb,x\nb,y\nb,z\nc,p\nc,q\nd,p\nd,q\nd,r\n";
+    /// let (table, _) = tove::data::table::CsvOptions::new().read_bytes(text.as_bytes())?;
+    /// let columns = RatingColumns { user: "who".into(), item: "what".into(), rating: None };
+    /// let model = RecommendPlan::new(columns)?.fit(&table, &mut |_| {})?.model;
+    /// assert_eq!(model.top("a", 1)?[0].item, "z");
+    /// assert!(model.top("nobody", 1).unwrap_err().to_string().contains("knows no user"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(columns: RatingColumns) -> Result<RecommendPlan> {
+        let name = if columns.rating.is_some() { "MatrixFactorization" } else { "ImplicitFactorization" };
+        Ok(RecommendPlan { columns, candidate: Candidate::named(name)?, seed: 0 })
+    }
+
+    /// The estimator, to set its hyperparameters.
+    pub fn candidate(&mut self) -> &mut Candidate {
+        &mut self.candidate
+    }
+
+    /// The seed of the estimator and of what is held out.
+    pub fn seed(self, seed: u64) -> Result<RecommendPlan> {
+        Ok(RecommendPlan { candidate: self.candidate.set("seed", seed)?, seed, ..self })
+    }
+
+    /// Fits to a table; `watch` is called with what happens.
+    ///
+    /// # Errors
+    /// If a column does not exist or does not suit, or there are too few users, items or rows.
+    pub fn fit(&self, table: &Table, watch: &mut dyn FnMut(&Event)) -> Result<RecommendOutcome> {
+        let start = Instant::now();
+        let ratings = Ratings::read(table, &self.columns)?;
+        let (train, test) = self.split(&ratings);
+        let fitting = |done: usize| Event::Fitting {
+            candidate: self.candidate.name.clone(),
+            rows: ratings.entries.len(),
+            done,
+            total: 2,
+        };
+        let mut scores = Vec::new();
+        if !test.is_empty() && !train.is_empty() {
+            watch(&fitting(0));
+            let known = ratings.matrix(&train)?;
+            let model = self.factorize(&known)?;
+            scores = match self.columns.rating {
+                Some(_) => vec![rmse(&*model, &ratings, (&train, &test), &known)?],
+                None => list_scores(&*model, &ratings, (&train, &test), &known)?,
+            };
+        }
+        watch(&fitting(1));
+        let known = ratings.matrix(&ratings.entries)?;
+        let model = self.factorize(&known)?;
+        let listed: serde_json::Map<String, serde_json::Value> = scores
+            .iter()
+            .map(|score| (score.metric.to_owned(), json!({"value": score.model, "baseline": score.baseline})))
+            .collect();
+        let facts = json!({
+            "seed": self.seed, "ratings": ratings.entries.len(), "held_out": test.len(), "scores": listed,
+        });
+        let (entries, dropped, repeated) = (ratings.entries.len(), ratings.dropped, ratings.repeated);
+        let columns = self.columns.clone();
+        let (users, items) = (ratings.users, ratings.items);
+        Ok(RecommendOutcome {
+            model: Recommender { columns, users, items, known, model, facts },
+            scores,
+            held_out: test.len(),
+            entries,
+            dropped,
+            repeated,
+            seconds: start.elapsed().as_secs_f64(),
+        })
+    }
+
+    fn factorize(&self, known: &Csr) -> Result<Box<dyn Model>> {
+        let capabilities = self.candidate.estimator.capabilities();
+        if capabilities.predictions != Predictions::None || !capabilities.inverse_transform {
+            let problem = Problem::new(format!("{} does not factorize ratings", self.candidate.name));
+            return Err(TabularError::plan(problem.advice("choose a factorization")));
+        }
+        let samples = Samples::from_parts(known.clone().into(), None, true)?;
+        self.candidate.estimator.fit_samples(&samples).map_err(|error| match error {
+            LearnError::Interrupted { .. } => TabularError::Interrupted,
+            other => other.into(),
+        })
+    }
+
+    /// Entries to fit to and entries that are held out, both in order.
+    fn split(&self, ratings: &Ratings) -> (Vec<Entry>, Vec<Entry>) {
+        let entries = &ratings.entries;
+        let key = Key::new(self.seed).fold(1);
+        let mut held = vec![false; entries.len()];
+        let mut hold = |first: usize, count: usize, of: usize, key: Key| {
+            let order = key.permutation(of).to_vec::<i64>();
+            order.iter().take(count).for_each(|&place| held[first + place as usize] = true);
+        };
+        if self.columns.rating.is_some() {
+            hold(0, entries.len() / PARTS, entries.len(), key);
+        } else {
+            let mut first = 0;
+            for own in entries.chunk_by(|a, b| a.user == b.user) {
+                let count = if own.len() > 1 { (own.len() / PARTS).max(1) } else { 0 };
+                hold(first, count, own.len(), key.fold(own[0].user as u64));
+                first += own.len();
+            }
+        }
+        let part =
+            |wanted: bool| entries.iter().zip(&held).filter(move |(_, is)| **is == wanted).map(|(entry, _)| *entry);
+        (part(false).collect(), part(true).collect())
+    }
+}
+
+/// Means of groups of entries, by number; none where a group is empty.
+fn means(count: usize, entries: &[Entry], group: impl Fn(&Entry) -> usize) -> Vec<Option<f64>> {
+    let mut sums = vec![(0.0, 0usize); count];
+    for entry in entries {
+        let sum = &mut sums[group(entry)];
+        *sum = (sum.0 + entry.value, sum.1 + 1);
+    }
+    sums.into_iter().map(|(sum, count)| (count > 0).then(|| sum / count as f64)).collect()
+}
+
+/// The root mean squared error on held-out ratings, beside that of user mean + item mean − mean.
+fn rmse(
+    model: &dyn Model,
+    ratings: &Ratings,
+    (train, test): (&[Entry], &[Entry]),
+    known: &Csr,
+) -> Result<BesideBaseline> {
+    let users = model.transform(known.clone())?;
+    let width = ratings.items.len();
+    let mut error = 0.0;
+    let mut rest = test.iter().peekable();
+    for start in (0..ratings.users.len()).step_by(BLOCK) {
+        let count = BLOCK.min(ratings.users.len() - start);
+        let predicted: Tensor = model.inverse_transform(users.try_narrow(0, start, count)?)?;
+        let predicted = predicted.to_f64_vec();
+        while let Some(entry) = rest.next_if(|entry| entry.user < start + count) {
+            error += (predicted[(entry.user - start) * width + entry.item] - entry.value).powi(2);
+        }
+    }
+    let mean = train.iter().map(|entry| entry.value).sum::<f64>() / train.len() as f64;
+    let of_user = means(ratings.users.len(), train, |entry| entry.user);
+    let of_item = means(width, train, |entry| entry.item);
+    let guess = |entry: &Entry| of_user[entry.user].unwrap_or(mean) + of_item[entry.item].unwrap_or(mean) - mean;
+    let simple: f64 = test.iter().map(|entry| (guess(entry) - entry.value).powi(2)).sum();
+    let root = |sum: f64| (sum / test.len() as f64).sqrt();
+    Ok(BesideBaseline { metric: "rmse", model: root(error), baseline: root(simple) })
+}
+
+/// Precision and normalized discounted cumulative gain of lists of ten, beside those of the most popular items.
+fn list_scores(
+    model: &dyn Model,
+    ratings: &Ratings,
+    (train, test): (&[Entry], &[Entry]),
+    known: &Csr,
+) -> Result<Vec<BesideBaseline>> {
+    let mut popularity = vec![0usize; ratings.items.len()];
+    train.iter().for_each(|entry| popularity[entry.item] += 1);
+    let mut popular: Vec<usize> = (0..popularity.len()).collect();
+    popular.sort_by_key(|&item| (std::cmp::Reverse(popularity[item]), item));
+    let wanted: Vec<&[Entry]> = test.chunk_by(|a, b| a.user == b.user).collect();
+    let judged: Vec<usize> = wanted.iter().map(|own| own[0].user).collect();
+    let lists = recommend(model, known.take(&judged)?, LISTED, true)?;
+    let mut sums = [[0.0; 2]; 2];
+    for ((own, list), &user) in wanted.iter().zip(lists).zip(&judged) {
+        let right: Vec<usize> = own.iter().map(|entry| entry.item).collect();
+        let had = &known.indices()[known.indptr()[user]..known.indptr()[user + 1]];
+        let simple = popular.iter().copied().filter(|&item| had.binary_search(&(item as u32)).is_err());
+        let lists = [list.iter().map(|one| one.item).collect::<Vec<_>>(), simple.take(LISTED).collect()];
+        for (sums, list) in sums.iter_mut().zip(lists) {
+            sums[0] += precision(&list, &right);
+            sums[1] += ndcg(&list, &right);
+        }
+    }
+    let n = wanted.len().max(1) as f64;
+    let score = |metric: &'static str, place: usize| BesideBaseline {
+        metric,
+        model: sums[0][place] / n,
+        baseline: sums[1][place] / n,
+    };
+    Ok(vec![score("precision_at_10", 0), score("ndcg_at_10", 1)])
+}
+
+/// The share of ten items that are right.
+fn precision(list: &[usize], right: &[usize]) -> f64 {
+    list.iter().filter(|item| right.contains(item)).count() as f64 / LISTED as f64
+}
+
+/// Σ 1/log₂(place + 1) over right items, by what it is at best.
+fn ndcg(list: &[usize], right: &[usize]) -> f64 {
+    let gain = |place: usize| 1.0 / (place as f64 + 2.0).log2();
+    let reached: f64 =
+        list.iter().enumerate().filter(|(_, item)| right.contains(item)).map(|(place, _)| gain(place)).sum();
+    let best: f64 = (0..right.len().min(LISTED)).map(gain).sum();
+    if best > 0.0 { reached / best } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_scored_as_defined() {
+        // Hits at places 1 and 3 of two right items.
+        let list = [7, 1, 8, 2];
+        assert_eq!(precision(&list, &[7, 8]), 0.2);
+        let expected = (1.0 + 0.5) / (1.0 + 1.0 / 3f64.log2());
+        assert!((ndcg(&list, &[7, 8]) - expected).abs() < 1e-12);
+        assert_eq!((ndcg(&list, &[7]), ndcg(&list, &[9])), (1.0, 0.0));
+    }
+}
