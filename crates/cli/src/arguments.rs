@@ -53,6 +53,8 @@ pub enum Command {
     Explain(Explain),
     /// Cluster the rows of a table, and describe the clusters
     Cluster(Cluster),
+    /// Reduce the columns of a table to a few components
+    Reduce(Reduce),
     /// Recommend items to users, from ratings or from choices
     Recommend(Recommend),
     /// List the available models, or describe one with its hyperparameters

@@ -69,6 +69,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Evaluate(evaluate) => commands::evaluate::run(&evaluate, &output),
         Command::Explain(explain) => commands::explain::run(&explain, &output),
         Command::Cluster(cluster) => commands::cluster::run(&cluster, &output),
+        Command::Reduce(reduce) => commands::reduce::run(&reduce, &output),
         Command::Recommend(recommend) => commands::recommend::run(&recommend, &output),
         Command::Serve(serve) => serve::run(&serve, &output),
         Command::Convert(convert) => commands::convert::run(&convert, &output),

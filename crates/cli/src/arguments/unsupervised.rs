@@ -84,7 +84,8 @@ pub enum RecommendAction {
     ///
     /// With --rating a matrix factorization predicts ratings; a fifth of them is held out, and the error is compared with that of user
     /// mean + item mean - mean. Without it a row says that the user chose the item (implicit feedback); a fifth of each user's items is
-    /// held out, and lists of 10 items are compared with the 10 most popular ones. The saved model is fitted to all rows.
+    /// held out, and lists of 10 items are compared with the 10 most popular ones. Unless --set gives hyperparameters, regularization and
+    /// confidence are chosen on another fifth of the rest. The saved model is fitted to all rows.
     Fit(RecommendFit),
     /// List the best items for a user, without those that the user has already
     Top(RecommendTop),
@@ -137,4 +138,59 @@ pub struct RecommendTop {
     /// How many items
     #[arg(long, short, default_value_t = 10, value_name = "N")]
     pub k: usize,
+}
+
+/// The methods of dimensionality reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum ReduceMethod {
+    /// Directions of largest variance, of standardized numbers
+    Pca,
+    /// Directions of the largest singular values, of numbers as they are
+    TruncatedSvd,
+    /// Parts without negative weights, of numbers that are not negative
+    Nmf,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tove reduce data/wine.csv --drop cultivar
+  tove reduce data/wine.csv --drop cultivar --components 5 -o wine-pca.csv --report wine-pca.html
+  tove reduce data/wine.csv --id cultivar --components 0.9 -o wine-pca.csv
+  tove reduce counts.csv --method nmf --components 4 -o parts.parquet
+
+Categories are one-hot encoded and missing numbers imputed by the mean; for pca numbers are standardized. Text, constant columns and columns with more than 100 categories are left out. With pca, --components takes a number, all, or a share of the variance to explain.")]
+pub struct Reduce {
+    /// The table: CSV or JSON (also gzipped), Parquet, a pipe, or - for standard input
+    pub file: PathBuf,
+    /// Number of components
+    #[arg(long, short, default_value = "2", value_name = "N")]
+    pub components: String,
+    /// The method
+    #[arg(long, short, default_value = "pca", value_name = "METHOD")]
+    pub method: ReduceMethod,
+    /// A hyperparameter of the method, as `tove models NAME` lists them
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
+    pub settings: Vec<(String, String)>,
+    /// Columns to leave out
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub drop: Vec<String>,
+    /// Columns that identify rows: not used, copied to the output
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub id: Vec<String>,
+    /// Seed of the random numbers
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub seed: u64,
+    /// File for the components: .csv, .parquet, .json or .jsonl
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// HTML report to write
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long)]
+    pub overwrite: bool,
+    #[command(flatten)]
+    pub reading: Reading,
 }

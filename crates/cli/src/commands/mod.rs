@@ -13,6 +13,7 @@ pub mod inspect;
 pub mod models;
 pub mod predict;
 pub mod recommend;
+pub mod reduce;
 pub mod runs;
 pub mod split;
 pub mod text;

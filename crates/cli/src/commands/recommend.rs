@@ -6,6 +6,7 @@ use tove::learn::Record;
 use tove::nn::interrupt_flag;
 use tove::tabular::{
     BesideBaseline, RatingColumns, RecommendOutcome, RecommendPlan, RecommendedItem, Recommender, TabularError,
+    TriedSettings,
 };
 use tove::tensor::io::WriteOptions;
 
@@ -41,7 +42,9 @@ fn run_fit(fit: &RecommendFit, output: &Output) -> Result<(), Failure> {
     for (name, value) in &fit.settings {
         model_text::set(&mut *plan.candidate().estimator, name, value)?;
     }
-    plan.candidate().estimator.validate().map_err(Failure::usage)?;
+    if !fit.settings.is_empty() {
+        plan.candidate().estimator.validate().map_err(Failure::usage)?;
+    }
     let (data, read) = tables::read_opened(tables::open(&fit.file)?, &fit.reading, &Wanted::default())?;
     tables::remark(&fit.file, &read, output);
     for name in [Some(&fit.user), Some(&fit.item), fit.rating.as_ref()].into_iter().flatten() {
@@ -108,6 +111,13 @@ fn text(fit: &RecommendFit, found: &RecommendOutcome) -> String {
     if rows.len() > 1 {
         text.push_str(&format!("\n{}", table(&rows)));
     }
+    if let Some(chosen) = found.tried.iter().find(|tried| tried.chosen) {
+        let (count, settings) = (found.tried.len(), &chosen.settings);
+        text.push_str(&format!(
+            "\n{}",
+            paragraph(&format!("Of {count} settings, {settings} was chosen, on a held-out part of the training rows."))
+        ));
+    }
     text.push_str(&format!("\nmodel: {}\n", fit.output.display()));
     text
 }
@@ -122,12 +132,14 @@ fn document(fit: &RecommendFit, found: &RecommendOutcome) -> Value {
             .collect::<serde_json::Map<_, _>>()
             .into()
     };
+    let entry = |one: &TriedSettings| json!({"settings": one.settings, "score": one.score, "chosen": one.chosen});
+    let tried: Vec<Value> = found.tried.iter().map(entry).collect();
     json!({
         "file": fit.file.display().to_string(), "user": columns.user, "item": columns.item, "rating": columns.rating,
         "model": model.model().name(), "settings": model.model().settings(), "users": model.users().len(),
         "items": model.items().len(), "ratings": found.entries, "held_out": found.held_out, "dropped": found.dropped,
         "repeated": found.repeated, "test": part(|score| score.model), "baseline": part(|score| score.baseline),
-        "verdict": verdict(found), "warnings": model.model().summary().warnings, "seed": fit.seed,
+        "tried": tried, "verdict": verdict(found), "warnings": model.model().summary().warnings, "seed": fit.seed,
         "seconds": found.seconds, "model_file": fit.output.display().to_string(),
     })
 }

@@ -60,9 +60,9 @@ pub use inspection::{Grid, Importance, PartialDependence, PermutationImportance}
 pub use model::{ColumnCounts, Predictions, TabularModel};
 pub use outcome::{BudgetLimit, CandidateResult, Event, LearningPoint, Outcome, Streamed, SubsampleFit};
 pub use plan::{Division, Plan};
-pub use recommend::{BesideBaseline, LISTED, RecommendOutcome, RecommendPlan};
+pub use recommend::{BesideBaseline, LISTED, RecommendOutcome, RecommendPlan, TriedSettings};
 pub use recommender::{RatingColumns, RecommendedItem, Recommender};
-pub use reduce::Plane;
+pub use reduce::{Plane, ReduceOutcome, ReducePlan, TableComponent};
 #[cfg(feature = "images")]
 pub(crate) use scores::scores_of_evaluation;
 pub use scores::{NamedScore, scores_of};

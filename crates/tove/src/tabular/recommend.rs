@@ -1,8 +1,8 @@
 //! Fitting a recommender to a table, with its scores on held-out ratings.
 //!
 //! Of ratings a fifth is held out, and the error is compared with that of user and item means. Of implicit feedback a fifth of the items
-//! of each user is held out, and lists of ten items are compared with the ten most popular ones. The model that is kept is then fitted
-//! to all rows.
+//! of each user is held out, and lists of ten items are compared with the ten most popular ones. Hyperparameters are chosen before, on
+//! another fifth of what is left. The model that is kept is then fitted to all rows.
 
 use std::time::Instant;
 
@@ -24,12 +24,31 @@ pub const LISTED: usize = 10;
 /// Users whose ratings of all items are in memory at once.
 const BLOCK: usize = 256;
 
+/// Regularization strengths of ratings that are tried.
+const RATING_ALPHAS: [f64; 4] = [1.0, 3.0, 10.0, 30.0];
+/// Regularization strengths and confidences of choices that are tried, with so many factors.
+const CHOICE_ALPHAS: [f64; 4] = [0.1, 1.0, 10.0, 30.0];
+const CONFIDENCES: [f64; 2] = [1.0, 40.0];
+const FACTORS: usize = 32;
+
 /// How to fit a recommender.
 #[derive(Clone)]
 pub struct RecommendPlan {
     columns: RatingColumns,
     candidate: Candidate,
+    tune: bool,
     seed: u64,
+}
+
+/// Hyperparameters that were tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TriedSettings {
+    /// What was set: `alpha=10, confidence=1`.
+    pub settings: String,
+    /// RMSE, or NDCG@10, on ratings or choices that were held out of the training part.
+    pub score: f64,
+    /// Whether they were chosen.
+    pub chosen: bool,
 }
 
 /// A score on held-out ratings beside that of a baseline.
@@ -49,6 +68,8 @@ pub struct RecommendOutcome {
     pub model: Recommender,
     /// Its scores on what was held out; empty if nothing could be.
     pub scores: Vec<BesideBaseline>,
+    /// Hyperparameters that were tried; empty if they were given, or nothing could be held out.
+    pub tried: Vec<TriedSettings>,
     /// Ratings or items that were held out.
     pub held_out: usize,
     /// Pairs of a user and an item.
@@ -76,11 +97,12 @@ impl RecommendPlan {
     /// ```
     pub fn new(columns: RatingColumns) -> Result<RecommendPlan> {
         let name = if columns.rating.is_some() { "MatrixFactorization" } else { "ImplicitFactorization" };
-        Ok(RecommendPlan { columns, candidate: Candidate::named(name)?, seed: 0 })
+        Ok(RecommendPlan { columns, candidate: Candidate::named(name)?, tune: true, seed: 0 })
     }
 
-    /// The estimator, to set its hyperparameters.
+    /// The estimator, to set hyperparameters by hand; none is then chosen.
     pub fn candidate(&mut self) -> &mut Candidate {
+        self.tune = false;
         &mut self.candidate
     }
 
@@ -96,26 +118,38 @@ impl RecommendPlan {
     pub fn fit(&self, table: &Table, watch: &mut dyn FnMut(&Event)) -> Result<RecommendOutcome> {
         let start = Instant::now();
         let ratings = Ratings::read(table, &self.columns)?;
-        let (train, test) = self.split(&ratings);
-        let fitting = |done: usize| Event::Fitting {
-            candidate: self.candidate.name.clone(),
-            rows: ratings.entries.len(),
-            done,
-            total: 2,
-        };
-        let mut scores = Vec::new();
+        let (train, test) = self.split(&ratings.entries, 1);
+        let candidates = if self.tune { self.variants()? } else { Vec::new() };
+        let total = candidates.len() + 2;
+        let rows = ratings.entries.len();
+        let fitting = |done: usize| Event::Fitting { candidate: self.candidate.name.clone(), rows, done, total };
+        let (mut scores, mut tried) = (Vec::new(), Vec::new());
+        let mut candidate = self.candidate.clone();
         if !test.is_empty() && !train.is_empty() {
-            watch(&fitting(0));
-            let known = ratings.matrix(&train)?;
-            let model = self.factorize(&known)?;
-            scores = match self.columns.rating {
-                Some(_) => vec![rmse(&*model, &ratings, (&train, &test), &known)?],
-                None => list_scores(&*model, &ratings, (&train, &test), &known)?,
-            };
+            let parts = self.split(&train, 2);
+            for (done, (settings, variant)) in candidates.into_iter().enumerate() {
+                if parts.0.is_empty() || parts.1.is_empty() {
+                    break;
+                }
+                watch(&fitting(done));
+                let score = self.judge(&variant, &ratings, &parts)?;
+                // The last score decides: RMSE, or NDCG@10.
+                let score = score.last().map_or(f64::NAN, |score| score.model);
+                tried.push((TriedSettings { settings, score, chosen: false }, variant));
+            }
+            let sign = if self.columns.rating.is_some() { -1.0 } else { 1.0 };
+            let best =
+                tried.iter_mut().reduce(|best, one| if sign * one.0.score > sign * best.0.score { one } else { best });
+            if let Some((about, variant)) = best {
+                about.chosen = true;
+                candidate = variant.clone();
+            }
+            watch(&fitting(total - 2));
+            scores = self.judge(&candidate, &ratings, &(train, test.clone()))?;
         }
-        watch(&fitting(1));
+        watch(&fitting(total - 1));
         let known = ratings.matrix(&ratings.entries)?;
-        let model = self.factorize(&known)?;
+        let model = factorize(&candidate, &known)?;
         let listed: serde_json::Map<String, serde_json::Value> = scores
             .iter()
             .map(|score| (score.metric.to_owned(), json!({"value": score.model, "baseline": score.baseline})))
@@ -129,6 +163,7 @@ impl RecommendPlan {
         Ok(RecommendOutcome {
             model: Recommender { columns, users, items, known, model, facts },
             scores,
+            tried: tried.into_iter().map(|(about, _)| about).collect(),
             held_out: test.len(),
             entries,
             dropped,
@@ -137,23 +172,41 @@ impl RecommendPlan {
         })
     }
 
-    fn factorize(&self, known: &Csr) -> Result<Box<dyn Model>> {
-        let capabilities = self.candidate.estimator.capabilities();
-        if capabilities.predictions != Predictions::None || !capabilities.inverse_transform {
-            let problem = Problem::new(format!("{} does not factorize ratings", self.candidate.name));
-            return Err(TabularError::plan(problem.advice("choose a factorization")));
+    /// The estimator with the hyperparameters that are tried.
+    fn variants(&self) -> Result<Vec<(String, Candidate)>> {
+        let mut list = Vec::new();
+        if self.columns.rating.is_some() {
+            for alpha in RATING_ALPHAS {
+                list.push((format!("alpha={alpha}"), self.candidate.clone().set("alpha", alpha)?));
+            }
+            return Ok(list);
         }
-        let samples = Samples::from_parts(known.clone().into(), None, true)?;
-        self.candidate.estimator.fit_samples(&samples).map_err(|error| match error {
-            LearnError::Interrupted { .. } => TabularError::Interrupted,
-            other => other.into(),
-        })
+        for (confidence, alpha) in CONFIDENCES.iter().flat_map(|c| CHOICE_ALPHAS.iter().map(move |a| (*c, *a))) {
+            let candidate = self.candidate.clone().set("n_components", FACTORS)?;
+            let candidate = candidate.set("alpha", alpha)?.set("confidence", confidence)?;
+            list.push((format!("n_components={FACTORS}, alpha={alpha}, confidence={confidence}"), candidate));
+        }
+        Ok(list)
+    }
+
+    /// The scores on the second part of an estimator that is fitted to the first.
+    fn judge(
+        &self,
+        candidate: &Candidate,
+        ratings: &Ratings,
+        (train, test): &(Vec<Entry>, Vec<Entry>),
+    ) -> Result<Vec<BesideBaseline>> {
+        let known = ratings.matrix(train)?;
+        let model = factorize(candidate, &known)?;
+        match self.columns.rating {
+            Some(_) => Ok(vec![rmse(&*model, ratings, (train, test), &known)?]),
+            None => list_scores(&*model, ratings, (train, test), &known),
+        }
     }
 
     /// Entries to fit to and entries that are held out, both in order.
-    fn split(&self, ratings: &Ratings) -> (Vec<Entry>, Vec<Entry>) {
-        let entries = &ratings.entries;
-        let key = Key::new(self.seed).fold(1);
+    fn split(&self, entries: &[Entry], stage: u64) -> (Vec<Entry>, Vec<Entry>) {
+        let key = Key::new(self.seed).fold(stage);
         let mut held = vec![false; entries.len()];
         let mut hold = |first: usize, count: usize, of: usize, key: Key| {
             let order = key.permutation(of).to_vec::<i64>();
@@ -173,6 +226,20 @@ impl RecommendPlan {
             |wanted: bool| entries.iter().zip(&held).filter(move |(_, is)| **is == wanted).map(|(entry, _)| *entry);
         (part(false).collect(), part(true).collect())
     }
+}
+
+/// Fits an estimator to ratings or counts.
+fn factorize(candidate: &Candidate, known: &Csr) -> Result<Box<dyn Model>> {
+    let capabilities = candidate.estimator.capabilities();
+    if capabilities.predictions != Predictions::None || !capabilities.inverse_transform {
+        let problem = Problem::new(format!("{} does not factorize ratings", candidate.name));
+        return Err(TabularError::plan(problem.advice("choose a factorization")));
+    }
+    let samples = Samples::from_parts(known.clone().into(), None, true)?;
+    candidate.estimator.fit_samples(&samples).map_err(|error| match error {
+        LearnError::Interrupted { .. } => TabularError::Interrupted,
+        other => other.into(),
+    })
 }
 
 /// Means of groups of entries, by number; none where a group is empty.

@@ -16,6 +16,8 @@ const MOST_CATEGORIES: usize = 100;
 pub(super) struct Columns {
     pub roles: Vec<(String, Role)>,
     pub formats: Vec<(String, NumberFormat)>,
+    /// Whether numbers stay as they are, instead of being standardized.
+    pub raw: bool,
 }
 
 /// A column that was left out, with the reason.
@@ -31,7 +33,7 @@ pub struct LeftOut {
 pub(super) struct Unlabeled {
     pub schema: Schema,
     pub encoder: TableEncoder,
-    /// The encoded rows: standardized numbers, one-hot encoded categories.
+    /// The encoded rows: standardized numbers (unless they stay as they are), one-hot encoded categories.
     pub x: Tensor,
     pub imputed: ColumnCounts,
     pub left_out: Vec<LeftOut>,
@@ -70,6 +72,7 @@ impl Columns {
         check_finite(table, &schema)?;
         let options = Encoding {
             indicators: false,
+            scale: !self.raw,
             max_one_hot: MOST_CATEGORIES,
             many: ManyCategories::Drop,
             text: TextFeatures::Drop,
