@@ -103,6 +103,22 @@ fn every_method_clusters_iris_and_predicts_what_it_found() {
 }
 
 #[test]
+fn large_tables_that_repeat_themselves_are_sampled_at_random() {
+    let place = Place::new("cluster-period");
+    let mut text = String::from("a,b\n");
+    for i in 0..8000u32 {
+        let noise = f64::from(i * 7919 % 101) / 100.0;
+        text.push_str(&format!("{},{}\n", f64::from(i % 4) * 10.0 + noise, f64::from(i % 4 * i % 4) * 10.0 - noise));
+    }
+    place.write("t.csv", &text);
+    let found = place.run(&["cluster", "t.csv", "--json"]).ok().json();
+    assert_eq!((&found["k"], &found["silhouette_rows"]), (&4.into(), &2000.into()));
+    assert!(
+        found["clusters"].as_array().unwrap().iter().all(|one| one["size"] == 2000 && one["silhouette"].is_number())
+    );
+}
+
+#[test]
 fn threads_do_not_change_clusters() {
     let place = Place::new("cluster-threads");
     let file = shipped("german-credit.csv");

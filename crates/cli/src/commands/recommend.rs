@@ -11,7 +11,7 @@ use tove::tabular::{
 use tove::tensor::io::WriteOptions;
 
 use crate::arguments::{Recommend, RecommendAction, RecommendFit, RecommendTop};
-use crate::commands::fit::Progress;
+use crate::commands::fit::{Progress, heard};
 use crate::failure::Failure;
 use crate::files;
 use crate::model_text;
@@ -55,7 +55,8 @@ fn run_fit(fit: &RecommendFit, output: &Output) -> Result<(), Failure> {
     }
     tove::optim::heed(interrupt_flag()?);
     let progress = Progress::new(output);
-    let found = plan.fit(&data, &mut |event| progress.watch(event));
+    // Of the fits that choose hyperparameters and judge them, the warnings of the last count.
+    let (found, _) = heard(|| plan.fit(&data, &mut |event| progress.watch(event)));
     progress.end();
     let found = found.map_err(|error| match error {
         TabularError::Interrupted => Failure::interrupted(error),
@@ -63,6 +64,9 @@ fn run_fit(fit: &RecommendFit, output: &Output) -> Result<(), Failure> {
     })?;
     let options = WriteOptions { overwrite: fit.overwrite, ..WriteOptions::default() };
     found.model.save(&fit.output, options)?;
+    for warning in &found.model.model().summary().warnings {
+        output.remark(format!("warning: {warning}"));
+    }
     if found.dropped > 0 {
         output.remark(format!("{} rows with a missing value were left out", found.dropped));
     }

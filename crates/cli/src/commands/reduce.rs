@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tove::data::table::{Column, Role, Wanted};
 use tove::nn::interrupt_flag;
 use tove::plot::{BarChart, Report, ScatterChart};
-use tove::tabular::{Candidate, ReduceOutcome, ReducePlan, TableComponent, TabularError};
+use tove::tabular::{Candidate, ReduceOutcome, ReducePlan, TableComponent, TabularError, drawn_rows};
 use tove::tensor::io::WriteOptions;
 
 use crate::arguments::{Reduce, ReduceMethod};
@@ -180,8 +180,7 @@ fn page(reduce: &Reduce, found: &ReduceOutcome) -> Result<Report, Failure> {
     page = page.section("Components").table(&report::table(&component_rows(found)));
     let values = |one: &TableComponent| -> Vec<f64> {
         let column: Option<&Column> = found.table.column(&one.name).ok();
-        let step = found.table.n_rows().div_ceil(POINTS).max(1);
-        (0..found.table.n_rows()).step_by(step).filter_map(|row| column?.number(row)).collect()
+        drawn_rows(found.table.n_rows(), POINTS).into_iter().filter_map(|row| column?.number(row)).collect()
     };
     if let [first, second, ..] = &found.components[..] {
         let chart = ScatterChart::new().wide().group("rows", &values(first), &values(second));

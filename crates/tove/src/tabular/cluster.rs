@@ -13,7 +13,7 @@ use tove_data::table::{Labels, NumberFormat, Role, Schema, Table, Task};
 use tove_learn::{Fit, LearnError, Model, NearestNeighbors, Predict, Samples};
 use tove_metrics::silhouette_samples;
 use tove_optim::settings::Hyperparameters;
-use tove_tensor::Tensor;
+use tove_tensor::{Key, Tensor};
 
 use super::cluster_profile::{ClusterProfile, profiles};
 use super::reduce::{Plane, plane};
@@ -294,9 +294,26 @@ fn clustered(candidate: &Candidate, samples: &Samples) -> Result<Clustered> {
     Ok(Clustered { model, labels, k })
 }
 
-/// Places of at most [`SAMPLE`] rows, from all over the table.
+/// Places of at most [`SAMPLE`] rows, drawn at random: a table may repeat itself every so many rows.
 fn sample(n: usize) -> Vec<usize> {
-    (0..n).step_by(n.div_ceil(SAMPLE).max(1)).collect()
+    drawn_rows(n, SAMPLE)
+}
+
+/// Places of at most `most` of `n` rows, drawn at random and always the same, in order.
+///
+/// ```
+/// use tove::tabular::drawn_rows;
+/// assert_eq!(drawn_rows(3, 5), [0, 1, 2]);
+/// assert_eq!(drawn_rows(1000, 10).len(), 10);
+/// ```
+pub fn drawn_rows(n: usize, most: usize) -> Vec<usize> {
+    if n <= most {
+        return (0..n).collect();
+    }
+    let order = Key::new(0).permutation(n).to_vec::<i64>();
+    let mut rows: Vec<usize> = order.into_iter().take(most).map(|row| row as usize).collect();
+    rows.sort_unstable();
+    rows
 }
 
 /// Silhouettes of some rows.

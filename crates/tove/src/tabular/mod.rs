@@ -51,7 +51,7 @@ mod weights;
 
 pub use batch::Answers;
 pub use candidates::{Candidate, streaming_candidate, usual_candidates};
-pub use cluster::{ClusterCount, ClusterOutcome, ClusterPlan};
+pub use cluster::{ClusterCount, ClusterOutcome, ClusterPlan, drawn_rows};
 pub use cluster_profile::{ClusterProfile, ClusterTrait};
 pub use data_warnings::{DataWarning, Spelling, spelling_of};
 pub use error::{Result, TabularError};

@@ -19,7 +19,7 @@ use crate::model_text;
 use crate::output::Output;
 use crate::tables;
 
-/// Starts of k-means.
+/// Starts of k-means and of mixtures, of which the best is kept.
 const STARTS: usize = 10;
 
 pub fn run(cluster: &Cluster, output: &Output) -> Result<(), Failure> {
@@ -88,7 +88,7 @@ fn candidate(cluster: &Cluster) -> Result<Candidate, Failure> {
     if candidate.estimator.value("seed").is_some() {
         candidate = candidate.set("seed", cluster.seed)?;
     }
-    if cluster.method == ClusterMethod::Kmeans {
+    if candidate.estimator.value("n_init").is_some() {
         candidate = candidate.set("n_init", STARTS)?;
     }
     for (name, value) in &cluster.settings {

@@ -1,7 +1,7 @@
 //! The HTML report of a clustering.
 
 use tove::plot::{LineChart, Report, ScatterChart};
-use tove::tabular::ClusterOutcome;
+use tove::tabular::{ClusterOutcome, drawn_rows};
 
 use super::summary;
 use crate::arguments::Cluster;
@@ -55,12 +55,12 @@ pub fn report(cluster: &Cluster, found: &ClusterOutcome) -> Result<Report, Failu
 /// The rows, or some of them, colored by cluster.
 fn scatter(found: &ClusterOutcome) -> ScatterChart {
     let plane = &found.plane;
-    let step = found.labels.len().div_ceil(POINTS).max(1);
+    let drawn = drawn_rows(found.labels.len(), POINTS);
     let axis =
         |place: usize| format!("component {} ({:.1} % of the variance)", place + 1, 100.0 * plane.explained[place]);
     let mut chart = ScatterChart::new().wide().x_label(axis(0)).y_label(axis(1));
     let mut group = |name: String, labels: &[i64]| {
-        let rows = (0..found.labels.len()).step_by(step).filter(|&row| labels.contains(&found.labels[row]));
+        let rows = drawn.iter().copied().filter(|&row| labels.contains(&found.labels[row]));
         let (x, y): (Vec<f64>, Vec<f64>) = rows.map(|row| (plane.x[row], plane.y[row])).unzip();
         if !x.is_empty() {
             chart = std::mem::take(&mut chart).group(name, &x, &y);
