@@ -89,11 +89,8 @@ impl Plan {
             (kept.test, dropped) = (vec![rows], dropped + without);
         }
         let model = learner.model_any()?;
-        let schema = kept
-            .train
-            .iter()
-            .next()
-            .map_or_else(|| found.schema.clone(), |first| found.schema.clone().with_typical(first));
+        let schema =
+            kept.train.first().map_or_else(|| found.schema.clone(), |first| found.schema.clone().with_typical(first));
         let part = |pieces: Vec<Table>, what: &str| -> Result<(Samples, ColumnCounts, ColumnCounts)> {
             let table = Table::concat(pieces)?
                 .ok_or_else(|| TabularError::plan(format!("no {what} rows came out of the file")))?;
