@@ -2,6 +2,7 @@
 
 mod nets;
 mod reading;
+mod unsupervised;
 
 use std::path::PathBuf;
 
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use nets::*;
 pub use reading::*;
+pub use unsupervised::*;
 
 /// tove trains, checks and ships models with one native engine.
 #[derive(Parser)]
@@ -49,6 +51,12 @@ pub enum Command {
     Evaluate(Evaluate),
     /// Explain a model: coefficients, permutation importance, partial dependence
     Explain(Explain),
+    /// Cluster the rows of a table, and describe the clusters
+    Cluster(Cluster),
+    /// Reduce the columns of a table to a few components
+    Reduce(Reduce),
+    /// Recommend items to users, from ratings or from choices
+    Recommend(Recommend),
     /// List the available models, or describe one with its hyperparameters
     Models(Models),
     /// Show the contents of a model file

@@ -25,10 +25,7 @@ impl AnyModel {
         Ok(match container.kind.as_str() {
             ImageModel::KIND => AnyModel::Image(Box::new(ImageModel::from_container(&container, path)?)),
             TextModel::KIND => AnyModel::Text(Box::new(TextModel::from_container(&container, path)?)),
-            _ => {
-                let model = TabularModel::restore(&Record::from_container(container));
-                AnyModel::Table(Box::new(model.map_err(|error| tables::failed(path, &[], error))?))
-            }
+            _ => AnyModel::Table(Box::new(tables::restored(path, &Record::from_container(container))?)),
         })
     }
 }

@@ -41,6 +41,7 @@ pub fn maker(kind: &str) -> &'static str {
     match kind {
         "ImageModel" => "tove images fit",
         "TextModel" => "tove text fit",
+        "Recommender" => "tove recommend fit",
         _ => "tove fit",
     }
 }

@@ -129,7 +129,7 @@ fn first_card(report: Report, first: Option<&NamedScore>) -> Report {
     report.card_with_note(named.name, decimals_of(named).show(named.score.value), note)
 }
 
-fn file_name(path: &Path) -> String {
+pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.display().to_string())
 }
 

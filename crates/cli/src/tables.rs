@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use tove::data::table::csv::{Charset, Ragged};
-use tove::data::table::{CsvOptions, Kind, ReadReport, Table, TableFile, Wanted};
+use tove::data::table::{CsvOptions, Kind, ReadReport, Table, TableFile, Task, Wanted};
 use tove::data::{DataError, Problem};
-use tove::tabular::{TabularError, TabularModel};
+use tove::learn::Record;
+use tove::tabular::{Recommender, TabularModel};
 
 use crate::arguments::Reading;
 use crate::failure::Failure;
@@ -14,10 +15,30 @@ use crate::remedies;
 
 /// Reads a model of tables; what is wrong with it is told with the name of the file.
 pub fn model(path: &Path) -> Result<TabularModel, Failure> {
-    TabularModel::load(path).map_err(|error| match error {
-        TabularError::File(_) => error.into(),
-        other => failed(path, &[], other),
-    })
+    restored(path, &Record::load(path)?)
+}
+
+/// The model of tables in a record that was read from a file.
+pub fn restored(path: &Path, record: &Record) -> Result<TabularModel, Failure> {
+    if record.kind() == Recommender::KIND {
+        let path = path.display();
+        return Err(Failure::usage(format!(
+            "{path} holds a recommender; `tove recommend top {path} --user ID` lists items"
+        )));
+    }
+    TabularModel::restore(record).map_err(|error| failed(path, &[], error))
+}
+
+/// The model, if it predicts a target.
+pub fn with_target(path: &Path, model: TabularModel) -> Result<TabularModel, Failure> {
+    if let Task::Clustering(_) = model.task() {
+        let (path, name) = (path.display(), model.model().name());
+        return Err(Failure::usage(format!(
+            "{path} holds a clustering by {name}, which has no target to compare with; `tove inspect` describes it, and `tove \
+             predict` gives the clusters of rows"
+        )));
+    }
+    Ok(model)
 }
 
 /// A failure of the work on a table, with the name of its file.

@@ -26,7 +26,7 @@ pub fn run(evaluate: &Evaluate, output: &Output) -> Result<(), Failure> {
         files::may_write(path, evaluate.overwrite, &[&evaluate.model, &evaluate.file])?;
     }
     let model = match AnyModel::load(&evaluate.model)? {
-        AnyModel::Table(model) => *model,
+        AnyModel::Table(model) => tables::with_target(&evaluate.model, *model)?,
         AnyModel::Image(model) => return nets::images(evaluate, &model, output),
         AnyModel::Text(model) => return nets::text(evaluate, &model, output),
     };

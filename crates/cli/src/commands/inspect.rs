@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 use tove::learn::Record;
-use tove::tabular::TabularModel;
+use tove::tabular::{Recommender, TabularModel};
 use tove::tensor::io::Container;
 
 use crate::arguments::Inspect;
+use crate::commands::recommend;
 use crate::failure::Failure;
 use crate::metrics;
 use crate::output::{Output, entries, number, table};
@@ -103,7 +104,7 @@ fn about_table(model: &TabularModel, container: &Container) -> String {
         ("features", model.encoder().feature_names().len().to_string()),
     ];
     list.extend(
-        [("training rows", "train_rows"), ("test rows", "test_rows"), ("seed", "seed")]
+        [("training rows", "train_rows"), ("test rows", "test_rows"), ("silhouette", "silhouette"), ("seed", "seed")]
             .map(|(name, fact)| (name, line(&facts[fact]))),
     );
     list.retain(|(_, value)| !value.is_empty());
@@ -169,6 +170,27 @@ fn about_text(header: &Value) -> Vec<(&'static str, String)> {
     list
 }
 
+/// What a recommender is made of.
+fn about_recommender(header: &Value) -> Vec<(&'static str, String)> {
+    let (facts, of) = (&header["facts"], |name: &str| line(&header[name]));
+    let count = |name: &str| header[name].as_array().map_or(0, Vec::len);
+    let what = match header["rating"].as_str() {
+        Some(rating) => format!("{rating} of {} by {}", of("item"), of("user")),
+        None => format!("{} that {} chooses", of("item"), of("user")),
+    };
+    let mut list = vec![
+        ("predicts", what),
+        ("users", count("users").to_string()),
+        ("items", count("items").to_string()),
+        ("ratings", line(&facts["ratings"])),
+    ];
+    for (metric, score) in facts["scores"].as_object().into_iter().flatten() {
+        let name = recommend::metric_name(metric);
+        list.push((name, format!("{} held out, baseline {}", line(&score["value"]), line(&score["baseline"]))));
+    }
+    list
+}
+
 /// How a net was trained.
 fn about_training(facts: &Value) -> Vec<(&'static str, String)> {
     let mut list: Vec<(&'static str, String)> = [
@@ -199,6 +221,7 @@ fn about_other(container: &Container) -> String {
     match container.kind.as_str() {
         "ImageModel" => list.extend(own(about_images(header))),
         "TextModel" => list.extend(own(about_text(header))),
+        Recommender::KIND => list.extend(own(about_recommender(header))),
         _ => {
             let rest = header.as_object().into_iter().flatten().filter(|(name, _)| *name != "facts");
             list.extend(rest.map(|(name, value)| (name.replace('_', " "), line(value))));

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod cluster;
 pub mod completions;
 pub mod convert;
 pub mod demo;
@@ -11,6 +12,8 @@ pub mod images;
 pub mod inspect;
 pub mod models;
 pub mod predict;
+pub mod recommend;
+pub mod reduce;
 pub mod runs;
 pub mod split;
 pub mod text;

@@ -243,12 +243,11 @@ pub fn answer(model: &TabularModel, data: &Table, predictions: &Predictions, pro
             columns.push((name.to_owned(), column.clone()));
         }
     }
-    columns.push((format!("predicted {}", model.target()), predictions.column.clone()));
+    columns.push((model.predicted(), predictions.column.clone()));
     if let (true, Some(probabilities)) = (proba, &predictions.probabilities) {
-        let m = model.model().classes().len();
-        let all = probabilities.to_f64_vec();
-        for (place, &class) in model.model().classes().iter().enumerate() {
-            let name = model.classes().get(class as usize).cloned().unwrap_or_else(|| class.to_string());
+        let (names, all) = (model.probability_names(), probabilities.to_f64_vec());
+        let m = names.len().max(1);
+        for (place, name) in names.into_iter().enumerate() {
             columns.push((format!("P({name})"), Column::floats(all.chunks(m).map(|row| row[place]).collect())));
         }
     }

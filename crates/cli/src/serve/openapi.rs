@@ -1,7 +1,7 @@
 //! The OpenAPI 3.1 description, generated from the model.
 
 use serde_json::{Map, Value, json};
-use tove::data::table::{Field, Kind, Role};
+use tove::data::table::{Field, Kind, Role, Task};
 use tove::language::Generation;
 use tove::tabular::TabularModel;
 
@@ -68,18 +68,19 @@ fn prediction(model: &TabularModel) -> Value {
         let kind = if field.kind.is_numeric() && field.kind != Kind::Boolean { "number" } else { "string" };
         properties.insert(field.name.clone(), json!({"type": [kind, "null"], "description": "The id of the row"}));
     }
-    let predicted = format!("predicted {}", model.target());
+    let predicted = model.predicted();
     let mut required = vec![predicted.clone()];
-    if model.classes().is_empty() {
-        properties.insert(predicted, json!({"type": "number"}));
-    } else {
-        properties.insert(predicted, json!({"type": "string", "enum": model.classes()}));
-        let probabilities = model.model().capabilities().probabilities;
-        for &class in model.model().classes().iter().filter(|_| probabilities) {
-            let name = format!("P({})", model.classes().get(class as usize).map_or("", String::as_str));
-            required.push(name.clone());
-            properties.insert(name, json!({"type": "number", "minimum": 0, "maximum": 1}));
+    let kind = match model.task() {
+        Task::Regression => json!({"type": "number"}),
+        Task::Clustering(_) => {
+            json!({"type": "integer", "description": "The number of the cluster; -1 for an outlier"})
         }
+        _ => json!({"type": "string", "enum": model.classes()}),
+    };
+    properties.insert(predicted, kind);
+    for name in model.probability_names().iter().map(|name| format!("P({name})")) {
+        required.push(name.clone());
+        properties.insert(name, json!({"type": "number", "minimum": 0, "maximum": 1}));
     }
     json!({"type": "object", "properties": properties, "required": required})
 }
@@ -230,7 +231,10 @@ pub fn document(model: &TabularModel) -> Value {
         }},
         "responses": responses("Predictions", "The predictions"),
     });
-    let title = format!("{} of {}", model.task(), model.target());
+    let title = match model.task() {
+        Task::Clustering(_) => model.task().to_string(),
+        task => format!("{task} of {}", model.target()),
+    };
     let description = format!("Predictions of a {} model", model.model().name());
     whole((title, description), ("/predict", operation), schemas)
 }

@@ -37,7 +37,7 @@ function show(answer, empty) {
       number.textContent = `${(100 * value).toFixed(1)} %`;
       number.dataset.value = value;
     } else {
-      const line = element('p', `${name}: ${short(value)}`, name.startsWith('predicted ') ? 'predicted' : '');
+      const line = element('p', `${name}: ${short(value)}`, name.startsWith('predicted ') || name === 'cluster' ? 'predicted' : '');
       line.dataset.value = value;
       parts.push(line);
     }

@@ -18,6 +18,8 @@ pub enum Task {
     Binary,
     /// One of so many classes, three or more.
     Multiclass(usize),
+    /// One of so many clusters, which a model finds without a target.
+    Clustering(usize),
 }
 
 /// What a user can ask for when the proposal is not what is meant.
@@ -59,20 +61,20 @@ impl std::str::FromStr for TaskKind {
 }
 
 impl Task {
-    /// Regression or classification.
+    /// Regression or classification; clusters are classes that were not given.
     pub fn kind(self) -> TaskKind {
         if self == Task::Regression { TaskKind::Regression } else { TaskKind::Classification }
     }
 
     /// Whether the target has classes.
     pub fn is_classification(self) -> bool {
-        self != Task::Regression
+        matches!(self, Task::Binary | Task::Multiclass(_))
     }
 
-    /// Number of classes; 0 for regression.
+    /// Number of classes; 0 without a target that has classes.
     pub fn classes(self) -> usize {
         match self {
-            Task::Regression => 0,
+            Task::Regression | Task::Clustering(_) => 0,
             Task::Binary => 2,
             Task::Multiclass(classes) => classes,
         }
@@ -98,6 +100,8 @@ impl fmt::Display for Task {
             Task::Regression => f.write_str("regression"),
             Task::Binary => f.write_str("binary classification"),
             Task::Multiclass(classes) => write!(f, "classification into {classes} classes"),
+            Task::Clustering(1) => f.write_str("clustering with 1 cluster"),
+            Task::Clustering(clusters) => write!(f, "clustering into {clusters} clusters"),
         }
     }
 }
@@ -173,7 +177,7 @@ fn class_names(column: &Column) -> Vec<String> {
 pub struct Labels {
     /// The task.
     pub task: Task,
-    /// Names of the classes in the order of their codes; empty for regression.
+    /// Names of the classes in the order of their codes; empty for regression and clustering.
     pub classes: Vec<String>,
 }
 
@@ -228,7 +232,7 @@ impl Labels {
         Ok(Tensor::try_from_vec((0..rows).map(code).collect::<Result<Vec<i64>>>()?, [rows])?)
     }
 
-    /// Predictions as a column: class names for codes, numbers for a regression.
+    /// Predictions as a column: class names for codes, numbers for a regression, numbers of clusters (−1 for an outlier).
     ///
     /// # Errors
     /// If a code is not that of a class.
@@ -237,6 +241,9 @@ impl Labels {
             return Ok(Column::floats(predictions.to_f64_vec()));
         }
         let codes = predictions.try_to_vec::<i64>()?;
+        if let Task::Clustering(_) = self.task {
+            return Ok(Column::integers(codes));
+        }
         let name = |&code: &i64| usize::try_from(code).ok().and_then(|code| self.classes.get(code));
         let names: Option<Vec<&String>> = codes.iter().map(name).collect();
         let wrong = || DataError::parameter("decode", format!("a code outside 0 … {}", self.classes.len().max(1) - 1));

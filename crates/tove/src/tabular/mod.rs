@@ -22,6 +22,8 @@
 mod batch;
 mod batch_invariant;
 mod candidates;
+mod cluster;
+mod cluster_profile;
 mod data_warnings;
 mod error;
 mod evaluate;
@@ -34,16 +36,23 @@ mod outcome;
 mod package;
 mod plan;
 mod prepared;
+mod ratings;
+mod recommend;
+mod recommender;
+mod reduce;
 mod scores;
 mod search;
 mod shapley;
 mod source;
 mod split;
 mod stream;
+mod unlabeled;
 mod weights;
 
 pub use batch::Answers;
 pub use candidates::{Candidate, streaming_candidate, usual_candidates};
+pub use cluster::{ClusterCount, ClusterOutcome, ClusterPlan, drawn_rows};
+pub use cluster_profile::{ClusterProfile, ClusterTrait};
 pub use data_warnings::{DataWarning, Spelling, spelling_of};
 pub use error::{Result, TabularError};
 pub use evaluator::{EvaluationReport, Evaluator};
@@ -51,9 +60,13 @@ pub use inspection::{Grid, Importance, PartialDependence, PermutationImportance}
 pub use model::{ColumnCounts, Predictions, TabularModel};
 pub use outcome::{BudgetLimit, CandidateResult, Event, LearningPoint, Outcome, Streamed, SubsampleFit};
 pub use plan::{Division, Plan};
+pub use recommend::{BesideBaseline, LISTED, RecommendOutcome, RecommendPlan, TriedSettings};
+pub use recommender::{RatingColumns, RecommendedItem, Recommender};
+pub use reduce::{Plane, ReduceOutcome, ReducePlan, TableComponent};
 #[cfg(feature = "images")]
 pub(crate) use scores::scores_of_evaluation;
 pub use scores::{NamedScore, scores_of};
 pub use shapley::{Contribution, RowExplanation};
 pub use source::TableSource;
+pub use unlabeled::LeftOut;
 pub use weights::ClassWeights;

@@ -70,9 +70,30 @@ impl TabularModel {
         &self.encoder
     }
 
-    /// The name of the target column.
+    /// The name of the target column; `cluster` for a clustering, which has none.
     pub fn target(&self) -> &str {
         &self.target
+    }
+
+    /// The name of the column of predictions: `predicted TARGET`, or `cluster`.
+    pub fn predicted(&self) -> String {
+        match self.labels.task {
+            Task::Clustering(_) => self.target.clone(),
+            _ => format!("predicted {}", self.target),
+        }
+    }
+
+    /// What the probabilities of [`Predictions`] are those of: names of classes, or `cluster 0`, `cluster 1`, …; empty if the model
+    /// gives none.
+    pub fn probability_names(&self) -> Vec<String> {
+        if !self.model.capabilities().probabilities {
+            return Vec::new();
+        }
+        if let Task::Clustering(clusters) = self.labels.task {
+            return (0..clusters).map(|cluster| format!("cluster {cluster}")).collect();
+        }
+        let name = |&class: &i64| self.labels.classes.get(class as usize).cloned();
+        self.model.classes().iter().map(|class| name(class).unwrap_or_else(|| class.to_string())).collect()
     }
 
     /// What is predicted.

@@ -51,7 +51,7 @@ pub fn run(explain: &Explain, output: &Output) -> Result<(), Failure> {
     if let Some(path) = &explain.report {
         files::may_write(path, explain.overwrite, &inputs)?;
     }
-    let model = tables::model(&explain.model)?;
+    let model = tables::with_target(&explain.model, tables::model(&explain.model)?)?;
     let scorer = match &explain.metric {
         Some(name) => metrics::chosen(name, model.model().capabilities(), model.classes().len())?,
         None => Scorer::usual(model.model().capabilities())?,

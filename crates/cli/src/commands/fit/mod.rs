@@ -26,9 +26,10 @@ use crate::tables;
 
 pub use comparison::{cut, method, tried_rows};
 pub use document::{curve, scores};
+pub use progress::Progress;
 pub use summary::{named_matrix, score_rows};
 pub use verdict::{beside_baseline, verdict};
-pub use warnings::{changes, data_warnings, gathered, quoted, streaming};
+pub use warnings::{changes, data_warnings, gathered, heard, quoted, streaming};
 
 /// Rows at the beginning of a file by which the types of columns are inferred when it is read in chunks.
 const HEAD: usize = 20_000;

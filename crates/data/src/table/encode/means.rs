@@ -27,7 +27,7 @@ impl Outputs {
                 }
                 Self { count: classes, values }
             }
-            Task::Regression | Task::Binary => Self { count: 1, values: target.y().to_f64_vec() },
+            Task::Regression | Task::Binary | Task::Clustering(_) => Self { count: 1, values: target.y().to_f64_vec() },
         }
     }
 

@@ -1,0 +1,159 @@
+//! `tove cluster`: the clusters of a table's rows and what distinguishes them.
+
+mod page;
+mod summary;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tove::data::table::{Role, Table, Wanted};
+use tove::nn::interrupt_flag;
+use tove::tabular::{Candidate, ClusterCount, ClusterOutcome, ClusterPlan, ClusterProfile, ClusterTrait, TabularError};
+use tove::tensor::io::WriteOptions;
+
+use crate::arguments::{Cluster, ClusterMethod};
+use crate::commands::fit::{Progress, heard};
+use crate::failure::Failure;
+use crate::files;
+use crate::model_text;
+use crate::output::Output;
+use crate::tables;
+
+/// Starts of k-means and of mixtures, of which the best is kept.
+const STARTS: usize = 10;
+
+pub fn run(cluster: &Cluster, output: &Output) -> Result<(), Failure> {
+    let count = count(cluster)?;
+    let candidate = candidate(cluster)?;
+    files::differ(&[cluster.output.as_ref(), cluster.report.as_ref()])?;
+    for path in [&cluster.output, &cluster.report].into_iter().flatten() {
+        files::may_write(path, cluster.overwrite, &[&cluster.file])?;
+    }
+    let wanted = Wanted { only: None, unneeded: cluster.drop.clone() };
+    let (data, read) = tables::read_opened(tables::open(&cluster.file)?, &cluster.reading, &wanted)?;
+    tables::remark(&cluster.file, &read, output);
+    let flag = interrupt_flag()?;
+    tove::optim::heed(flag.clone());
+    let mut plan = ClusterPlan::new(candidate).count(count).stop(flag);
+    for (columns, role) in [(&cluster.drop, Role::Dropped), (&cluster.id, Role::Id)] {
+        for column in columns {
+            data.column(column).map_err(|error| tables::wrong_call(data.names(), error))?;
+            plan = plan.role(column.as_str(), role);
+        }
+    }
+    let formats = read.columns.iter().filter_map(|column| Some((column.name.as_str(), column.format?)));
+    let plan = formats.fold(plan, |plan, (name, format)| plan.number_format(name, format));
+    let progress = Progress::new(output);
+    // Of the fits that choose the number of clusters, the warnings of the last count.
+    let (found, _) = heard(|| plan.fit(&data, &mut |event| progress.watch(event)));
+    progress.end();
+    let found = found.map_err(|error| failed(cluster, &data, error))?;
+    finish(cluster, &found, output)
+}
+
+fn failed(cluster: &Cluster, data: &Table, error: TabularError) -> Failure {
+    match error {
+        TabularError::Interrupted => Failure::interrupted(error),
+        other => tables::failed(&cluster.file, data.names(), other),
+    }
+}
+
+/// The number of clusters that is asked for.
+fn count(cluster: &Cluster) -> Result<ClusterCount, Failure> {
+    let set = |name: &str| cluster.settings.iter().any(|(known, _)| known == name);
+    let dense = matches!(cluster.method, ClusterMethod::Dbscan | ClusterMethod::Hdbscan);
+    if cluster.k == "auto" {
+        // What was set by hand stays.
+        let known = ["n_clusters", "n_components", "k", "distance_threshold", "eps", "initial_centers", "means_init"];
+        return Ok(if known.iter().any(|name| set(name)) { ClusterCount::AsSet } else { ClusterCount::Auto });
+    }
+    let wrong = |problem: &str| Err(Failure::usage(format!("--k {}: {problem}", cluster.k)));
+    match cluster.k.parse::<usize>() {
+        _ if dense => wrong("this method finds the number of clusters itself; leave it out"),
+        Ok(k) if k > 0 => Ok(ClusterCount::Fixed(k)),
+        _ => wrong("give a whole number from 1, or auto"),
+    }
+}
+
+/// The estimator with the seed and the settings of the command line.
+fn candidate(cluster: &Cluster) -> Result<Candidate, Failure> {
+    let name = match cluster.method {
+        ClusterMethod::Kmeans => "KMeans",
+        ClusterMethod::GaussianMixture => "GaussianMixture",
+        ClusterMethod::Dbscan => "DBSCAN",
+        ClusterMethod::Hdbscan => "HDBSCAN",
+        ClusterMethod::Agglomerative => "AgglomerativeClustering",
+    };
+    let mut candidate = Candidate::named(name)?;
+    if candidate.estimator.value("seed").is_some() {
+        candidate = candidate.set("seed", cluster.seed)?;
+    }
+    if candidate.estimator.value("n_init").is_some() {
+        candidate = candidate.set("n_init", STARTS)?;
+    }
+    for (name, value) in &cluster.settings {
+        model_text::set(&mut *candidate.estimator, name, value)?;
+    }
+    candidate.estimator.validate().map_err(Failure::usage)?;
+    Ok(candidate)
+}
+
+/// Saves the model and the report, prints the result.
+fn finish(cluster: &Cluster, found: &ClusterOutcome, output: &Output) -> Result<(), Failure> {
+    for one in &found.left_out {
+        output.remark(format!("column {} is left out: it {}", one.column, one.reason));
+    }
+    for (column, rows) in &found.imputed {
+        output.remark(format!("column {column}: {rows} missing values were imputed"));
+    }
+    for warning in &found.model.model().summary().warnings {
+        output.remark(format!("warning: {warning}"));
+    }
+    let options = WriteOptions { overwrite: cluster.overwrite, ..WriteOptions::default() };
+    if let Some(path) = &cluster.output {
+        found.model.save(path, options)?;
+    }
+    if let Some(path) = &cluster.report {
+        page::report(cluster, found)?.save(path, options)?;
+    }
+    let written: Vec<&Path> = [&cluster.output, &cluster.report].into_iter().flatten().map(AsRef::as_ref).collect();
+    if written.iter().any(|path| files::is_stdout(path)) {
+        // The words must not come between the bytes of the file.
+        output.remark(summary::text(cluster, found));
+    } else {
+        output.result(|| summary::text(cluster, found), || document(cluster, found))?;
+    }
+    match found.interrupted {
+        true => Err(Failure::interrupted("interrupted; the best number of clusters so far was kept")),
+        false => Ok(()),
+    }
+}
+
+fn document(cluster: &Cluster, found: &ClusterOutcome) -> Value {
+    let shown = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let difference = |one: &ClusterTrait| {
+        json!({
+            "column": one.column, "category": one.category, "value": one.value, "overall": one.overall,
+            "standard_deviations": one.effect,
+        })
+    };
+    let entry = |one: &ClusterProfile| {
+        let traits: Vec<Value> = one.traits.iter().take(summary::MOST_DOCUMENTED).map(difference).collect();
+        json!({
+            "cluster": one.label, "size": one.size, "share": one.share, "silhouette": one.silhouette, "differences": traits,
+        })
+    };
+    let tried: Vec<Value> = found.tried.iter().map(|(k, value)| json!({"k": k, "silhouette": value})).collect();
+    let left_out: Vec<Value> =
+        found.left_out.iter().map(|one| json!({"column": one.column, "reason": one.reason})).collect();
+    json!({
+        "file": cluster.file.display().to_string(), "model": found.model.model().name(),
+        "settings": found.model.model().settings(), "rows": found.labels.len(), "k": found.n_clusters(),
+        "outliers": found.outliers(), "silhouette": found.silhouette, "silhouette_rows": found.silhouette_rows,
+        "tried": tried, "verdict": summary::verdict(found),
+        "clusters": found.clusters.iter().map(entry).collect::<Vec<_>>(), "labels": found.labels, "left_out": left_out,
+        "imputed": found.imputed.iter().map(|(name, rows)| (name.clone(), json!(rows))).collect::<serde_json::Map<_, _>>(),
+        "warnings": found.model.model().summary().warnings, "interrupted": found.interrupted, "seed": cluster.seed,
+        "seconds": found.seconds, "model_file": shown(&cluster.output), "report": shown(&cluster.report),
+    })
+}

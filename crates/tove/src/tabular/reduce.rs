@@ -1,0 +1,150 @@
+//! Rows of a table in fewer dimensions.
+
+use std::time::Instant;
+
+use tove_data::table::{Column, NumberFormat, Role, Table};
+use tove_learn::{Fit, LearnError, Model, Pca, Transform};
+use tove_tensor::Tensor;
+
+use super::unlabeled::{Columns, LeftOut};
+use super::{Candidate, ColumnCounts, Result, TabularError};
+
+/// Rows along the two directions of largest variance.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plane {
+    /// The first coordinate of each row.
+    pub x: Vec<f64>,
+    /// The second one; zero if there is one feature.
+    pub y: Vec<f64>,
+    /// The shares of the variance along both.
+    pub explained: [f64; 2],
+}
+
+/// The first two principal components of a matrix.
+pub(super) fn plane(x: &Tensor) -> Result<Plane> {
+    let count = x.dims()[1].min(x.dims()[0]).min(2);
+    let pca = Pca::default().n_components(count.into()).fit(x, None)?;
+    let (rows, ratio) = (pca.transform(x)?.to_f64_vec(), pca.explained_variance_ratio().to_f64_vec());
+    let side = |place: usize| match place < count {
+        true => rows.iter().skip(place).step_by(count).copied().collect(),
+        false => vec![0.0; x.dims()[0]],
+    };
+    let explained = [ratio[0], ratio.get(1).copied().unwrap_or(0.0)];
+    Ok(Plane { x: side(0), y: side(1), explained })
+}
+
+/// How to reduce the columns of a table to a few components.
+#[derive(Clone)]
+pub struct ReducePlan {
+    candidate: Candidate,
+    columns: Columns,
+}
+
+/// A component: a combination of the columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableComponent {
+    /// Its name, that of its column of values.
+    pub name: String,
+    /// The share of the variance along it, where the method says so.
+    pub explained: Option<f64>,
+    /// The weights of the features, the largest first.
+    pub loadings: Vec<(String, f64)>,
+}
+
+/// The rows of a table in fewer dimensions.
+pub struct ReduceOutcome {
+    /// The id columns, and a column for each component.
+    pub table: Table,
+    /// The components.
+    pub components: Vec<TableComponent>,
+    /// The fitted transformer.
+    pub model: Box<dyn Model>,
+    /// Number of features before.
+    pub features: usize,
+    /// Columns in which missing values were filled, and how many.
+    pub imputed: ColumnCounts,
+    /// Columns that were left out.
+    pub left_out: Vec<LeftOut>,
+    /// Seconds in all.
+    pub seconds: f64,
+}
+
+impl ReducePlan {
+    /// Reduces with this estimator: PCA on standardized numbers, TruncatedSVD or NMF on numbers as they are.
+    ///
+    /// ```
+    /// use tove::tabular::{Candidate, ReducePlan};
+    /// let text = "a,b,c\n1,2,1\n2,4,0\n3,6,1\n4,8,0\n";
+    /// let (table, _) = tove::data::table::CsvOptions::new().read_bytes(text.as_bytes())?;
+    /// let candidate = Candidate::named("PCA")?.set("n_components", 2usize)?;
+    /// let found = ReducePlan::new(candidate).fit(&table)?;
+    /// assert_eq!((found.table.names().len(), found.table.n_rows()), (2, 4));
+    /// // a and b say the same.
+    /// assert!(found.components[0].explained.unwrap() > 0.6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(candidate: Candidate) -> ReducePlan {
+        let columns = Columns { raw: candidate.name != "PCA", ..Columns::default() };
+        ReducePlan { candidate, columns }
+    }
+
+    /// Gives a column another role than that of a feature.
+    #[must_use]
+    pub fn role(mut self, column: impl Into<String>, role: Role) -> ReducePlan {
+        self.columns.roles.push((column.into(), role));
+        self
+    }
+
+    /// How the numbers of a column are written in text files.
+    #[must_use]
+    pub fn number_format(mut self, column: impl Into<String>, format: NumberFormat) -> ReducePlan {
+        self.columns.formats.push((column.into(), format));
+        self
+    }
+
+    /// Reduces the columns of a table.
+    ///
+    /// # Errors
+    /// If there are too few rows, no columns, or fewer features than components; if the estimator has no components.
+    pub fn fit(&self, table: &Table) -> Result<ReduceOutcome> {
+        let start = Instant::now();
+        let data = self.columns.prepare(table)?;
+        let model = self.candidate.estimator.fit(data.x.clone(), None).map_err(|error| match error {
+            LearnError::Interrupted { .. } => TabularError::Interrupted,
+            other => other.into(),
+        })?;
+        let attribute = |wanted: &str| model.attributes().into_iter().find(|(name, _)| *name == wanted).map(|(_, x)| x);
+        let Some(directions) = attribute("components") else {
+            let problem = format!("{} has no components; choose a decomposition", self.candidate.name);
+            return Err(TabularError::plan(problem));
+        };
+        let features = data.encoder.feature_names().to_vec();
+        let names = model.output_names(&features);
+        let (values, directions) = (model.transform(data.x.clone())?.to_f64_vec(), directions.to_f64_vec());
+        let explained = attribute("explained_variance_ratio").map(|ratio| ratio.to_f64_vec());
+        let component = |(place, name): (usize, &String)| {
+            let weights = &directions[place * features.len()..(place + 1) * features.len()];
+            let mut loadings: Vec<(String, f64)> = features.iter().cloned().zip(weights.iter().copied()).collect();
+            loadings.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+            let explained = explained.as_ref().and_then(|ratio| ratio.get(place).copied());
+            TableComponent { name: name.clone(), explained, loadings }
+        };
+        let components: Vec<TableComponent> = names.iter().enumerate().map(component).collect();
+        let ids =
+            data.schema.with(Role::Id).filter_map(|name| Some((name.to_owned(), table.column(name).ok()?.clone())));
+        let mut columns: Vec<(String, Column)> = ids.collect();
+        for (place, name) in names.iter().enumerate() {
+            let own = values.iter().skip(place).step_by(names.len()).copied().collect();
+            columns.push((name.clone(), Column::floats(own)));
+        }
+        Ok(ReduceOutcome {
+            table: Table::new(columns)?,
+            components,
+            model,
+            features: features.len(),
+            imputed: data.imputed,
+            left_out: data.left_out,
+            seconds: start.elapsed().as_secs_f64(),
+        })
+    }
+}
