@@ -73,6 +73,20 @@ fn l16_ratings_are_predicted_from_observed_entries_alone() {
     let same =
         MatrixFactorization::default().n_components(2).alpha(12.0).alpha_bias(2.0).fit_samples(&samples).unwrap();
     assert_eq!(model.components().to_vec::<f64>(), same.components().to_vec::<f64>());
+    // The objective is its definition over the observed entries.
+    let exact = quietly(|| {
+        let estimator = MatrixFactorization::default().n_components(2).alpha(12.0).alpha_bias(2.0);
+        estimator.tol(1e-13).max_iter(5000).fit(&x, None).unwrap()
+    });
+    let (factors, predicted) = (exact.transform(&x).unwrap(), rmse(&exact, &x, train));
+    let mean_rating = train.iter().map(|entry| entry.2).sum::<f64>() / train.len() as f64;
+    let item_bias: f64 = exact.intercept().to_f64_vec().iter().map(|b| (b - mean_rating).powi(2)).sum();
+    let users_of = |first: usize, count: usize| factors.narrow(1, first, count).square().sum().item::<f64>();
+    let item_factors = exact.components().narrow(0, 0, 2).square().sum().item::<f64>();
+    let squares = predicted * predicted * train.len() as f64;
+    let definition = 0.5 * (squares + 12.0 * (users_of(0, 2) + item_factors) + 2.0 * (users_of(2, 1) + item_bias));
+    let objective = exact.summary().objective.unwrap();
+    assert!((definition - objective).abs() < 1e-6 * objective, "{definition} {objective}");
     // The usual baseline: the mean, and what users and items deviate from it on average.
     let mean = train.iter().map(|entry| entry.2).sum::<f64>() / train.len() as f64;
     let deviation =
@@ -125,6 +139,9 @@ fn l17_factors_are_neither_unique_nor_jointly_convex() {
         let (a, c) = (normal(seed, [6, 3]), normal(seed + 100, [6, 3]));
         let chord = 0.5 * (cost(&x, &a, &z) + cost(&x, &c, &z));
         assert!(cost(&x, &((&a + &c) * 0.5), &z) <= chord);
+        let (a, c) = (normal(seed + 200, [5, 3]), normal(seed + 300, [5, 3]));
+        let chord = 0.5 * (cost(&x, &w, &a) + cost(&x, &w, &c));
+        assert!(cost(&x, &w, &((&a + &c) * 0.5)) <= chord);
     }
 }
 
@@ -132,10 +149,10 @@ fn l17_factors_are_neither_unique_nor_jointly_convex() {
 #[test]
 fn l18_stochastic_gradients_of_one_entry() {
     let (w, z) = (Tensor::from([0.3, -0.7, 1.1]), Tensor::from([0.9, 0.4, -0.2]));
-    let (value, alpha, rate) = (2.0, 0.3, 0.05);
+    let (value, lambda_w, lambda_z, rate) = (2.0, 0.3, 0.8, 0.05);
     let loss = |both: &[Tensor]| {
         let error = (&both[0] * &both[1]).sum() * -1.0 + value;
-        error.square() * 0.5 + (both[0].square().sum() + both[1].square().sum()) * (0.5 * alpha)
+        error.square() * 0.5 + both[0].square().sum() * (0.5 * lambda_w) + both[1].square().sum() * (0.5 * lambda_z)
     };
     gradcheck(loss, &[w.clone(), z.clone()]).unwrap();
     let by_w = grad(|w: &Tensor| loss(&[w.clone(), z.clone()]))(&w).to_f64_vec();
@@ -143,20 +160,41 @@ fn l18_stochastic_gradients_of_one_entry() {
     let error = value - (&w * &z).sum().item::<f64>();
     let (mut stepped_w, mut stepped_z) = (w.to_f64_vec(), z.to_f64_vec());
     // K numbers of the user and K of the item are all that a step reads or writes.
-    sgd_step(&mut stepped_w, &mut stepped_z, error, rate, alpha);
+    sgd_step(&mut stepped_w, &mut stepped_z, error, rate, [lambda_w, lambda_z]);
     let moved = |x: &Tensor, by: &[f64]| x.to_f64_vec().iter().zip(by).map(|(x, by)| x - rate * by).collect::<Vec<_>>();
     assert_close(&stepped_w, &moved(&w, &by_w), 1e-14);
     assert_close(&stepped_z, &moved(&z, &by_z), 1e-14);
 
+    // Epochs of such steps on half of the ratings: the penalty lowers the error on the other half.
     let (entries, users, items) = ratings();
     let (train, held_out) = entries.split_at(entries.len() / 2);
-    let x = sparse(train, users, items);
-    let sgd = MatrixFactorization::default().solver(FactorizationSolver::Sgd).max_iter(60).tol(0.0);
-    let error =
-        |alpha: f64| quietly(|| rmse(&sgd.clone().alpha(alpha).alpha_bias(alpha).fit(&x, None).unwrap(), &x, held_out));
+    let mean = train.iter().map(|entry| entry.2).sum::<f64>() / train.len() as f64;
+    let error = |lambda: f64| {
+        let (w, z) = (normal(21, [users, 8]) * 0.1, normal(22, [items, 8]) * 0.1);
+        let (mut w, mut z) = (w.to_f64_vec(), z.to_f64_vec());
+        let product = |w: &[f64], z: &[f64]| w.iter().zip(z).map(|(w, z)| w * z).sum::<f64>();
+        for _ in 0..200 {
+            for &(user, item, value) in train {
+                let (w, z) = (&mut w[user * 8..][..8], &mut z[item * 8..][..8]);
+                let error = value - mean - product(w, z);
+                sgd_step(w, z, error, 0.02, [lambda; 2]);
+            }
+        }
+        let square = |&(user, item, value): &(usize, usize, f64)| {
+            (value - mean - product(&w[user * 8..][..8], &z[item * 8..][..8])).powi(2)
+        };
+        (held_out.iter().map(square).sum::<f64>() / held_out.len() as f64).sqrt()
+    };
     let (free, regularized) = (error(0.0), error(0.1));
     println!("held-out RMSE without penalty {free:.4}, with {regularized:.4}");
     assert!(regularized < free - 0.05);
+    // The estimator's descent ends near the optimum that alternating least squares find for the same objective.
+    let x = sparse(train, users, items);
+    let als = MatrixFactorization::default().n_components(2);
+    let sgd = als.clone().solver(FactorizationSolver::Sgd).max_iter(300).tol(0.0);
+    let (als, sgd) = quietly(|| (als.fit(&x, None).unwrap(), sgd.fit(&x, None).unwrap()));
+    let (best, found) = (als.summary().objective.unwrap(), sgd.summary().objective.unwrap());
+    assert!(found < 1.05 * best, "{found} {best}");
 }
 
 /// L19: the objective never increases, and without a penalty it ends at the best rank-K error.
@@ -187,10 +225,19 @@ fn l19_alternating_least_squares_reach_the_best_rank_k_error() {
 #[test]
 fn l20_missing_entries_are_one_ridge_problem_per_row() {
     let x = normal(6, [20, 9]);
-    let estimator = MatrixFactorization::default().n_components(3).alpha(0.7).alpha_bias(0.7).max_iter(30);
+    let estimator = MatrixFactorization::default().n_components(3).alpha(0.7).alpha_bias(0.2).max_iter(30);
     let (dense, stored) =
         (estimator.fit(&x, None).unwrap(), estimator.fit(Csr::from_dense(&x).unwrap(), None).unwrap());
     assert_eq!(dense.components().to_vec::<f64>(), stored.components().to_vec::<f64>());
+    // From one iteration to the next, both formulas of the full problem.
+    let plain = |iterations: usize| {
+        let estimator = MatrixFactorization::default().n_components(3).alpha(0.7).biases(false).tol(0.0);
+        quietly(|| estimator.max_iter(iterations).fit(&x, None)).unwrap().components().clone()
+    };
+    let (zt, ridge) = (plain(4), Tensor::eye(3, DType::F64) * 0.7);
+    let wt = (zt.matmul(&zt.t()) + &ridge).solve(&zt.matmul(&x.t()));
+    let next = (wt.matmul(&wt.t()) + &ridge).solve(&wt.matmul(&x));
+    assert_close(&plain(5).to_f64_vec(), &next.to_f64_vec(), 1e-10);
     for biases in [false, true] {
         // Two thirds of the entries are unknown; one row has none at all.
         let mut values = x.to_f64_vec();
@@ -213,9 +260,17 @@ fn l20_missing_entries_are_one_ridge_problem_per_row() {
             let features: Vec<f64> =
                 known.iter().flat_map(|&item| components[item * width..(item + 1) * width].to_vec()).collect();
             let targets: Vec<f64> = known.iter().map(|&item| values[user * 9 + item] - intercept[item]).collect();
+            // A bias with its own strength: its factor is √(0.7/0.2) in place of 1, and it is divided by that.
+            let scale = if biases { (0.7f64 / 0.2).sqrt() } else { 1.0 };
+            let scaled = |(i, x): (usize, f64)| if biases && i % width == width - 1 { x * scale } else { x };
+            let features: Vec<f64> = features.into_iter().enumerate().map(scaled).collect();
             let ridge = Ridge::default().alpha(0.7).fit_intercept(false);
             let ridge = ridge.fit(Tensor::from_vec(features, [known.len(), width]), &Tensor::from(targets)).unwrap();
-            assert_close(&found, &ridge.coef().to_f64_vec(), 1e-8);
+            let mut expected = ridge.coef().to_f64_vec();
+            if biases {
+                expected[width - 1] *= scale;
+            }
+            assert_close(&found, &expected, 1e-8);
         }
     }
 }

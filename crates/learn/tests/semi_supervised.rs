@@ -55,7 +55,7 @@ fn self_training_is_that_of_scikit_learn() {
     }
 }
 
-/// L29: on two moons with ten labels both ways beat the model that sees the labeled samples alone.
+/// L29: on two moons with ten labels, spreading them beats the model that sees the labeled samples alone.
 #[test]
 fn l29_unlabeled_samples_help_where_labels_are_few() {
     let moons = tove_data::sets::two_moons(400, 0.1, Key::new(8)).unwrap();

@@ -26,7 +26,7 @@ fn shifted(x: &[f32], directions: impl Fn(usize) -> (i64, i64)) -> Vec<f32> {
 const MOVES: [(i64, i64); 5] = [(0, 1), (0, -1), (1, 0), (-1, 0), (0, 0)];
 
 #[test]
-fn l2_pixel_distance_is_not_likeness() {
+fn pixel_distance_is_not_likeness() {
     let digits = tove_data::sets::digits().unwrap();
     let (x, y) = (digits.x().reshape([1797, 64]).to_vec::<f32>(), digits.y().to_vec::<i64>());
     let square = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f32>();

@@ -176,8 +176,7 @@ impl Algorithm for ImplicitFactorization {
     };
 
     fn train(&self, samples: &Samples) -> Result<FittedImplicitFactorization> {
-        samples.require_moderate(Self::NAME, true)?;
-        let observed = Observed::of(samples.x())?;
+        let observed = Observed::of(Self::NAME, samples.x())?;
         if !observed.values().iter().any(|&value| value != 0.0) {
             let problem = "no count differs from zero";
             return Err(LearnError::data(Self::NAME, problem, "give at least one positive count"));
@@ -198,6 +197,13 @@ impl Algorithm for ImplicitFactorization {
             Side::of(&items, k, self.alpha, self.confidence)?.solve_all(&observed, &mut users);
             Side::of(&users, k, self.alpha, self.confidence)?.solve_all(&by_item, &mut items);
             let now = objective(&observed, &users, &items, k, self)?;
+            if !now.is_finite() {
+                return Err(LearnError::data(
+                    Self::NAME,
+                    "the counts overflow",
+                    "scale the counts, or lower `confidence`",
+                ));
+            }
             converged = curve.last().is_some_and(|last| (last - now).abs() <= self.tol * last.abs());
             curve.push(now);
             if converged {
@@ -205,10 +211,16 @@ impl Algorithm for ImplicitFactorization {
             }
         }
         let change = curve.windows(2).last().map_or(f64::NAN, |two| (two[0] - two[1]).abs());
-        let last = curve.last().copied().unwrap_or(f64::NAN);
+        let Some(last) = curve.last().copied() else {
+            return Err(LearnError::Interrupted { who: Self::NAME });
+        };
         // A fixed number of iterations is the usual way to end; only an interruption is worth a warning.
         let mut summary = Summary { iterations: curve.len(), converged, ..Summary::default() };
-        (summary.residual, summary.objective, summary.curve) = (Some(change), Some(last), curve);
+        if curve.len() < self.max_iter && !converged {
+            summary.warn(format!("{}: interrupted after {} iterations", Self::NAME, curve.len()));
+        }
+        (summary.residual, summary.objective) = (Some(change).filter(|change| change.is_finite()), Some(last));
+        summary.curve = curve;
         let components = Tensor::try_from_vec(items, [m, k])?.try_t()?.try_contiguous()?;
         Ok(FittedImplicitFactorization {
             about: About::of(self, samples).outputs(k).summary(summary),
@@ -223,7 +235,7 @@ impl Model for FittedImplicitFactorization {
     crate::fitted_methods!();
 
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
-        let (observed, k) = (Observed::of(x)?, self.outputs());
+        let (observed, k) = (Observed::of(self.name(), x)?, self.outputs());
         let items = self.components.to_dtype(DType::F64).try_t()?.try_contiguous()?.to_f64_vec();
         let mut users = vec![0.0; observed.len() * k];
         Side::of(&items, k, self.alpha, self.confidence)?.solve_all(&observed, &mut users);

@@ -1,6 +1,6 @@
 //! The observed entries of a matrix.
 
-use crate::{Real, Result, Rows, with_real};
+use crate::{LearnError, Real, Result, Rows, with_real};
 
 /// Observed entries, row after row.
 #[derive(Clone, Debug)]
@@ -13,7 +13,23 @@ pub(super) struct Observed {
 
 impl Observed {
     /// The stored entries of sparse rows, or the entries of dense rows that are not NaN.
-    pub fn of(x: &Rows) -> Result<Observed> {
+    ///
+    /// # Errors
+    /// If an entry is infinite, NaN among stored ones, or so large or small that its square is not a number.
+    pub fn of(who: &'static str, x: &Rows) -> Result<Observed> {
+        let observed = Observed::read(x)?;
+        let wrong = |value: f64| !(value == 0.0 || (1e-150..=1e150).contains(&value.abs()));
+        let found = observed.entries().find(|&(.., value)| wrong(value));
+        match found {
+            None => Ok(observed),
+            Some((row, column, value)) => {
+                let problem = format!("the entry in row {row}, column {column} is {value}");
+                Err(LearnError::data(who, problem, "give finite entries of moderate size, or leave the entry out"))
+            }
+        }
+    }
+
+    fn read(x: &Rows) -> Result<Observed> {
         let width = x.width();
         match x {
             Rows::Sparse(x) => {

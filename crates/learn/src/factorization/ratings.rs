@@ -74,7 +74,7 @@ pub struct MatrixFactorization {
 #[fitted(estimator = MatrixFactorization)]
 pub struct FittedMatrixFactorization {
     about: About,
-    /// The items' factors, one item per column; with biases the last row is √(α/β), what the users' biases are multiplied by.
+    /// The items' factors, one item per column; with biases the last row is ones, the factor of the users' biases.
     #[fitted(shape = "outputs, features")]
     components: Tensor,
     /// The items' biases with the mean.
@@ -82,6 +82,11 @@ pub struct FittedMatrixFactorization {
     intercept: Tensor,
     /// The regularization strength, which new rows are fitted with too.
     alpha: f64,
+    /// The regularization strength of biases.
+    alpha_bias: f64,
+    /// Number of factors, without biases.
+    #[fitted(hidden)]
+    n_components: usize,
 }
 
 /// Factors of users and items, with biases in the last column of each.
@@ -146,14 +151,6 @@ impl Factors {
         &self.items[item * self.width..(item + 1) * self.width]
     }
 
-    /// What a bias is multiplied by to be regularized as a factor: √(α/β) · b / √(α/β).
-    fn bias_scale(&self) -> f64 {
-        match self.alpha {
-            [alpha, beta] if alpha > 0.0 && beta > 0.0 => (alpha / beta).sqrt(),
-            _ => 1.0,
-        }
-    }
-
     /// α Σ of squares of factors + β Σ of squares of biases.
     fn norm(&self, factors: &[f64]) -> f64 {
         let [alpha, beta] = self.alpha;
@@ -168,47 +165,48 @@ impl Factors {
         0.5 * (errors + self.norm(&self.users) + self.norm(&self.items))
     }
 
-    /// One pass of stochastic gradient descent over the entries in this order.
-    fn descend(&mut self, entries: &[(u32, u32, f64)], order: &[i64], rate: f64) {
+    /// One pass of stochastic gradient descent over the entries in this order. The penalty of a row is shared among its entries, so
+    /// that the steps of a pass add up to the gradient of the objective.
+    fn descend(&mut self, entries: &[(u32, u32, f64)], counts: &(Vec<f64>, Vec<f64>), order: &[i64], rate: f64) {
         let (k, width, [alpha, beta]) = (self.k, self.width, self.alpha);
         for &at in order {
             let (user, item, value) = entries[at as usize];
             let error = value - self.predicted(user as usize, item as usize);
             let w = &mut self.users[user as usize * width..][..width];
             let z = &mut self.items[item as usize * width..][..width];
-            sgd_step(&mut w[..k], &mut z[..k], error, rate, alpha);
-            for bias in w[k..].iter_mut().chain(&mut z[k..]) {
-                *bias += rate * (error - beta * *bias);
-            }
+            let [of_user, of_item] = [1.0 / counts.0[user as usize], 1.0 / counts.1[item as usize]];
+            sgd_step(&mut w[..k], &mut z[..k], error, rate, [alpha * of_user, alpha * of_item]);
+            w[k..].iter_mut().for_each(|bias| *bias += rate * (error - beta * of_user * *bias));
+            z[k..].iter_mut().for_each(|bias| *bias += rate * (error - beta * of_item * *bias));
         }
     }
 }
 
 /// One step of stochastic gradient descent for an entry whose prediction misses it by `error`:
-/// w ← w + γ (e z − αw) and z ← z + γ (e w − αz), both from the old values.
+/// w ← w + γ (e z − λ_w w) and z ← z + γ (e w − λ_z z), both from the old values. It costs O(K), whatever the size of the matrix.
 ///
 /// ```
 /// use tove_learn::factorization::sgd_step;
 /// let (mut w, mut z) = ([1.0, 0.0], [2.0, 1.0]);
-/// sgd_step(&mut w, &mut z, 0.5, 0.1, 0.0);
+/// sgd_step(&mut w, &mut z, 0.5, 0.1, [0.0, 0.0]);
 /// assert_eq!((w, z), ([1.1, 0.05], [2.05, 1.0]));
 /// ```
 ///
 /// # Panics
 /// If the factors have different lengths.
-pub fn sgd_step(w: &mut [f64], z: &mut [f64], error: f64, rate: f64, alpha: f64) {
+pub fn sgd_step(w: &mut [f64], z: &mut [f64], error: f64, rate: f64, [lambda_w, lambda_z]: [f64; 2]) {
     assert_eq!(w.len(), z.len(), "factors of a user and an item have the same length");
     for (w, z) in w.iter_mut().zip(z) {
         let old = *w;
-        *w += rate * (error * *z - alpha * *w);
-        *z += rate * (error * old - alpha * *z);
+        *w += rate * (error * *z - lambda_w * *w);
+        *z += rate * (error * old - lambda_z * *z);
     }
 }
 
 impl Factors {
     /// The best factors of one side for fixed ones of the other: one ridge regression per row, on its observed entries.
     fn half_step(&self, out: &mut [f64], observed: &Observed, fixed: &[f64]) {
-        let (width, k, mean, scale) = (self.width, self.k, self.mean, self.bias_scale());
+        let (width, k, mean) = (self.width, self.k, self.mean);
         each_row(out, width, &|row, out, Scratch { system, vectors, right }| {
             vectors.clear();
             right.clear();
@@ -220,12 +218,11 @@ impl Factors {
                 let mut target = value - mean;
                 for bias in &mut vectors[start + k..] {
                     target -= *bias;
-                    *bias = scale;
+                    *bias = 1.0;
                 }
                 right.push(target);
             }
-            ridge(system, vectors, right, self.alpha[0], out);
-            out[k..].iter_mut().for_each(|bias| *bias *= scale);
+            ridge(system, vectors, right, (k, self.alpha), out);
         });
     }
 }
@@ -244,8 +241,7 @@ impl Algorithm for MatrixFactorization {
     };
 
     fn train(&self, samples: &Samples) -> Result<FittedMatrixFactorization> {
-        samples.require_moderate(Self::NAME, true)?;
-        let observed = Observed::of(samples.x())?;
+        let observed = Observed::of(Self::NAME, samples.x())?;
         if observed.values().is_empty() {
             let problem = "no entry is observed";
             return Err(LearnError::data(Self::NAME, problem, "give ratings; missing ones are NaN, or not stored"));
@@ -256,7 +252,10 @@ impl Algorithm for MatrixFactorization {
             FactorizationSolver::Als => Vec::new(),
             FactorizationSolver::Sgd => observed.entries().map(|(u, i, value)| (u as u32, i as u32, value)).collect(),
         };
-        let (mut curve, mut converged, mut last) = (Vec::new(), false, factors.objective(&observed));
+        let count = |side: &Observed| (0..side.len()).map(|row| side.row(row).0.len() as f64).collect::<Vec<f64>>();
+        let counts = (count(&observed), count(&by_item));
+        let start = factors.objective(&observed);
+        let (mut curve, mut converged, mut last) = (Vec::new(), false, start);
         for iteration in 0..self.max_iter {
             if tove_optim::interrupted() {
                 break;
@@ -272,13 +271,18 @@ impl Algorithm for MatrixFactorization {
                 }
                 FactorizationSolver::Sgd => {
                     let order = Key::new(self.seed).fold(2 + iteration as u64).permutation(entries.len());
-                    factors.descend(&entries, &order.to_vec::<i64>(), self.learning_rate);
+                    factors.descend(&entries, &counts, &order.to_vec::<i64>(), self.learning_rate);
                 }
             }
             let objective = factors.objective(&observed);
             if !objective.is_finite() {
-                let problem = "stochastic gradient descent diverged";
-                return Err(LearnError::data(Self::NAME, problem, "lower `learning_rate`, or scale the entries"));
+                let (problem, fix) = match self.solver {
+                    FactorizationSolver::Als => ("the entries overflow", "scale the entries"),
+                    FactorizationSolver::Sgd => {
+                        ("stochastic gradient descent diverged", "lower `learning_rate`, or scale the entries")
+                    }
+                };
+                return Err(LearnError::data(Self::NAME, problem, fix));
             }
             curve.push(objective);
             converged = (last - objective).abs() <= self.tol * last.abs();
@@ -287,18 +291,19 @@ impl Algorithm for MatrixFactorization {
                 break;
             }
         }
-        let change = curve.windows(2).last().map_or(f64::NAN, |two| (two[0] - two[1]).abs());
+        let before = if curve.len() > 1 { curve[curve.len() - 2] } else { start };
+        let change = (before - last).abs();
         let mut summary = Summary::iterative(Self::NAME, curve.len(), converged, change, last);
         summary.curve = curve;
         let about = About::of(self, samples).outputs(factors.width).summary(summary);
-        factors.fitted(about, samples.x().dtype(), self.alpha)
+        factors.fitted(about, samples.x().dtype())
     }
 }
 
 impl Factors {
-    fn fitted(&self, about: About, dtype: DType, alpha: f64) -> Result<FittedMatrixFactorization> {
+    fn fitted(&self, about: About, dtype: DType) -> Result<FittedMatrixFactorization> {
         let (k, width, items) = (self.k, self.width, self.items.len() / self.width);
-        let mut components = vec![self.bias_scale(); width * items];
+        let mut components = vec![1.0; width * items];
         let mut intercept = vec![self.mean; items];
         for item in 0..items {
             let row = self.item(item);
@@ -309,7 +314,9 @@ impl Factors {
             about,
             components: Tensor::try_from_vec(components, [width, items])?.to_dtype(dtype),
             intercept: Tensor::try_from_vec(intercept, [items])?.to_dtype(dtype),
-            alpha,
+            alpha: self.alpha[0],
+            alpha_bias: self.alpha[1],
+            n_components: k,
         })
     }
 }
@@ -318,8 +325,9 @@ impl Model for FittedMatrixFactorization {
     crate::fitted_methods!();
 
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
-        let observed = Observed::of(x)?;
+        let observed = Observed::of(self.name(), x)?;
         let width = self.outputs();
+        let split = self.n_components;
         let items = self.components.to_dtype(DType::F64).try_t()?.try_contiguous()?.to_f64_vec();
         let intercept = self.intercept.to_f64_vec();
         let mut users = vec![0.0; observed.len() * width];
@@ -331,7 +339,7 @@ impl Model for FittedMatrixFactorization {
                 vectors.extend_from_slice(&items[column as usize * width..][..width]);
                 right.push(value - intercept[column as usize]);
             }
-            ridge(system, vectors, right, self.alpha, out);
+            ridge(system, vectors, right, (split, [self.alpha, self.alpha_bias]), out);
         });
         Ok(Rows::Dense(Tensor::try_from_vec(users, [observed.len(), width])?.to_dtype(x.dtype())))
     }

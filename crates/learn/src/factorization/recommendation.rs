@@ -29,7 +29,7 @@ pub fn recommend(
     exclude_known: bool,
 ) -> Result<Vec<Vec<Recommended>>> {
     let x = x.into();
-    let (known, users) = (Observed::of(&x)?, model.transform(&x)?);
+    let (known, users) = (Observed::of(model.name(), &x)?, model.transform(&x)?);
     let mut lists = Vec::with_capacity(known.len());
     for start in (0..known.len()).step_by(BLOCK) {
         let count = BLOCK.min(known.len() - start);

@@ -28,6 +28,10 @@ impl System {
     pub fn solve(&mut self, right: &mut [f64]) {
         let n = self.n;
         let trace: f64 = (0..n).map(|i| self.matrix[i * n + i]).sum();
+        if !trace.is_finite() {
+            right.fill(f64::NAN);
+            return;
+        }
         let mut ridge = 0.0;
         while !self.decompose(ridge) {
             ridge = if ridge == 0.0 { 1e-13 * trace.max(f64::MIN_POSITIVE) } else { 100.0 * ridge };
@@ -112,27 +116,37 @@ pub(crate) fn each_row(out: &mut [f64], width: usize, solve: &(dyn Fn(usize, &mu
     });
 }
 
-/// min ½‖Ax − b‖² + ½ α‖x‖² for the rows of A in `vectors` and b in `right`, which is overwritten, into `out`. With fewer rows than
-/// unknowns the smaller system x = Aᵀ(AAᵀ + αI)⁻¹b is solved.
-pub(crate) fn ridge(system: &mut System, vectors: &[f64], right: &mut [f64], alpha: f64, out: &mut [f64]) {
+/// min ½‖Ax − b‖² + ½ α‖x₁‖² + ½ β‖x₂‖², where x₁ are the first `split` unknowns and x₂ the others, for the rows of A in `vectors` and
+/// b in `right`, which is overwritten, into `out`. With fewer rows than unknowns and positive α, β the smaller system
+/// x = P⁻¹Aᵀ(AP⁻¹Aᵀ + I)⁻¹b is solved, with P the diagonal of α and β.
+pub(crate) fn ridge(
+    system: &mut System,
+    vectors: &[f64],
+    right: &mut [f64],
+    (split, [alpha, beta]): (usize, [f64; 2]),
+    out: &mut [f64],
+) {
     let (k, n) = (out.len(), right.len());
     out.fill(0.0);
     if n == 0 {
         return;
     }
     let rows = || vectors.chunks_exact(k);
-    if n < k {
+    let penalty = |unknown: usize| if unknown < split { alpha } else { beta };
+    if n < k && alpha > 0.0 && (beta > 0.0 || split == k) {
         let gram = system.start(n);
         for (i, a) in rows().enumerate() {
             for (j, b) in rows().take(i + 1).enumerate() {
-                gram[i * n + j] = dot(a, b);
+                let others = if split < k { dot(&a[split..], &b[split..]) / beta } else { 0.0 };
+                gram[i * n + j] = dot(&a[..split], &b[..split]) / alpha + others;
             }
-            gram[i * n + i] += alpha;
+            gram[i * n + i] += 1.0;
         }
         system.solve(right);
         for (row, weight) in rows().zip(&*right) {
             add(out, *weight, row);
         }
+        out.iter_mut().enumerate().for_each(|(unknown, x)| *x /= penalty(unknown));
         return;
     }
     let gram = system.start(k);
@@ -142,7 +156,7 @@ pub(crate) fn ridge(system: &mut System, vectors: &[f64], right: &mut [f64], alp
         }
         add(out, *target, row);
     }
-    (0..k).for_each(|i| gram[i * k + i] += alpha);
+    (0..k).for_each(|i| gram[i * k + i] += penalty(i));
     system.solve(out);
 }
 
@@ -157,8 +171,9 @@ mod tests {
             let vectors: Vec<f64> = (0..n * k).map(number).collect();
             let right: Vec<f64> = (0..n).map(|i| number(i + 77)).collect();
             let mut x = vec![0.0; k];
-            ridge(&mut System::default(), &vectors, &mut right.clone(), 0.3, &mut x);
-            let mut gradient: Vec<f64> = x.iter().map(|x| 0.3 * x).collect();
+            ridge(&mut System::default(), &vectors, &mut right.clone(), (k - 1, [0.3, 0.7]), &mut x);
+            let penalty = |i: usize| if i < k - 1 { 0.3 } else { 0.7 };
+            let mut gradient: Vec<f64> = x.iter().enumerate().map(|(i, x)| penalty(i) * x).collect();
             for (row, b) in vectors.chunks(k).zip(&right) {
                 add(&mut gradient, dot(row, &x) - b, row);
             }

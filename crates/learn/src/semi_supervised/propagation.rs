@@ -96,7 +96,7 @@ struct Graph {
 }
 
 const CAPABILITIES: Capabilities =
-    Capabilities { probabilities: true, order_free: true, accuracy: 1e-4, anytime: true, ..Capabilities::CLASSIFIER };
+    Capabilities { probabilities: true, order_free: false, accuracy: 1e-4, anytime: true, ..Capabilities::CLASSIFIER };
 
 impl Algorithm for LabelPropagation {
     type Fitted = FittedLabelPropagation;
@@ -142,7 +142,7 @@ impl Graph {
         let (mut iterations, mut change) = (0, f64::INFINITY);
         while iterations < self.max_iter && !tove_optim::interrupted() {
             change = now.iter().zip(&last).map(|(a, b)| (a - b).abs()).sum();
-            if change < self.tol {
+            if change <= self.tol {
                 break;
             }
             last.copy_from_slice(&now);
@@ -159,7 +159,7 @@ impl Graph {
             iterations += 1;
         }
         normalize(&mut now, m);
-        let summary = Summary::iterative(A::NAME, iterations, change < self.tol, change, change);
+        let summary = Summary::iterative(A::NAME, iterations, change <= self.tol, change, change);
         let summary = Summary { objective: None, ..summary };
         Ok(FittedLabelPropagation {
             about: About::of(estimator, samples).classes(&classes).summary(summary),

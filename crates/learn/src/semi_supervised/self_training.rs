@@ -129,7 +129,9 @@ impl Algorithm for SelfTrainingClassifier {
             }
             model = fit(&labels)?;
         }
-        let mut summary = Summary { iterations: rounds, converged: true, ..Summary::default() };
+        // No further sample is confident, or all are labeled.
+        let converged = rounds < self.max_iter && !tove_optim::interrupted() || labels.iter().all(Option::is_some);
+        let mut summary = Summary { iterations: rounds, converged, ..Summary::default() };
         summary.warnings.clone_from(&model.summary().warnings);
         Ok(FittedSelfTraining {
             about: About::of(self, samples).classes(model.classes()).summary(summary),

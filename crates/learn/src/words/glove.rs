@@ -231,7 +231,8 @@ impl GloVe {
                     }
                     scratch.right.push(root * (count.ln() - vector[d]));
                 }
-                ridge(&mut scratch.system, &scratch.vectors, &mut scratch.right, self.alpha, &mut out[..unknowns]);
+                let penalty = (unknowns, [self.alpha; 2]);
+                ridge(&mut scratch.system, &scratch.vectors, &mut scratch.right, penalty, &mut out[..unknowns]);
             });
         };
         let (mut curve, mut finished) = (Vec::new(), true);
