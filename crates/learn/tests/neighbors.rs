@@ -166,9 +166,10 @@ fn l4_one_neighbor_errs_at_most_twice_as_often_as_the_best_rule() {
     };
     let errors = [error(2, 200), error(10, 100), error(30_000, 4)];
     println!("{errors:?}");
-    let apart = errors.map(|error| (error - 1.0 / 3.0).abs());
-    assert!(apart[0] > apart[1] && apart[1] > apart[2], "{errors:?}");
-    assert!(best < errors[2] && errors[2] < 2.0 * best * (1.0 - best) && apart[2] < 0.01, "{errors:?}");
+    // With two samples it errs more often than the bound; with more it is within, and at its limit.
+    let bound = 2.0 * best * (1.0 - best);
+    assert!(errors[0] > bound && errors[1..].iter().all(|error| (best..bound).contains(error)), "{errors:?}");
+    assert!((errors[2] - 1.0 / 3.0).abs() < 0.01, "{errors:?}");
 }
 
 /// What plain loops find, ties by number.
