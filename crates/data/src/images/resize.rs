@@ -33,7 +33,7 @@ fn taps(given: usize, wanted: usize, scale: f64) -> Vec<Taps> {
 /// A picture (C, H, W) of type u8 in this height and width: scaled until it covers them, the middle cut out.
 ///
 /// ```
-/// use tove_data::images::resize;
+/// use tove_data::images::cover;
 /// use tove_tensor::Tensor;
 /// let wide = Tensor::from_vec(vec![9u8, 0, 200, 9], [1, 1, 4]);
 /// assert_eq!(cover(&wide, 1, 2)?.to_vec::<u8>(), [0, 200]); // as high as before: the sides are cut off

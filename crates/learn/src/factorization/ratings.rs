@@ -25,7 +25,7 @@ use tove_tensor::{DType, Key, Tensor, TryOps};
 
 use super::observed::Observed;
 use super::solve::{Scratch, add, dot, each_row, ridge};
-use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples, Summary};
+use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples, Summary};
 
 /// How factors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -71,7 +71,7 @@ pub struct MatrixFactorization {
 
 /// A fitted [`MatrixFactorization`].
 #[derive(Clone, Debug, Fitted)]
-#[fitted(estimator = MatrixFactorization)]
+#[fitted(estimator = MatrixFactorization, complete = FittedMatrixFactorization::matched)]
 pub struct FittedMatrixFactorization {
     about: About,
     /// The items' factors, one item per column; with biases the last row is ones, the factor of the users' biases.
@@ -318,6 +318,18 @@ impl Factors {
             alpha_bias: self.alpha[1],
             n_components: k,
         })
+    }
+}
+
+impl FittedMatrixFactorization {
+    /// That there are as many components as factors, and one more for biases.
+    fn matched(self, record: &Record) -> Result<FittedMatrixFactorization> {
+        let settings: MatrixFactorization = record.settings(MatrixFactorization::NAME, 1)?;
+        let width = self.n_components + usize::from(settings.biases);
+        if self.n_components == settings.n_components && self.outputs() == width {
+            return Ok(self);
+        }
+        Err(record.wrong("components", "as many rows as factors, and one for biases"))
     }
 }
 

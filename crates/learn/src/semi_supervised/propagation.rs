@@ -126,7 +126,7 @@ impl Graph {
         let (n, m) = (samples.len(), classes.len());
         let bytes = 16 * (n as u64).saturating_mul(n as u64);
         memory::require(A::NAME, "the graph of all pairs of samples", bytes, "use fewer samples")?;
-        let mut graph = similarities(self.kernel, self.gamma, self.n_neighbors, &x, &x)?;
+        let mut graph = similarities(self.kernel, self.gamma, self.n_neighbors, x, x)?;
         match self.alpha {
             None => by_rows(&mut graph, n),
             Some(_) => symmetric(&mut graph, n),
@@ -222,7 +222,7 @@ impl Model for FittedLabelPropagation {
         let x = x.dense(self.name())?;
         let (n, samples, m) = (x.dims()[0], self.x.dims()[0], self.classes().len());
         let kernel = if self.gamma > 0.0 { GraphKernel::Rbf } else { GraphKernel::Knn };
-        let near = similarities(kernel, self.gamma, self.n_neighbors, &self.x, &x)?;
+        let near = similarities(kernel, self.gamma, self.n_neighbors, &self.x, x)?;
         let near = Tensor::try_from_vec(near, [n, samples])?;
         let mut given = near.try_matmul(&self.label_distributions.to_dtype(DType::F64))?.to_f64_vec();
         normalize(&mut given, m);
