@@ -8,7 +8,7 @@
 //! | adjusted Rand index | (Σ C(nᵢⱼ, 2) − E) / (½ (Σ C(aᵢ, 2) + Σ C(bⱼ, 2)) − E), E = Σ C(aᵢ, 2) Σ C(bⱼ, 2) / C(n, 2) |
 //! | mutual information I | Σ nᵢⱼ/n ln(n nᵢⱼ / (aᵢ bⱼ)) |
 //! | normalized mutual information | I / ½ (H₁ + H₂), with the entropies of the groupings |
-//! | adjusted mutual information | (I − E[I]) / (½ (H₁ + H₂) − E[I]), for groups of the same sizes drawn at random |
+//! | adjusted mutual information | (I − E\[I\]) / (½ (H₁ + H₂) − E\[I\]), for groups of the same sizes drawn at random |
 
 use std::collections::BTreeMap;
 
