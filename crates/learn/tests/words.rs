@@ -85,9 +85,9 @@ fn sensible(vectors: &WordVectors) {
     }
 }
 
-/// L23: symmetric counts equal to a brute-force count; the cost falls; both solvers find sensible neighbors.
+/// symmetric counts equal to a brute-force count; the cost falls; both solvers find sensible neighbors.
 #[test]
-fn l23_cooccurrence_counts_and_glove() {
+fn cooccurrence_counts_and_glove() {
     let texts = planted();
     let settings = VocabularySettings::default().min_count(1);
     let vocabulary = Vocabulary::of("test", &texts, &settings).unwrap();
