@@ -85,7 +85,7 @@ fn sensible(vectors: &WordVectors) {
     }
 }
 
-/// symmetric counts equal to a brute-force count; the cost falls; both solvers find sensible neighbors.
+/// Symmetric counts equal to a brute-force count; the cost falls; both solvers find sensible neighbors.
 #[test]
 fn cooccurrence_counts_and_glove() {
     let texts = planted();
