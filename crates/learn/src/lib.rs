@@ -16,6 +16,7 @@
 //! | [`baseline`] | constant predictions |
 //! | [`cluster`] | clustering |
 //! | [`decomposition`] | principal components, truncated singular value decomposition, nonnegative factors |
+//! | [`discriminant`] | linear discriminant analysis |
 //! | [`factorization`] | matrices with missing entries, recommendations |
 //! | [`naive_bayes`] | naive Bayes classifiers |
 //! | [`neighbors`] | nearest neighbors: queries, classification, regression |
@@ -50,6 +51,7 @@ pub mod contract;
 mod csr;
 pub mod decomposition;
 pub mod diagnostics;
+pub mod discriminant;
 mod distance;
 pub mod ensemble;
 mod error;
@@ -89,6 +91,7 @@ pub use cluster::{AgglomerativeClustering, Dbscan, FittedKMeans, Hdbscan, KMeans
 pub use component::Steps;
 pub use csr::Csr;
 pub use decomposition::{Components, FittedPca, IncrementalPca, Nmf, Pca, TruncatedSvd};
+pub use discriminant::{FittedLinearDiscriminantAnalysis, LinearDiscriminantAnalysis};
 pub use error::{LearnError, Result};
 pub use estimator::{Algorithm, Estimator, Fit};
 pub use features::{

@@ -86,6 +86,8 @@ pub const OWN: &[Entry] = &[
     entry::<crate::OneClassSvm>(),
     // -- naive Bayes --
     entry::<crate::GaussianNb>(),
+    // -- discriminant analysis --
+    entry::<crate::LinearDiscriminantAnalysis>(),
     // -- neighbors --
     entry::<crate::NearestNeighbors>(),
     entry::<crate::KNeighborsClassifier>(),
