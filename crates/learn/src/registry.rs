@@ -86,6 +86,8 @@ pub const OWN: &[Entry] = &[
     entry::<crate::OneClassSvm>(),
     // -- naive Bayes --
     entry::<crate::GaussianNb>(),
+    entry::<crate::MultinomialNb>(),
+    entry::<crate::BernoulliNb>(),
     // -- neighbors --
     entry::<crate::NearestNeighbors>(),
     entry::<crate::KNeighborsClassifier>(),
