@@ -47,7 +47,7 @@ fn counts_and_present_features_are_those_of_scikit_learn() {
             }
             let labels = model.predict(&rows).unwrap().to_f64_vec();
             assert_eq!(labels, numbers(&case["predict"]));
-            let every = model.predict_proba(&rows.take(&(0..60).step_by(5).collect::<Vec<_>>()).unwrap()).unwrap();
+            let every = model.predict_proba(rows.take(&(0..60).step_by(5).collect::<Vec<_>>()).unwrap()).unwrap();
             assert_close(&every.to_f64_vec(), &matrix(&case["proba"]).to_f64_vec(), 1e-10);
         }
     }
@@ -67,6 +67,6 @@ fn negative_counts_and_thresholds_of_sparse_rows_are_refused() {
     let model = BernoulliNb::default().binarize(-1.5).fit(&x, &y).unwrap();
     assert!(model.predict_proba(&x).unwrap().to_f64_vec().iter().all(|p| p.is_finite()));
     let single = BernoulliNb::default().fit(x.to_dtype(DType::F32), &y).unwrap();
-    assert_eq!(single.predict(&x.to_dtype(DType::F32)).unwrap().to_vec::<i64>(), [0, 1]);
+    assert_eq!(single.predict(x.to_dtype(DType::F32)).unwrap().to_vec::<i64>(), [0, 1]);
     assert!(MultinomialNb::default().alpha(0.0).validate().is_err());
 }
