@@ -112,7 +112,9 @@ pub use logistic::{
 };
 pub use mixture::GaussianMixture;
 pub use model::{Model, Predict, Restore, Stop, Summary, Transform, load, restore};
-pub use naive_bayes::{FittedGaussianNb, GaussianNb};
+pub use naive_bayes::{
+    BernoulliNb, FittedBernoulliNb, FittedGaussianNb, FittedMultinomialNb, GaussianNb, MultinomialNb,
+};
 pub use neighbors::{KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors};
 pub use partial::{AnyLearner, Learner, PartialFit};
 pub use pipeline::{ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};

@@ -86,6 +86,8 @@ pub const OWN: &[Entry] = &[
     entry::<crate::OneClassSvm>(),
     // -- naive Bayes --
     entry::<crate::GaussianNb>(),
+    entry::<crate::MultinomialNb>(),
+    entry::<crate::BernoulliNb>(),
     // -- discriminant analysis --
     entry::<crate::LinearDiscriminantAnalysis>(),
     // -- neighbors --

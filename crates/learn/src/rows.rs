@@ -91,6 +91,21 @@ impl Rows {
         }
     }
 
+    /// Refuses negative values, by row and column.
+    pub(crate) fn require_nonnegative(&self, who: &'static str) -> Result<()> {
+        let values = match self {
+            Rows::Dense(x) => x,
+            Rows::Sparse(x) => x.values(),
+        };
+        let Some(place) = values.to_f64_vec().iter().position(|&value| value < 0.0) else { return Ok(()) };
+        let (row, column) = match self {
+            Rows::Dense(_) => (place / self.width().max(1), place % self.width().max(1)),
+            Rows::Sparse(x) => x.place(place),
+        };
+        let problem = format!("the feature in row {row}, column {column}, is negative");
+        Err(LearnError::data(who, problem, "give numbers from 0 on, for instance by `MinMaxScaler`"))
+    }
+
     /// Converts to a dense matrix.
     pub fn to_dense(&self) -> Result<Tensor> {
         match self {

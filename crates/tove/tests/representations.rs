@@ -4,6 +4,7 @@
 use tove::prelude::*;
 use tove_learn::decomposition::{Pca, low_rank};
 use tove_learn::{Fit, KNeighborsClassifier, Predict};
+use tove_nn::{Cnn, CnnConfig};
 use tove_tensor::linalg;
 
 /// Images (n, 64) moved by one pixel; what comes in is black.
@@ -25,50 +26,57 @@ fn shifted(x: &[f32], directions: impl Fn(usize) -> (i64, i64)) -> Vec<f32> {
 
 const MOVES: [(i64, i64); 5] = [(0, 1), (0, -1), (1, 0), (-1, 0), (0, 0)];
 
+/// A convolutional net that was trained to tell these digits apart, moved in every direction.
+fn pretrained(images: &[f32], digits: &[i64], seed: u64) -> Cnn {
+    let config = CnnConfig { hidden: 64, ..CnnConfig::new([1, 8, 8], 10) };
+    let mut net = Cnn::new(&config, &mut Rng::new(seed)).unwrap();
+    let (mut adam, y) = (Adam::new(1e-3), Tensor::from_slice(digits));
+    for step in 0..200 {
+        let moved = shifted(images, |image| MOVES[(image * 7 + step * 3 + image / 5) % 5]);
+        let batch = Tensor::from_vec(moved, [digits.len(), 1, 8, 8]);
+        let scores = net.forward(&batch, &Pass::train(Key::new(step as u64))).unwrap();
+        scores.cross_entropy(&y, &CrossEntropy::default()).backward();
+        adam.step(&mut net.parameters_mut()).unwrap();
+    }
+    net
+}
+
+/// A digit is farther from itself moved by a pixel than from some digit of another class, and moving the digits costs k-NN on
+/// pixels much of its accuracy. Features of a net that was trained on other images (neither stored nor queried, and by
+/// other writers, whose digits follow one another in the data) recover most of it.
 #[test]
-fn pixel_distance_is_not_likeness() {
+fn l2_pixel_distance_is_not_meaning() {
     let digits = tove_data::sets::digits().unwrap();
     let (x, y) = (digits.x().reshape([1797, 64]).to_vec::<f32>(), digits.y().to_vec::<i64>());
     let square = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f32>();
-    // Moved by a pixel to the right, most digits are farther from themselves than from some digit of another class.
     let right = shifted(&x, |_| MOVES[0]);
     let nearer = (0..300).filter(|&i| {
         let (own, moved) = (&x[i * 64..(i + 1) * 64], &right[i * 64..(i + 1) * 64]);
         (0..1797).any(|j| y[j] != y[i] && square(own, &x[j * 64..(j + 1) * 64]) < square(own, moved))
     });
     assert!(nearer.count() > 250);
-    // A net that has seen moved digits, as what later tasks take their features from.
-    let stored = 1000;
-    let (train, train_y) = (&x[..stored * 64], Tensor::from_slice(&y[..stored]));
-    let (tests, tests_y) = (&x[stored * 64..], Tensor::from_slice(&y[stored..]));
-    let mut body = Mlp::new(&[64, 128, 32], &mut Rng::new(1));
-    let mut head = Mlp::new(&[32, 10], &mut Rng::new(2));
-    let (mut adam, mut head_adam) = (Adam::new(3e-3), Adam::new(3e-3));
-    for step in 0..400 {
-        let moved = shifted(train, |image| MOVES[(image * 7 + step * 3 + image / 5) % 5]);
-        let batch = Tensor::from_vec(moved, [stored, 64]);
-        let features = body.forward(&batch, &Pass::train(Key::new(step as u64))).unwrap().relu();
-        let scores = head.forward(&features, &Pass::train(Key::new(step as u64))).unwrap();
-        scores.cross_entropy(&train_y, &CrossEntropy::default()).backward();
-        adam.step(&mut body.parameters_mut()).unwrap();
-        head_adam.step(&mut head.parameters_mut()).unwrap();
-    }
-    let features = |pixels: &Tensor| body.forward(pixels, &Pass::eval()).unwrap().relu().detach();
-    let same = |pixels: &Tensor| pixels.clone();
-    let accuracy = |turn: &dyn Fn(&Tensor) -> Tensor, tests: Vec<f32>| {
-        let rows = turn(&Tensor::from_vec(train.to_vec(), [stored, 64]));
-        let model = KNeighborsClassifier::default().n_neighbors(3).fit(&rows, &train_y).unwrap();
-        let count = tests.len() / 64;
-        model.score(turn(&Tensor::from_vec(tests, [count, 64])), &tests_y).unwrap().value
+    let part = |from: usize, to: usize| (&x[from * 64..to * 64], &y[from..to]);
+    let ((other, other_y), (stored, stored_y), (tests, tests_y)) = (part(0, 700), part(700, 1250), part(1250, 1797));
+    let accuracy = |turn: &dyn Fn(&Tensor) -> Tensor, tests: &[f32]| {
+        let rows = |pixels: &[f32]| turn(&Tensor::from_slice(pixels).reshape([pixels.len() / 64, 64]));
+        let knn = KNeighborsClassifier::default().n_neighbors(3);
+        let model = knn.fit(rows(stored), &Tensor::from_slice(stored_y)).unwrap();
+        model.score(rows(tests), &Tensor::from_slice(tests_y)).unwrap().value
     };
     let moved = shifted(tests, |image| MOVES[image % 4]);
-    let (still, pixels, learned) =
-        (accuracy(&same, tests.to_vec()), accuracy(&same, moved.clone()), accuracy(&features, moved));
-    println!("still {still:.3}, moved: pixels {pixels:.3}, features {learned:.3}");
-    assert!(
-        still > 0.93 && pixels < still - 0.1 && learned > pixels + 0.5 * (still - pixels),
-        "{still} {pixels} {learned}"
-    );
+    let same = |pixels: &Tensor| pixels.clone();
+    let (still, pixels) = (accuracy(&same, tests), accuracy(&same, &moved));
+    assert!(still > 0.9 && pixels < still - 0.2, "{still} {pixels}");
+    for seed in 1..=3 {
+        let net = pretrained(other, other_y, seed);
+        let features = |pixels: &Tensor| {
+            let images = pixels.reshape([pixels.dims()[0], 1, 8, 8]);
+            net.features(&images, &Pass::eval()).unwrap().detach()
+        };
+        let learned = accuracy(&features, &moved);
+        println!("seed {seed}: still {still:.3}, moved: pixels {pixels:.3}, features {learned:.3}");
+        assert!(learned > pixels + 0.5 * (still - pixels), "seed {seed}: {still} {pixels} {learned}");
+    }
 }
 
 #[test]

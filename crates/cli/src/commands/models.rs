@@ -134,6 +134,7 @@ fn example(entry: &Entry) -> Option<String> {
         }
         name if name.starts_with("Bagging") => format!("{name}({}, n_estimators=20)", member(name)),
         name if entry.composite => format!("{name}({}, {})", member(name), second_member(name)),
+        name if own.nonnegative && own.classifies() => format!("Pipeline(MinMaxScaler, {name})"),
         name if own.nonnegative => format!("Pipeline(MinMaxScaler, {name}, Ridge)"),
         name if own.transform && !own.classifies() && !own.regresses() => format!("Pipeline({name}, Ridge)"),
         name => name.to_owned(),

@@ -123,7 +123,7 @@ pub(super) fn missing_class(estimator: &dyn Estimator) -> Result<Outcome> {
     if !estimator.capabilities().classifies() {
         return Ok(Outcome::Skipped("not a classifier"));
     }
-    let (x, y) = three_classes()?;
+    let (x, y) = three_classes(estimator)?;
     let samples = Samples::new(&x, &y)?;
     let labels = y.to_vec::<i64>();
     let two: Vec<usize> = (0..labels.len()).filter(|&row| labels[row] != 20).collect();
@@ -163,7 +163,7 @@ pub(super) fn agreement(estimator: &dyn Estimator) -> Result<Outcome> {
     }
     let mut problems = vec![plain(&*estimator)?];
     if estimator.capabilities().multiclass {
-        problems.push(three_classes()?);
+        problems.push(three_classes(&*estimator)?);
     }
     for (x, y) in problems {
         let model = estimator.fit_samples(&Samples::new(&x, &y)?)?;

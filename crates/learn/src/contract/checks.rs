@@ -105,7 +105,7 @@ fn several_classes(estimator: &dyn Estimator) -> Result<Outcome> {
     if !estimator.capabilities().classifies() {
         return Ok(Outcome::Skipped("not a classifier"));
     }
-    let (x, y) = three_classes()?;
+    let (x, y) = three_classes(estimator)?;
     let fitted = estimator.fit_samples(&Samples::new(&x, &y)?);
     if !estimator.capabilities().multiclass {
         return require(fitted.is_err(), || "three classes were accepted against the declared capabilities".to_owned());
@@ -279,7 +279,7 @@ fn probabilities(estimator: &dyn Estimator) -> Result<Outcome> {
     if !estimator.capabilities().classifies() {
         return Ok(Outcome::Skipped("not a classifier"));
     }
-    let (x, y) = if estimator.capabilities().multiclass { three_classes()? } else { plain(estimator)? };
+    let (x, y) = if estimator.capabilities().multiclass { three_classes(estimator)? } else { plain(estimator)? };
     let model = estimator.fit_samples(&Samples::new(&x, &y)?)?;
     let found = model.predict_proba(&x);
     if !estimator.capabilities().probabilities {

@@ -12,6 +12,7 @@ pub(super) fn plain(estimator: &dyn Estimator) -> Result<(Tensor, Tensor)> {
     let rows = x.to_f64_vec();
     let rule = rows.chunks(4).zip(&noise).map(|(x, noise)| 1.5 * x[0] - 2.0 * x[1] + 0.5 * x[2] + 0.7 + 0.6 * noise);
     let capabilities = estimator.capabilities();
+    let x = if capabilities.nonnegative { x.abs() } else { x };
     let y = match capabilities.classifies() || capabilities.targets == Targets::Classes {
         false if capabilities.positive_targets => Tensor::try_from_vec(rule.map(|s| (0.3 * s).exp()).collect(), [n])?,
         false => Tensor::try_from_vec(rule.collect::<Vec<f64>>(), [n])?,
@@ -21,13 +22,15 @@ pub(super) fn plain(estimator: &dyn Estimator) -> Result<(Tensor, Tensor)> {
 }
 
 /// Three classes around three points.
-pub(super) fn three_classes() -> Result<(Tensor, Tensor)> {
+pub(super) fn three_classes(estimator: &dyn Estimator) -> Result<(Tensor, Tensor)> {
     let n = 75;
     let noise = Key::new(13).normal([n, 2], DType::F64).to_f64_vec();
     let centres = [[0.0, 0.0], [2.5, 0.5], [0.5, 2.5]];
     let x = (0..n).flat_map(|i| [centres[i % 3][0] + noise[2 * i], centres[i % 3][1] + noise[2 * i + 1]]).collect();
     let y = (0..n).map(|i| [10i64, 20, 30][i % 3]).collect();
-    Ok((Tensor::try_from_vec::<f64>(x, [n, 2])?, Tensor::try_from_vec(y, [n])?))
+    let x = Tensor::try_from_vec::<f64>(x, [n, 2])?;
+    let x = if estimator.capabilities().nonnegative { x.abs() } else { x };
+    Ok((x, Tensor::try_from_vec(y, [n])?))
 }
 
 /// Integer weights from 0 to 3, and the same samples repeated as often.

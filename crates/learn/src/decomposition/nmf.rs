@@ -132,7 +132,7 @@ impl Algorithm for Nmf {
         samples.require_moderate(Self::NAME, true)?;
         let (n, d, k) = (samples.len(), samples.width(), self.n_components);
         let given = samples.x().dense(Self::NAME)?;
-        require_nonnegative(Self::NAME, given)?;
+        samples.x().require_nonnegative(Self::NAME)?;
         if k > n.min(d) {
             let problem = format!("{k} components of {n} samples with {d} features; give at most {}", n.min(d));
             return Err(LearnError::parameter(Self::NAME, problem));
@@ -174,24 +174,13 @@ impl Algorithm for Nmf {
     }
 }
 
-fn require_nonnegative(who: &'static str, x: &Tensor) -> Result<()> {
-    let width = x.dims()[1].max(1);
-    match x.to_f64_vec().iter().position(|&value| value < 0.0) {
-        None => Ok(()),
-        Some(place) => {
-            let problem = format!("the feature in row {}, column {}, is negative", place / width, place % width);
-            Err(LearnError::data(who, problem, "give numbers from 0 on, for instance by `MinMaxScaler`"))
-        }
-    }
-}
-
 impl Model for FittedNmf {
     crate::fitted_methods!();
 
     /// The shares of the parts in each row: least squares without negative numbers, each row by itself.
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
+        x.require_nonnegative(self.name())?;
         let x = x.dense(self.name())?;
-        require_nonnegative(self.name(), x)?;
         let (n, k) = (x.dims()[0], self.outputs());
         let h = self.components.to_f64_vec();
         // In the units of the components, for the same reason as in the fit.

@@ -13,8 +13,9 @@
 //! ```
 
 use tove_optim::settings::{Hyperparameters, Named};
-use tove_tensor::{Tensor, TryNorm, TryOps};
+use tove_tensor::Tensor;
 
+use super::{most_probable, normalized};
 use crate::{About, Algorithm, Capabilities, Fitted, Labels, LearnError, Model, Result, Rows, Samples};
 
 /// A classifier by normal distributions of each feature in each class, as scikit-learn's `GaussianNB`.
@@ -147,16 +148,10 @@ impl Model for FittedGaussianNb {
     crate::fitted_methods!();
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
-        // By the probabilities, so that both answers agree where rounding makes two of them equal.
-        let best = self.proba_rows(x)?.try_argmax(-1)?.to_vec::<i64>();
-        Ok(Labels::decode(self.classes(), best.into_iter().map(|code| code as usize)))
+        most_probable(self.classes(), &self.proba_rows(x)?)
     }
 
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
-        let joint = self.joint(x)?;
-        if joint.to_f64_vec().iter().any(|value| !value.is_finite()) {
-            return Err(crate::model::overflow(self.name(), "the log-likelihood of a row is not finite"));
-        }
-        Ok(joint.try_softmax(-1)?.to_dtype(self.dtype()))
+        normalized(self.name(), &self.joint(x)?, self.dtype())
     }
 }
