@@ -53,8 +53,10 @@ pub enum Command {
     Explain(Explain),
     /// Cluster the rows of a table, and describe the clusters
     Cluster(Cluster),
-    /// Reduce the columns of a table to a few components
+    /// Reduce the columns of a table, or images, to a few components
     Reduce(Reduce),
+    /// Rebuild a table or images from the components that `tove reduce` wrote
+    Rebuild(Rebuild),
     /// Recommend items to users, from ratings or from choices
     Recommend(Recommend),
     /// List the available models, or describe one with its hyperparameters

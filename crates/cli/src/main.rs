@@ -70,6 +70,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Explain(explain) => commands::explain::run(&explain, &output),
         Command::Cluster(cluster) => commands::cluster::run(&cluster, &output),
         Command::Reduce(reduce) => commands::reduce::run(&reduce, &output),
+        Command::Rebuild(rebuild) => commands::rebuild::run(&rebuild, &output),
         Command::Recommend(recommend) => commands::recommend::run(&recommend, &output),
         Command::Serve(serve) => serve::run(&serve, &output),
         Command::Convert(convert) => commands::convert::run(&convert, &output),

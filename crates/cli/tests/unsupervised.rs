@@ -286,3 +286,33 @@ fn columns_are_reduced_to_components() {
         assert!((ran.code == 1 || ran.code == 2) && ran.err.contains(expected), "{ran:?}");
     }
 }
+
+#[test]
+fn odd_tables_are_reduced_and_clustered_as_far_as_they_go() {
+    let place = Place::new("odd-tables");
+    let column: String = (0..30).map(|i| format!("{i}\n")).collect();
+    place.write("one.csv", &format!("a\n{column}"));
+    // As many components as there are, unless a number was asked for.
+    assert_eq!(place.run(&["reduce", "one.csv", "--json"]).ok().json()["components"].as_array().unwrap().len(), 1);
+    place.run(&["reduce", "one.csv", "--components", "2"]).fails(1, &["give at most 1"]);
+    let repeated: String = (0..40).map(|i| format!("{},{}\n", i % 3, i % 3)).collect();
+    place.write("three.csv", &format!("a,b\n{repeated}"));
+    let ran = place.run(&["cluster", "three.csv", "--k", "10", "--json"]).ok();
+    assert!(ran.err.contains("10 clusters were asked for and 3 have rows"), "{}", ran.err);
+    assert_eq!(ran.json()["k"], 3);
+    // Any model that finds clusters is a method; others are not.
+    let found = place.run(&["cluster", "three.csv", "--method", "MiniBatchKMeans", "--k", "3", "--json"]).ok().json();
+    assert_eq!(found["model"], "MiniBatchKMeans");
+    place.run(&["cluster", "three.csv", "--method", "Ridge"]).fails(2, &["--method Ridge", "finds no clusters"]);
+    place.run(&["cluster", "three.csv", "--method", "KMean"]).fails(2, &["--method KMean"]);
+    place.run(&["cluster", "three.csv", "--method", "hdbscan", "--k", "3"]).fails(2, &["number of clusters itself"]);
+    place.write("two.csv", "a,b\n1,2\n2,5\n");
+    place.run(&["cluster", "two.csv", "--method", "hdbscan"]).fails(1, &["at least 5", "min_cluster_size"]);
+    // Numbers are not written with hundreds of digits.
+    let huge: String = (0..60).map(|i| format!("u{},i{},{}e307\n", i % 5, (i * 7) % 11, 1 + i % 5)).collect();
+    place.write("huge.csv", &format!("u,i,r\n{huge}"));
+    let ran =
+        place.run(&["recommend", "fit", "huge.csv", "--user", "u", "--item", "i", "--rating", "r", "-o", "m.tove"]);
+    ran.fails(1, &["moderate size", "e30"]);
+    assert!(!place.path("m.tove").exists());
+}

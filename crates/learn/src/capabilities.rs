@@ -59,6 +59,10 @@ pub struct Capabilities {
     pub fills: bool,
     /// Incremental fitting on batches (`partial_fit`).
     pub partial_fit: bool,
+    /// Fitting on batches that come again in several passes, as long as [`Learner::end_pass`](crate::Learner::end_pass) asks for another.
+    pub passes: bool,
+    /// Continuing from a fitted model of the same kind ([`Fit::fit_from`](crate::Fit::fit_from)).
+    pub warm_start: bool,
     /// Whether features must not be negative.
     pub nonnegative: bool,
 
@@ -102,6 +106,8 @@ impl Capabilities {
         missing: false,
         fills: false,
         partial_fit: false,
+        passes: false,
+        warm_start: false,
         nonnegative: false,
         predictions: Predictions::None,
         probabilities: false,

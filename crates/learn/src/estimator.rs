@@ -27,7 +27,13 @@ pub trait Algorithm: Hyperparameters + Named + Default + Clone + Send + Sync + '
     /// Fits to checked samples with validated hyperparameters.
     fn train(&self, samples: &Samples) -> Result<Self::Fitted>;
 
-    /// Returns a learner for incremental fitting on batches, if the capabilities include `partial_fit`. Classes as in
+    /// Fits as [`Algorithm::train`], starting from a fitted model with the same number of features, if the capabilities include
+    /// `warm_start`.
+    fn train_from(&self, _start: &Self::Fitted, _samples: &Samples) -> Result<Self::Fitted> {
+        Err(no_warm_start(Self::NAME))
+    }
+
+    /// Returns a learner for fitting on batches, if the capabilities include `partial_fit` or `passes`. Classes as in
     /// [`PartialFit::learner`](crate::PartialFit::learner).
     fn boxed_learner(&self, _classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
         Err(no_partial_fit(Self::NAME))
@@ -43,6 +49,11 @@ fn no_partial_fit(who: &'static str) -> LearnError {
     )
 }
 
+#[cold]
+fn no_warm_start(who: &'static str) -> LearnError {
+    LearnError::unsupported(who, "cannot continue from a fitted model", "fit it from the start")
+}
+
 /// An estimator of any kind: a method, a pipeline, a search, an ensemble. Implemented for every [`Algorithm`].
 pub trait Estimator: Hyperparameters + Send + Sync {
     /// Name used in messages and files.
@@ -53,6 +64,10 @@ pub trait Estimator: Hyperparameters + Send + Sync {
     fn capabilities(&self) -> Capabilities;
     /// Checks the samples and fits to them. Users call [`Fit::fit_samples`].
     fn fit_boxed(&self, samples: &Samples) -> Result<Box<dyn Model>>;
+    /// Checks the samples and fits to them, starting from a fitted model. Users call [`Fit::fit_from`].
+    fn fit_boxed_from(&self, _start: &dyn Model, _samples: &Samples) -> Result<Box<dyn Model>> {
+        Err(no_warm_start(self.name()))
+    }
     /// Returns a learner for incremental fitting, or an error if the estimator does not support it.
     fn any_learner(&self, _classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
         Err(no_partial_fit(self.name()))
@@ -67,13 +82,17 @@ impl<A: Algorithm> Estimator for A {
     }
 
     fn fit_boxed(&self, samples: &Samples) -> Result<Box<dyn Model>> {
-        let model = self.fit_samples(samples)?;
-        // Interrupted iterations leave an incomplete model, which is accepted only under a time limit.
-        let allowed = self.capabilities().anytime && tove_optim::out_of_time() && model.summary().iterations > 0;
-        if tove_optim::interrupted() && !model.summary().converged && !allowed {
-            return Err(LearnError::Interrupted { who: A::NAME });
-        }
-        Ok(Box::new(model))
+        finished(self, self.fit_samples(samples)?)
+    }
+
+    fn fit_boxed_from(&self, start: &dyn Model, samples: &Samples) -> Result<Box<dyn Model>> {
+        let any: &dyn std::any::Any = start;
+        let Some(start) = any.downcast_ref::<A::Fitted>() else {
+            let fix = format!("give a model that {} has fitted", A::NAME);
+            let problem = format!("cannot continue from a model of {}", start.name());
+            return Err(LearnError::unsupported(A::NAME, problem, fix));
+        };
+        finished(self, self.fit_from(start, samples)?)
     }
 
     fn any_learner(&self, classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
@@ -83,6 +102,16 @@ impl<A: Algorithm> Estimator for A {
     fn duplicate(&self) -> Box<dyn Estimator> {
         Box::new(self.clone())
     }
+}
+
+/// A fitted model in a box, unless the fit was interrupted: such iterations leave an incomplete model, which is accepted only under a
+/// time limit.
+fn finished<A: Algorithm>(estimator: &A, model: A::Fitted) -> Result<Box<dyn Model>> {
+    let allowed = estimator.capabilities().anytime && tove_optim::out_of_time() && model.summary().iterations > 0;
+    if tove_optim::interrupted() && !model.summary().converged && !allowed {
+        return Err(LearnError::Interrupted { who: A::NAME });
+    }
+    Ok(Box::new(model))
 }
 
 /// The methods that users call: the same for methods, pipelines, searches, ensembles and boxed estimators.
@@ -98,6 +127,24 @@ pub trait Fit: Estimator {
     /// outside 1e-150 to 1e150 (features of type f32: 1e-18 to 1e18), whose squares would overflow or underflow; a
     /// fitted model with non-finite values.
     fn fit_samples(&self, samples: &Samples) -> Result<Self::Fitted>;
+
+    /// Fits to samples, starting from a model that this kind of estimator has fitted, to the same or to other samples: iterations begin
+    /// where those of the model ended. Continuing a fit that converged changes nothing within its tolerance.
+    ///
+    /// ```
+    /// use tove_learn::{Fit, KMeans, Samples};
+    /// use tove_tensor::Tensor;
+    /// let samples = Samples::unlabeled(Tensor::from([[0.0], [0.2], [5.0], [5.2]]))?;
+    /// let first = KMeans::default().n_clusters(2).fit_samples(&samples)?;
+    /// let again = KMeans::default().n_clusters(2).fit_from(&first, &samples)?;
+    /// assert_eq!(first.cluster_centers().to_vec::<f64>(), again.cluster_centers().to_vec::<f64>());
+    /// # Ok::<(), tove_learn::LearnError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Fit::fit_samples`]; an estimator whose capabilities lack `warm_start`; a model of another estimator, for other features or
+    /// classes, or of another size.
+    fn fit_from(&self, start: &Self::Fitted, samples: &Samples) -> Result<Self::Fitted>;
 
     /// Fits to features (n, d) and targets (n), or (n, m) for multiple outputs; `None` for estimators that need no
     /// targets.
@@ -130,6 +177,18 @@ impl<A: Algorithm> Fit for A {
         require_finite(&model, &samples)?;
         Ok(model)
     }
+
+    fn fit_from(&self, start: &A::Fitted, samples: &Samples) -> Result<A::Fitted> {
+        self.validate()?;
+        if !self.capabilities().warm_start {
+            return Err(no_warm_start(A::NAME));
+        }
+        let samples = admit(self, samples)?;
+        samples.x().check_width(A::NAME, start.width())?;
+        let model = self.train_from(start, &samples).map_err(|error| error.of_fit(A::NAME))?;
+        require_finite(&model, &samples)?;
+        Ok(model)
+    }
 }
 
 impl Fit for dyn Estimator + '_ {
@@ -137,6 +196,10 @@ impl Fit for dyn Estimator + '_ {
 
     fn fit_samples(&self, samples: &Samples) -> Result<Box<dyn Model>> {
         self.fit_boxed(samples)
+    }
+
+    fn fit_from(&self, start: &Box<dyn Model>, samples: &Samples) -> Result<Box<dyn Model>> {
+        self.fit_boxed_from(&**start, samples)
     }
 }
 
@@ -246,6 +309,10 @@ impl Estimator for Box<dyn Estimator> {
         (**self).fit_boxed(samples)
     }
 
+    fn fit_boxed_from(&self, start: &dyn Model, samples: &Samples) -> Result<Box<dyn Model>> {
+        (**self).fit_boxed_from(start, samples)
+    }
+
     fn any_learner(&self, classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
         (**self).any_learner(classes)
     }
@@ -260,6 +327,10 @@ impl Fit for Box<dyn Estimator> {
 
     fn fit_samples(&self, samples: &Samples) -> Result<Box<dyn Model>> {
         (**self).fit_boxed(samples)
+    }
+
+    fn fit_from(&self, start: &Box<dyn Model>, samples: &Samples) -> Result<Box<dyn Model>> {
+        self.fit_boxed_from(&**start, samples)
     }
 }
 

@@ -43,6 +43,7 @@ extern crate self as tove_learn;
 mod about;
 mod attribute;
 pub mod baseline;
+mod blocks;
 mod capabilities;
 mod class_weight;
 pub mod cluster;
@@ -73,6 +74,7 @@ mod reading;
 mod real;
 mod record;
 pub mod registry;
+mod row_sample;
 mod rows;
 mod samples;
 pub mod selection;
@@ -116,7 +118,7 @@ pub use naive_bayes::{
     BernoulliNb, FittedBernoulliNb, FittedGaussianNb, FittedMultinomialNb, GaussianNb, MultinomialNb,
 };
 pub use neighbors::{KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors};
-pub use partial::{AnyLearner, Learner, PartialFit};
+pub use partial::{AnyLearner, Learner, PartialFit, fit_passes};
 pub use pipeline::{ColumnTransformer, FeatureUnion, FittedPipeline, Pipeline, Remainder};
 pub use reading::{Field, Reading};
 pub use real::Real;

@@ -1,5 +1,6 @@
 //! Fitted models: predictions, and convergence information.
 
+use std::any::Any;
 use std::path::Path;
 
 use tove_metrics::{Score, accuracy, r2_score};
@@ -111,7 +112,7 @@ impl Summary {
 
 /// A fitted model of any kind. The methods here take checked rows; users call those of [`Predict`] and [`Transform`],
 /// which check them first. A model implements what its capabilities declare; the other methods return an error.
-pub trait Model: Send + Sync + 'static {
+pub trait Model: Any + Send + Sync {
     /// Metadata of the model; the default methods up to [`Model::classes`] read it.
     fn about(&self) -> &About;
     /// The name of its estimator.

@@ -12,7 +12,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use crate::{Algorithm, Model, Result, Samples};
+use crate::{Algorithm, LearnError, Model, Result, Samples};
 
 /// An estimator that supports incremental fitting.
 pub trait PartialFit: Algorithm {
@@ -32,6 +32,12 @@ pub trait Learner {
     /// Makes one pass over the samples of a batch.
     fn learn(&mut self, samples: &Samples) -> Result<()>;
 
+    /// Ends a pass over all batches. Returns whether another pass over the same batches in the same order is needed, which only
+    /// methods that declare [`passes`](crate::Capabilities::passes) ask for.
+    fn end_pass(&mut self) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Returns the current model.
     fn model(&self) -> Result<Self::Fitted>;
 
@@ -46,6 +52,9 @@ pub trait AnyLearner: Send {
     /// Makes one pass over the samples of a batch.
     fn learn_any(&mut self, samples: &Samples) -> Result<()>;
 
+    /// Ends a pass over all batches, as [`Learner::end_pass`].
+    fn end_pass_any(&mut self) -> Result<bool>;
+
     /// Returns the current model.
     fn model_any(&self) -> Result<Box<dyn Model>>;
 
@@ -58,12 +67,52 @@ impl<L: Learner<Fitted: Model> + Send> AnyLearner for L {
         self.learn(samples)
     }
 
+    fn end_pass_any(&mut self) -> Result<bool> {
+        self.end_pass()
+    }
+
     fn model_any(&self) -> Result<Box<dyn Model>> {
         Ok(Box::new(self.model()?))
     }
 
     fn loss_any(&self) -> Option<f64> {
         self.loss()
+    }
+}
+
+/// Fits to data that come again in every pass: `pass` gives all batches, in the same order each time, to the function it is called
+/// with. The memory is that of one batch and of the learner.
+///
+/// ```
+/// use tove_learn::{Estimator, KMeans, Samples, fit_passes};
+/// use tove_tensor::Tensor;
+/// let batches = [Tensor::from([[0.0], [5.0]]), Tensor::from([[0.2], [5.2]])];
+/// let mut learner = KMeans::default().n_clusters(2).any_learner(&[])?;
+/// let passes = fit_passes(&mut *learner, |learn| {
+///     batches.iter().try_for_each(|batch| learn(&Samples::unlabeled(batch.clone())?))
+/// })?;
+/// assert!(passes >= 2 && learner.model_any()?.summary().converged);
+/// # Ok::<(), tove_learn::LearnError>(())
+/// ```
+///
+/// # Errors
+/// Those of `pass` and of the learner; [`LearnError::Interrupted`] if the process or a time limit asked for the end.
+pub fn fit_passes(
+    learner: &mut dyn AnyLearner,
+    mut pass: impl FnMut(&mut dyn FnMut(&Samples) -> Result<()>) -> Result<()>,
+) -> Result<usize> {
+    let mut passes = 0;
+    loop {
+        pass(&mut |samples| {
+            if tove_optim::interrupted() {
+                return Err(LearnError::Interrupted { who: "fit_passes" });
+            }
+            learner.learn_any(samples)
+        })?;
+        passes += 1;
+        if !learner.end_pass_any()? {
+            return Ok(passes);
+        }
     }
 }
 

@@ -6,20 +6,29 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Reading, pair};
 
-/// The clustering methods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum ClusterMethod {
-    /// Round clusters of similar size around their means
-    Kmeans,
-    /// Elliptical clusters, with probabilities
-    GaussianMixture,
-    /// Dense regions at one scale, and outliers
-    Dbscan,
-    /// Dense regions at all scales, and outliers
-    Hdbscan,
-    /// Nearest clusters joined step by step
-    Agglomerative,
+/// What the commands for tables without a target share.
+#[derive(Args)]
+pub struct Unlabeled {
+    /// A hyperparameter of the method, as `tove models NAME` lists them
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
+    pub settings: Vec<(String, String)>,
+    /// Columns to leave out
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub drop: Vec<String>,
+    /// Columns that identify rows: not used, copied to the output and to predictions
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub id: Vec<String>,
+    /// Seed of the random numbers
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub seed: u64,
+    /// HTML report to write
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long)]
+    pub overwrite: bool,
+    #[command(flatten)]
+    pub reading: Reading,
 }
 
 #[derive(Args)]
@@ -38,32 +47,16 @@ pub struct Cluster {
     /// Number of clusters, or auto; dbscan and hdbscan find it themselves
     #[arg(long, short, default_value = "auto", value_name = "N")]
     pub k: String,
-    /// The method
+    /// The method: kmeans (round clusters of similar size around their means), gaussian_mixture (elliptical clusters, with
+    /// probabilities), dbscan (dense regions at one scale, and outliers), hdbscan (at all scales), agglomerative (nearest clusters
+    /// joined step by step), or any model that finds clusters, as `tove models` lists them
     #[arg(long, short, default_value = "kmeans", value_name = "METHOD")]
-    pub method: ClusterMethod,
-    /// A hyperparameter of the method, as `tove models NAME` lists them
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
-    pub settings: Vec<(String, String)>,
-    /// Columns to leave out
-    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
-    pub drop: Vec<String>,
-    /// Columns that identify rows: not used by the model, copied to the predictions
-    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
-    pub id: Vec<String>,
-    /// Seed of the random numbers
-    #[arg(long, default_value_t = 0, value_name = "N")]
-    pub seed: u64,
+    pub method: String,
+    #[command(flatten)]
+    pub columns: Unlabeled,
     /// Model file to write, for `tove predict` and `tove serve`
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// HTML report to write
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-    /// Replace files that exist
-    #[arg(long)]
-    pub overwrite: bool,
-    #[command(flatten)]
-    pub reading: Reading,
 }
 
 #[derive(Args)]
@@ -159,38 +152,46 @@ Examples:
   tove reduce data/wine.csv --drop cultivar --components 5 -o wine-pca.csv --report wine-pca.html
   tove reduce data/wine.csv --id cultivar --components 0.9 -o wine-pca.csv
   tove reduce counts.csv --method nmf --components 4 -o parts.parquet
+  tove reduce data/wine.csv --drop cultivar --components 5 -o wine.tove
+  tove reduce digits --components 20 -o digits.tove --report digits.html
+  tove rebuild digits.tove -o rebuilt
 
-Categories are one-hot encoded and missing numbers imputed by the mean; for pca numbers are standardized. Text, constant columns and columns with more than 100 categories are left out. With pca, --components takes a number, all, or a share of the variance to explain.")]
+Categories are one-hot encoded and missing numbers imputed by the mean; for pca numbers are standardized. Text, constant columns and columns with more than 100 categories are left out. With pca, --components takes a number, all, or a share of the variance to explain.
+
+A file ending in .tove holds the components with what `tove rebuild` needs to give the table back. Images (a folder of PNG or JPEG files, IDX files, or the word digits for the built-in ones) are compressed by pca to --components numbers of 16 bits each.")]
 pub struct Reduce {
-    /// The table: CSV or JSON (also gzipped), Parquet, a pipe, or - for standard input
+    /// The table: CSV or JSON (also gzipped), Parquet, a pipe, or - for standard input; or images
     pub file: PathBuf,
-    /// Number of components
-    #[arg(long, short, default_value = "2", value_name = "N")]
-    pub components: String,
+    /// Number of components; 2 of a table and 50 of images by default, or as many as there are
+    #[arg(long, short, value_name = "N")]
+    pub components: Option<String>,
     /// The method
     #[arg(long, short, default_value = "pca", value_name = "METHOD")]
     pub method: ReduceMethod,
-    /// A hyperparameter of the method, as `tove models NAME` lists them
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = pair)]
-    pub settings: Vec<(String, String)>,
-    /// Columns to leave out
-    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
-    pub drop: Vec<String>,
-    /// Columns that identify rows: not used, copied to the output
-    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
-    pub id: Vec<String>,
-    /// Seed of the random numbers
-    #[arg(long, default_value_t = 0, value_name = "N")]
-    pub seed: u64,
-    /// File for the components: .csv, .parquet, .json or .jsonl
+    #[command(flatten)]
+    pub columns: Unlabeled,
+    /// Leave numbers as they are instead of standardizing them, so that columns of large numbers count more
+    #[arg(long)]
+    pub no_scale: bool,
+    /// File for the components: .csv, .parquet, .json or .jsonl; .tove for one that can be rebuilt
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// HTML report to write
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-    /// Replace files that exist
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tove reduce digits --components 20 -o digits.tove
+  tove rebuild digits.tove -o rebuilt
+  tove reduce data/wine.csv --components 5 -o wine.tove
+  tove rebuild wine.tove -o wine-rebuilt.csv")]
+pub struct Rebuild {
+    /// The file that `tove reduce` wrote
+    pub file: PathBuf,
+    /// Where to write: a table as .csv, .parquet, .json or .jsonl; images as PNG files in a new folder, or as one .idx file
+    #[arg(long, short, value_name = "FILE|FOLDER")]
+    pub output: PathBuf,
+    /// Replace the file if it exists
     #[arg(long)]
     pub overwrite: bool,
-    #[command(flatten)]
-    pub reading: Reading,
 }

@@ -2,6 +2,7 @@
 
 pub mod cluster;
 pub mod completions;
+pub mod compress;
 pub mod convert;
 pub mod demo;
 pub mod diff;
@@ -12,6 +13,7 @@ pub mod images;
 pub mod inspect;
 pub mod models;
 pub mod predict;
+pub mod rebuild;
 pub mod recommend;
 pub mod reduce;
 pub mod runs;

@@ -5,8 +5,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tove::data::table::{Column, Role, Wanted};
 use tove::nn::interrupt_flag;
-use tove::plot::{BarChart, Report, ScatterChart};
-use tove::tabular::{Candidate, ReduceOutcome, ReducePlan, TableComponent, TabularError, drawn_rows};
+use tove::plot::{BarChart, LineChart, Report, ScatterChart};
+use tove::tabular::{
+    Candidate, ReduceOutcome, ReducePlan, ReducedTable, ScaledComponents, ScalingEffect, TableComponent, TabularError,
+    drawn_rows,
+};
 use tove::tensor::io::WriteOptions;
 
 use crate::arguments::{Reduce, ReduceMethod};
@@ -22,22 +25,37 @@ const SHOWN: usize = 5;
 const DOCUMENTED: usize = 100;
 /// Components that are listed, at most.
 const LISTED: usize = 20;
+/// Components of a table, unless a number is given.
+const DEFAULT: usize = 2;
 /// Points of the scatter plot, at most.
 const POINTS: usize = 3000;
 
 pub fn run(reduce: &Reduce, output: &Output) -> Result<(), Failure> {
-    let candidate = candidate(reduce)?;
-    files::differ(&[reduce.output.as_ref(), reduce.report.as_ref()])?;
-    reduce.output.as_deref().map(files::Rows::of).transpose()?;
-    for path in [&reduce.output, &reduce.report].into_iter().flatten() {
-        files::may_write(path, reduce.overwrite, &[&reduce.file])?;
+    if super::compress::is_images(&reduce.file) {
+        return super::compress::run(reduce, output);
     }
-    let wanted = Wanted { only: None, unneeded: reduce.drop.clone() };
-    let (data, read) = tables::read_opened(tables::open(&reduce.file)?, &reduce.reading, &wanted)?;
+    let candidate = candidate(reduce)?;
+    files::differ(&[reduce.output.as_ref(), reduce.columns.report.as_ref()])?;
+    let compact = reduce.output.as_deref().is_some_and(|path| path.extension().is_some_and(|ending| ending == "tove"));
+    if !compact {
+        reduce.output.as_deref().map(files::Rows::of).transpose()?;
+    }
+    for path in [&reduce.output, &reduce.columns.report].into_iter().flatten() {
+        files::may_write(path, reduce.columns.overwrite, &[&reduce.file])?;
+    }
+    let wanted = Wanted { only: None, unneeded: reduce.columns.drop.clone() };
+    let (data, read) = tables::read_opened(tables::open(&reduce.file)?, &reduce.columns.reading, &wanted)?;
     tables::remark(&reduce.file, &read, output);
     tove::optim::heed(interrupt_flag()?);
     let mut plan = ReducePlan::new(candidate);
-    for (columns, role) in [(&reduce.drop, Role::Dropped), (&reduce.id, Role::Id)] {
+    let named = ["n_components", "k"];
+    if reduce.components.is_none() && !reduce.columns.settings.iter().any(|(name, _)| named.contains(&name.as_str())) {
+        plan = plan.at_most(DEFAULT);
+    }
+    if reduce.no_scale {
+        plan = plan.standardize(false);
+    }
+    for (columns, role) in [(&reduce.columns.drop, Role::Dropped), (&reduce.columns.id, Role::Id)] {
         for column in columns {
             data.column(column).map_err(|error| tables::wrong_call(data.names(), error))?;
             plan = plan.role(column.as_str(), role);
@@ -55,20 +73,27 @@ pub fn run(reduce: &Reduce, output: &Output) -> Result<(), Failure> {
     for (column, rows) in &found.imputed {
         output.remark(format!("column {column}: {rows} missing values were imputed"));
     }
-    if let Some(path) = &reduce.output {
-        files::save(&found.table, path, reduce.overwrite)?;
+    let options = WriteOptions { overwrite: reduce.columns.overwrite, ..WriteOptions::default() };
+    // Both are made before either is written.
+    let page =
+        reduce.columns.report.as_ref().map(|path| Ok::<_, Failure>((path, page(reduce, &found)?))).transpose()?;
+    let (text, document) = (text(reduce, &found), document(reduce, &found));
+    match &reduce.output {
+        Some(path) if compact => ReducedTable::new(found)?.save(path, options)?,
+        Some(path) => files::save(&found.table, path, reduce.columns.overwrite)?,
+        None => {}
     }
-    if let Some(path) = &reduce.report {
-        let options = WriteOptions { overwrite: reduce.overwrite, ..WriteOptions::default() };
-        page(reduce, &found)?.save(path, options)?;
+    if let Some((path, page)) = page {
+        page.save(path, options)?;
     }
-    let written: Vec<&Path> = [&reduce.output, &reduce.report].into_iter().flatten().map(AsRef::as_ref).collect();
+    let written: Vec<&Path> =
+        [&reduce.output, &reduce.columns.report].into_iter().flatten().map(AsRef::as_ref).collect();
     if written.iter().any(|path| files::is_stdout(path)) {
         // The words must not come between the bytes of the file.
-        output.remark(text(reduce, &found));
+        output.remark(text);
         return Ok(());
     }
-    output.result(|| text(reduce, &found), || document(reduce, &found))
+    output.result(|| text, || document)
 }
 
 /// The estimator with the seed and the settings of the command line.
@@ -79,11 +104,13 @@ fn candidate(reduce: &Reduce) -> Result<Candidate, Failure> {
         ReduceMethod::Nmf => "NMF",
     })?;
     if candidate.estimator.value("seed").is_some() {
-        candidate = candidate.set("seed", reduce.seed)?;
+        candidate = candidate.set("seed", reduce.columns.seed)?;
     }
-    let wrong = |error: Failure| Failure::usage(format!("--components {}: {error}", reduce.components));
-    model_text::set(&mut *candidate.estimator, "n_components", &reduce.components).map_err(wrong)?;
-    for (name, value) in &reduce.settings {
+    if let Some(components) = &reduce.components {
+        let wrong = |error: Failure| Failure::usage(format!("--components {components}: {error}"));
+        model_text::set(&mut *candidate.estimator, "n_components", components).map_err(wrong)?;
+    }
+    for (name, value) in &reduce.columns.settings {
         model_text::set(&mut *candidate.estimator, name, value)?;
     }
     candidate.estimator.validate().map_err(Failure::usage)?;
@@ -136,15 +163,29 @@ fn text(reduce: &Reduce, found: &ReduceOutcome) -> String {
     if more > 0 {
         text.push_str(&format!("and {more} more components; --json has all\n"));
     }
+    text.push_str(&found.scaling.as_ref().map_or(String::new(), |effect| format!("\n{}", paragraph(&scaling(effect)))));
     if let Some(path) = &reduce.output {
         text.push_str(&format!("\ncomponents: {}\n", path.display()));
     } else {
         text.push_str("\nThe components of the rows: write them to a file with -o.\n");
     }
-    if let Some(path) = &reduce.report {
+    if let Some(path) = &reduce.columns.report {
         text.push_str(&format!("report:     {}\n", path.display()));
     }
     text
+}
+
+/// What standardizing does, in two sentences.
+fn scaling(effect: &ScalingEffect) -> String {
+    let first = |one: &ScaledComponents| {
+        let share = 100.0 * one.explained.first().copied().unwrap_or_default();
+        format!("{share:.1} % of the variance, with the largest weight on {} ({:+.3})", one.feature, one.weight)
+    };
+    format!(
+        "Of standardized numbers the first component explains {}. Of numbers as they are (--no-scale) it explains {}.",
+        first(&effect.standardized),
+        first(&effect.raw)
+    )
 }
 
 fn document(reduce: &Reduce, found: &ReduceOutcome) -> Value {
@@ -160,12 +201,20 @@ fn document(reduce: &Reduce, found: &ReduceOutcome) -> Value {
     let shown = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let left_out: Vec<Value> =
         found.left_out.iter().map(|one| json!({"column": one.column, "reason": one.reason})).collect();
+    let scaled = |one: &ScaledComponents| {
+        json!({
+            "explained_variance_ratio": one.explained, "largest_loading": {"feature": one.feature, "weight": one.weight},
+        })
+    };
+    let scaling = found.scaling.as_ref();
+    let scaling =
+        scaling.map(|effect| json!({"standardized": scaled(&effect.standardized), "raw": scaled(&effect.raw)}));
     json!({
-        "file": reduce.file.display().to_string(), "model": found.model.name(), "settings": found.model.settings(),
+        "scaling": scaling, "file": reduce.file.display().to_string(), "model": found.model.name(), "settings": found.model.settings(),
         "rows": found.table.n_rows(), "features": found.features, "verdict": verdict(found),
         "components": found.components.iter().map(entry).collect::<Vec<_>>(), "left_out": left_out,
         "warnings": found.model.summary().warnings, "seconds": found.seconds, "output": shown(&reduce.output),
-        "report": shown(&reduce.report),
+        "report": shown(&reduce.columns.report),
     })
 }
 
@@ -186,6 +235,19 @@ fn page(reduce: &Reduce, found: &ReduceOutcome) -> Result<Report, Failure> {
         let chart = ScatterChart::new().wide().group("rows", &values(first), &values(second));
         let chart = chart.x_label(first.name.as_str()).y_label(second.name.as_str());
         page = page.section("Rows along the first two components").picture_or_reason(&chart);
+    }
+    if let Some(effect) = &found.scaling {
+        let mut chart =
+            LineChart::new().wide().x_label("components").y_label("share of the variance explained together");
+        for (name, one) in [("standardized", &effect.standardized), ("as they are", &effect.raw)] {
+            let together = one.explained.iter().scan(0.0, |sum, share| {
+                *sum += share;
+                Some(*sum)
+            });
+            let (x, y): (Vec<f64>, Vec<f64>) = together.enumerate().map(|(i, sum)| (i as f64 + 1.0, sum)).unzip();
+            chart = chart.series(name, &x, &y);
+        }
+        page = page.section("Effect of standardizing").text(scaling(effect)).picture_or_reason(&chart);
     }
     page = page.section("Loadings").text("The weights of the features in each component; the 15 largest are shown.");
     for one in found.components.iter().take(4) {

@@ -18,7 +18,6 @@
 use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::{DType, Tensor};
 
-use super::kmeans::enough;
 use super::linkage::{Merge, in_order};
 use super::stored::Stored;
 use crate::distance::squared;
@@ -55,7 +54,10 @@ impl Algorithm for Hdbscan {
     fn train(&self, samples: &Samples) -> Result<FittedHdbscan> {
         let (n, d) = (samples.len(), samples.width());
         let least = self.min_samples.unwrap_or(self.min_cluster_size);
-        enough(Self::NAME, least.max(2), n)?;
+        if n < least.max(2) {
+            let fix = "give more samples, or lower `min_cluster_size` and `min_samples`".to_owned();
+            return Err(LearnError::TooFew { who: Self::NAME, found: n, needed: least.max(2), fix });
+        }
         let index = Index::new(Self::NAME, &NeighborSettings::default(), samples)?;
         let found = index.nearest(samples.x(), least)?;
         let core: Vec<f64> = found.chunks_exact(least).map(|row| row[least - 1].0).collect();

@@ -21,13 +21,13 @@
 //! ```
 
 use tove_optim::settings::{Choice, Hyperparameters, Named};
-use tove_tensor::{Key, Tensor};
+use tove_tensor::{DType, Key, Tensor};
 
 use super::assign::{Assigned, Points, Which};
 use super::lloyd::{Rules, Run, iterate};
 use super::seeding::{Init, first, usual_tries};
 use crate::{
-    About, Algorithm, Capabilities, Fitted, LearnError, Model, Real, Result, Rows, Samples, Stop, Summary,
+    About, Algorithm, AnyLearner, Capabilities, Fitted, LearnError, Model, Real, Result, Rows, Samples, Stop, Summary,
     fitted_methods, with_real,
 };
 
@@ -90,8 +90,15 @@ pub struct FittedKMeans {
 
 impl Algorithm for KMeans {
     type Fitted = FittedKMeans;
-    const CAPABILITIES: Capabilities =
-        Capabilities { weights: true, transform: true, order_free: false, anytime: true, ..Capabilities::CLUSTERER };
+    const CAPABILITIES: Capabilities = Capabilities {
+        weights: true,
+        transform: true,
+        order_free: false,
+        anytime: true,
+        passes: true,
+        warm_start: true,
+        ..Capabilities::CLUSTERER
+    };
 
     fn train(&self, samples: &Samples) -> Result<FittedKMeans> {
         let x = samples.x().dense(Self::NAME)?;
@@ -102,14 +109,31 @@ impl Algorithm for KMeans {
         let run = with_real!(x.dtype(), T => {
             self.best(&Points::new(x.as_slice::<T>()?, d)?, &weights)?
         });
-        let Run { centers, labels, inertia, iterations, shift, stop, curve } = run;
-        let converged = matches!(stop, Stop::Tolerance | Stop::Unchanged);
-        let summary = Summary::iterative(Self::NAME, iterations, converged, shift.sqrt(), inertia).ended(stop, curve);
-        let about = About::of(self, samples).outputs(k).summary(summary);
-        let centers = Tensor::try_from_vec(centers, [k, d])?.to_dtype(x.dtype());
-        let labels = labels.into_iter().map(i64::from).collect();
-        Ok(FittedKMeans { about, cluster_centers: centers, inertia, labels })
+        self.fitted(run, d, x.dtype())
     }
+
+    fn train_from(&self, start: &FittedKMeans, samples: &Samples) -> Result<FittedKMeans> {
+        same_count(Self::NAME, self.n_clusters, start.cluster_centers.dims()[0])?;
+        let centers = start.cluster_centers.to_f64_vec();
+        let rows = centers.chunks_exact(samples.width()).map(<[f64]>::to_vec).collect();
+        let model = KMeans { initial_centers: Some(rows), ..self.clone() }.train(samples)?;
+        // The settings are those of the fit, without the centers it began with.
+        let about = About::of(self, samples).outputs(self.n_clusters).summary(model.about.summary.clone());
+        Ok(FittedKMeans { about, ..model })
+    }
+
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
+        crate::partial::boxed(self, classes)
+    }
+}
+
+/// That a model to continue from has as many clusters or components.
+pub(crate) fn same_count(who: &'static str, wanted: usize, found: usize) -> Result<()> {
+    if wanted == found {
+        return Ok(());
+    }
+    let problem = format!("{wanted} clusters or components asked for, and the model to continue from has {found}");
+    Err(LearnError::parameter(who, format!("{problem}; ask for {found}, or fit from the start")))
 }
 
 /// That there are as many samples as clusters.
@@ -132,6 +156,17 @@ pub(crate) fn given(who: &'static str, what: &str, rows: &[Vec<f64>], k: usize, 
 }
 
 impl KMeans {
+    /// The model of a run on rows of this width.
+    pub(super) fn fitted(&self, run: Run, d: usize, dtype: DType) -> Result<FittedKMeans> {
+        let Run { centers, labels, inertia, iterations, shift, stop, curve } = run;
+        let k = self.n_clusters;
+        let converged = matches!(stop, Stop::Tolerance | Stop::Unchanged);
+        let summary = Summary::iterative(Self::NAME, iterations, converged, shift.sqrt(), inertia).ended(stop, curve);
+        let about = About::new(self, d, dtype).outputs(k).summary(summary);
+        let cluster_centers = Tensor::try_from_vec(centers, [k, d])?.to_dtype(dtype);
+        Ok(FittedKMeans { about, cluster_centers, inertia, labels: labels.into_iter().map(i64::from).collect() })
+    }
+
     /// The best of all starts.
     pub(super) fn best<T: Real>(&self, points: &Points<'_, T>, weights: &[f64]) -> Result<Run> {
         let (n, d, k) = (points.len(), points.d, self.n_clusters);

@@ -81,7 +81,7 @@ pub(super) fn iterate<T: Real>(
 }
 
 /// Rows of a sum; fixed, so that rounding does not depend on the number of threads.
-const PART: usize = 2048;
+pub(super) const PART: usize = 2048;
 
 /// Σ w ‖x − μ‖² from differences.
 pub(super) fn inertia<T: Real>(points: &Points<'_, T>, weights: &[f64], labels: &[u32], centers: &[f64]) -> f64 {
@@ -189,8 +189,8 @@ struct Means {
 /// such cluster on the next sample, as long as clusters keep one sample each.
 fn means<T: Real>(points: &Points<'_, T>, weights: &[f64], assigned: &[Assigned], centers: &[f64]) -> Means {
     let (n, d, k) = (points.len(), points.d, centers.len() / points.d);
-    let parts = (n / PART.max(4 * k)).clamp(1, 16);
-    let size = n.div_ceil(parts);
+    let size = rows_of_a_sum(n, k);
+    let parts = n.div_ceil(size);
     let sums = in_parallel(parts, |part| {
         let (mut sums, mut totals) = (vec![0.0; k * d], vec![0.0; k]);
         for i in part * size..((part + 1) * size).min(n) {
@@ -207,37 +207,58 @@ fn means<T: Real>(points: &Points<'_, T>, weights: &[f64], assigned: &[Assigned]
         sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
         totals.iter_mut().zip(own).for_each(|(total, own)| *total += own);
     }
-    let empty: Vec<usize> = (0..k).filter(|&j| totals[j] <= 0.0).collect();
-    if !empty.is_empty() {
+    if totals.iter().any(|total| *total <= 0.0) {
         let label = |i: usize| assigned[i].label as usize;
         let mut far: Vec<(f64, usize)> =
             (0..n).filter(|&i| weights[i] > 0.0).map(|i| (points.exact(i, label(i), centers), i)).collect();
         far.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut members = vec![0; k];
         far.iter().for_each(|&(_, i)| members[label(i)] += 1);
-        // A cluster keeps its last sample: what is left of its sum without it would be rounding.
-        let mut spare = far.iter().filter(|&&(_, i)| {
-            let shares = members[label(i)] > 1;
-            members[label(i)] -= usize::from(shares);
-            shares
-        });
-        for &j in &empty {
-            let Some(&(_, i)) = spare.next() else { break };
-            let (from, weight) = (label(i), weights[i]);
-            totals[from] -= weight;
-            totals[j] = weight;
-            for (column, x) in points.row(i).iter().enumerate() {
-                sums[from * d + column] -= weight * x.f64();
-                sums[j * d + column] = weight * x.f64();
-            }
+        let far = far.iter().map(|&(_, i)| (label(i), weights[i], points.row(i)));
+        refill(&mut sums, &mut totals, &mut members, far);
+    }
+    divide(&mut sums, &totals, centers);
+    Means { centers: sums, totals }
+}
+
+/// Rows that are added up in order before sums are combined.
+pub(super) fn rows_of_a_sum(n: usize, k: usize) -> usize {
+    n.div_ceil((n / PART.max(4 * k)).clamp(1, 16)).max(1)
+}
+
+/// Gives each cluster without weight one of these samples (label, weight, row), the farthest ones first. Clusters keep their last
+/// sample: what is left of a sum without it would be rounding. `members` are the numbers of samples that have a weight.
+pub(super) fn refill<'a, T: Real>(
+    sums: &mut [f64],
+    totals: &mut [f64],
+    members: &mut [usize],
+    far: impl Iterator<Item = (usize, f64, &'a [T])>,
+) {
+    let (k, d) = (totals.len(), sums.len() / totals.len());
+    let empty: Vec<usize> = (0..k).filter(|&j| totals[j] <= 0.0).collect();
+    let mut spare = far.filter(|&(label, _, _)| {
+        let shares = members[label] > 1;
+        members[label] -= usize::from(shares);
+        shares
+    });
+    for j in empty {
+        let Some((from, weight, row)) = spare.next() else { break };
+        totals[from] -= weight;
+        totals[j] = weight;
+        for (column, x) in row.iter().enumerate() {
+            sums[from * d + column] -= weight * x.f64();
+            sums[j * d + column] = weight * x.f64();
         }
     }
-    for j in 0..k {
-        let own = &mut sums[j * d..(j + 1) * d];
+}
+
+/// Sums as means; the former center where there is no weight.
+pub(super) fn divide(sums: &mut [f64], totals: &[f64], former: &[f64]) {
+    let d = sums.len() / totals.len();
+    for (j, own) in sums.chunks_exact_mut(d).enumerate() {
         match totals[j] > 0.0 {
             true => own.iter_mut().for_each(|sum| *sum /= totals[j]),
-            false => own.copy_from_slice(&centers[j * d..(j + 1) * d]),
+            false => own.copy_from_slice(&former[j * d..(j + 1) * d]),
         }
     }
-    Means { centers: sums, totals }
 }

@@ -18,7 +18,7 @@ use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::{DType, Key, Tensor};
 
 use super::assign::{Points, Which};
-use super::kmeans::{assign, distances, enough, given};
+use super::kmeans::{assign, distances, enough, given, same_count};
 use super::lloyd::inertia;
 use super::seeding::{Init, first, usual_tries};
 use crate::distance::add_scaled;
@@ -88,6 +88,15 @@ impl State {
         Ok(State { centers, counts: vec![0.0; k] })
     }
 
+    /// Centers that have seen these samples.
+    fn seen<T: Real>(centers: Vec<f64>, k: usize, points: &Points<'_, T>, weights: &[f64]) -> Result<State> {
+        let mut counts = vec![0.0; k];
+        for (assigned, weight) in points.nearest(&centers, Which::All)?.iter().zip(weights) {
+            counts[assigned.label as usize] += weight;
+        }
+        Ok(State { centers, counts })
+    }
+
     /// One batch: the inertia before the centers move, and the labels.
     fn step<T: Real>(&mut self, points: &Points<'_, T>, weights: &[f64]) -> Result<(f64, Vec<u32>)> {
         let d = points.d;
@@ -146,6 +155,7 @@ impl Algorithm for MiniBatchKMeans {
         order_free: false,
         partial_fit: true,
         anytime: true,
+        warm_start: true,
         ..Capabilities::CLUSTERER
     };
 
@@ -153,7 +163,16 @@ impl Algorithm for MiniBatchKMeans {
         samples.require_moderate(Self::NAME, true)?;
         enough(Self::NAME, self.n_clusters, samples.len())?;
         let x = samples.x().dense(Self::NAME)?;
-        with_real!(x.dtype(), T => self.run::<T>(samples, x.as_slice::<T>()?))
+        with_real!(x.dtype(), T => self.run::<T>(samples, x.as_slice::<T>()?, None))
+    }
+
+    /// Begins with the centers of the model, each as heavy as the samples nearest to it.
+    fn train_from(&self, start: &FittedMiniBatchKMeans, samples: &Samples) -> Result<FittedMiniBatchKMeans> {
+        same_count(Self::NAME, self.n_clusters, start.cluster_centers.dims()[0])?;
+        samples.require_moderate(Self::NAME, true)?;
+        let x = samples.x().dense(Self::NAME)?;
+        let centers = start.cluster_centers.to_f64_vec();
+        with_real!(x.dtype(), T => self.run::<T>(samples, x.as_slice::<T>()?, Some(centers)))
     }
 
     fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
@@ -162,11 +181,14 @@ impl Algorithm for MiniBatchKMeans {
 }
 
 impl MiniBatchKMeans {
-    fn run<T: Real>(&self, samples: &Samples, rows: &[T]) -> Result<FittedMiniBatchKMeans> {
+    fn run<T: Real>(&self, samples: &Samples, rows: &[T], from: Option<Vec<f64>>) -> Result<FittedMiniBatchKMeans> {
         let (n, d) = (samples.len(), samples.width());
         let weights = samples.weights().map_or_else(|| vec![1.0; n], Tensor::to_f64_vec);
         let all = Points::new(rows, d)?;
-        let mut state = State::start(self, &all, &weights)?;
+        let mut state = match from {
+            None => State::start(self, &all, &weights)?,
+            Some(centers) => State::seen(centers, self.n_clusters, &all, &weights)?,
+        };
         let total: f64 = weights.iter().sum();
         let size = self.batch_size.min(n);
         let (mut smooth, mut least, mut idle): (Option<f64>, f64, usize) = (None, f64::INFINITY, 0);

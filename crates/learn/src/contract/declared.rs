@@ -4,14 +4,18 @@ use tove_tensor::Tensor;
 
 use super::attributes;
 use super::checks::require;
-use super::problems::plain;
+use super::problems::{distance, plain};
 use super::{Check, Outcome};
-use crate::{Capabilities, Estimator, Fit, LearnError, Model, Predict, Result, Samples, Transform};
+use crate::{
+    Capabilities, DummyRegressor, Estimator, Fit, LearnError, Model, Predict, Result, Rows, Samples, Transform,
+    fit_passes,
+};
 
 pub(super) const ALL: &[(&str, Check)] = &[
     ("capabilities match the model", gives),
     ("missing targets are reported if they are needed", targets),
     ("incremental fitting on batches", batches),
+    ("continuing from a fitted model", continued),
     ("attribute names are unique", attribute_names),
     ("attributes have scikit-learn's names and shapes", attribute_shapes),
     ("hyperparameters can be written and read", values),
@@ -80,17 +84,55 @@ fn batches(estimator: &dyn Estimator) -> Result<Outcome> {
     let samples = samples(estimator)?;
     let classes: &[i64] = if estimator.capabilities().classifies() { &[-2, 4] } else { &[] };
     let learner = estimator.any_learner(classes);
-    if !estimator.capabilities().partial_fit {
+    let capabilities = estimator.capabilities();
+    if !capabilities.partial_fit && !capabilities.passes {
         return require(learner.is_err(), || "a learner was given against the declared capabilities".to_owned());
     }
     let mut learner = learner?;
     let (first, second): (Vec<usize>, Vec<usize>) = (0..60).partition(|row| row % 2 == 0);
-    learner.learn_any(&samples.take(&first)?)?;
-    learner.learn_any(&samples.take(&second)?)?;
+    let passes = fit_passes(&mut *learner, |learn| {
+        learn(&samples.take(&first)?)?;
+        learn(&samples.take(&second)?)
+    })?;
+    if (passes > 1) != capabilities.passes {
+        return Ok(Outcome::Failed(format!("{passes} passes, and `passes` is declared {}", capabilities.passes)));
+    }
     let model = learner.model_any()?;
     let answer =
         if model.capabilities().predicts() { model.predict(samples.x())? } else { model.transform(samples.x())? };
     require(answer.to_f64_vec().iter().all(|value| value.is_finite()), || "the predictions are not finite".to_owned())
+}
+
+/// Continuing a fit on the same samples changes nothing within its tolerance; other models and other widths are refused.
+fn continued(estimator: &dyn Estimator) -> Result<Outcome> {
+    let samples = samples(estimator)?;
+    let first = estimator.fit_samples(&samples)?;
+    let other = DummyRegressor::default()
+        .fit_boxed(&Samples::new(samples.x().clone(), &Tensor::zeros([60], samples.x().dtype()))?)?;
+    let again = estimator.fit_boxed_from(&*first, &samples);
+    if !estimator.capabilities().warm_start {
+        let refused = again.is_err_and(|error| matches!(error, LearnError::Unsupported { .. }));
+        return require(refused, || "it continued against the declared capabilities".to_owned());
+    }
+    let again = again?;
+    let refused = estimator.fit_boxed_from(&*other, &samples);
+    if !refused.is_err_and(|error| matches!(error, LearnError::Unsupported { .. })) {
+        return Ok(Outcome::Failed("a model of another estimator was not refused".to_owned()));
+    }
+    let Rows::Dense(x) = samples.x() else { return Ok(Outcome::Skipped("sparse samples")) };
+    let narrow = Samples::new(&x.narrow(1, 0, 3), samples.y()?)?;
+    if !matches!(estimator.fit_boxed_from(&*first, &narrow), Err(LearnError::Width { .. })) {
+        return Ok(Outcome::Failed("samples of another width were not refused".to_owned()));
+    }
+    let ask = |model: &dyn Model| -> Result<Tensor> {
+        let rows = model.capabilities().inverse_transform.then(|| model.inverse_transform(&model.transform(x)?));
+        rows.unwrap_or_else(|| if model.capabilities().predicts() { model.predict(x) } else { model.transform(x) })
+    };
+    let (gap, allowed) = (distance(&ask(&*first)?, &ask(&*again)?), estimator.capabilities().accuracy.max(0.02));
+    let (before, after) = (first.summary().iterations, again.summary().iterations);
+    require(gap <= allowed && after <= before.max(2), || {
+        format!("answers differ by {gap:e}, more than {allowed:e}, or {after} iterations follow {before}")
+    })
 }
 
 fn attribute_names(estimator: &dyn Estimator) -> Result<Outcome> {

@@ -12,6 +12,7 @@ mod incremental;
 mod low_rank;
 mod nmf;
 mod pca;
+mod pca_batches;
 mod spectrum;
 mod truncated_svd;
 
@@ -19,5 +20,6 @@ pub use incremental::{FittedIncrementalPca, IncrementalPca, IncrementalPcaLearne
 pub use low_rank::{LowRank, low_rank};
 pub use nmf::{FittedNmf, Nmf};
 pub use pca::{Components, FittedPca, Pca};
+pub use pca_batches::PcaLearner;
 pub use spectrum::SvdSolver;
 pub use truncated_svd::{FittedTruncatedSvd, TruncatedSvd};

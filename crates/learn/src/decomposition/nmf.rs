@@ -17,6 +17,7 @@
 use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::{DType, Tensor, TryOps, linalg};
 
+use crate::cluster::same_count;
 use crate::selection::in_parallel;
 use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples, Stop, Summary};
 
@@ -125,10 +126,23 @@ impl Algorithm for Nmf {
         nonnegative: true,
         accuracy: 1e-3,
         anytime: true,
+        warm_start: true,
         ..Capabilities::TRANSFORMER
     };
 
     fn train(&self, samples: &Samples) -> Result<FittedNmf> {
+        self.run(samples, None)
+    }
+
+    fn train_from(&self, start: &FittedNmf, samples: &Samples) -> Result<FittedNmf> {
+        same_count(Self::NAME, self.n_components, start.outputs())?;
+        self.run(samples, Some(start))
+    }
+}
+
+impl Nmf {
+    /// The factors after the iterations, which begin where those of a fitted model ended if there is one.
+    fn run(&self, samples: &Samples, from: Option<&FittedNmf>) -> Result<FittedNmf> {
         samples.require_moderate(Self::NAME, true)?;
         let (n, d, k) = (samples.len(), samples.width(), self.n_components);
         let given = samples.x().dense(Self::NAME)?;
@@ -143,7 +157,14 @@ impl Algorithm for Nmf {
         let size = if size > 0.0 { size } else { 1.0 };
         let x = (&x * (1.0 / size)).try_contiguous()?;
         let across = x.try_t()?.try_contiguous()?;
-        let (mut w, mut h) = start(&x, k)?; // h is turned, (d, k)
+        let (mut w, mut h) = match from {
+            None => start(&x, k)?, // h is turned, (d, k)
+            Some(model) => {
+                let w = model.transform_rows(&Rows::Dense(given.clone()))?.to_dense()?.to_f64_vec();
+                let components: Vec<f64> = model.components.to_f64_vec().iter().map(|value| value / size).collect();
+                (w, turned(&components, k, d))
+            }
+        };
         let (mut iterations, mut stop, mut first, mut last) = (0, Stop::MaxIter, None, 0.0);
         while iterations < self.max_iter {
             if tove_optim::interrupted() {

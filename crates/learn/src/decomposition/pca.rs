@@ -18,10 +18,10 @@
 //! ```
 
 use tove_optim::settings::{Hyperparameters, Kind, Named, Setting, Value};
-use tove_tensor::{Tensor, TryOps};
+use tove_tensor::{DType, Tensor, TryOps};
 
 use super::spectrum::{Spectrum, SvdSolver, column_means, spectrum};
-use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples};
+use crate::{About, Algorithm, AnyLearner, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples};
 
 /// How many components are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -139,7 +139,7 @@ pub struct FittedPca {
 impl Algorithm for Pca {
     type Fitted = FittedPca;
     const CAPABILITIES: Capabilities =
-        Capabilities { inverse_transform: true, accuracy: 1e-6, ..Capabilities::TRANSFORMER };
+        Capabilities { inverse_transform: true, partial_fit: true, accuracy: 1e-6, ..Capabilities::TRANSFORMER };
 
     fn train(&self, samples: &Samples) -> Result<FittedPca> {
         samples.require_moderate(Self::NAME, true)?;
@@ -163,8 +163,26 @@ impl Algorithm for Pca {
             ));
         }
         let mean = column_means(x)?;
-        let Spectrum { variances, directions, whole } =
-            spectrum(x, &mean, solver, wanted.unwrap_or(n.min(d)), self.seed)?;
+        let found = spectrum(x, &mean, solver, wanted.unwrap_or(n.min(d)), self.seed)?;
+        self.fitted(found, &mean, n, solver, dtype)
+    }
+
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
+        crate::partial::boxed(self, classes)
+    }
+}
+
+impl Pca {
+    /// The model of n rows with this spectrum, found in this way.
+    pub(super) fn fitted(
+        &self,
+        found: Spectrum,
+        mean: &[f64],
+        n: usize,
+        solver: SvdSolver,
+        dtype: DType,
+    ) -> Result<FittedPca> {
+        let (Spectrum { variances, directions, whole }, d) = (found, mean.len());
         let kept = self.kept(&variances, whole);
         let ratio: Vec<f64> = variances[..kept].iter().map(|v| if whole > 0.0 { v / whole } else { 0.0 }).collect();
         let left = n.min(d) - kept;
@@ -177,25 +195,17 @@ impl Algorithm for Pca {
         let singular: Vec<f64> = variances[..kept].iter().map(|v| (v * (n as f64 - 1.0)).sqrt()).collect();
         let vector = |values: &[f64]| Tensor::from_slice(values).to_dtype(dtype);
         Ok(FittedPca {
-            about: About::of(self, samples).outputs(kept),
+            about: About::new(self, d, dtype).outputs(kept),
             components: directions.try_narrow(0, 0, kept)?.try_contiguous()?.to_dtype(dtype),
             explained_variance: vector(&variances[..kept]),
             explained_variance_ratio: vector(&ratio),
             singular_values: vector(&singular),
-            mean: vector(&mean),
+            mean: vector(mean),
             scale: vector(&scale),
             noise_variance: noise,
         })
     }
-}
 
-#[cold]
-fn too_many(count: usize, n: usize, d: usize) -> LearnError {
-    let problem = format!("{count} components of {n} samples with {d} features; give at most {}", n.min(d));
-    LearnError::parameter(Pca::NAME, problem)
-}
-
-impl Pca {
     fn kept(&self, variances: &[f64], whole: f64) -> usize {
         match self.n_components {
             Components::All => variances.len(),
@@ -210,6 +220,12 @@ impl Pca {
             }
         }
     }
+}
+
+#[cold]
+pub(super) fn too_many(count: usize, n: usize, d: usize) -> LearnError {
+    let problem = format!("{count} components of {n} samples with {d} features; give at most {}", n.min(d));
+    LearnError::parameter(Pca::NAME, problem)
 }
 
 /// What projections are divided by: deviations for whitening, else ones. A direction whose variance is nothing but rounding is not

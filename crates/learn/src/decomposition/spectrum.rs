@@ -74,7 +74,7 @@ pub(super) fn column_means(x: &Tensor) -> Result<Vec<f64>> {
 }
 
 /// Σ (x − μ)(x − μ)ᵀ (d, d) in double precision; products in the precision of the rows, block by block, only on and above the diagonal.
-fn scatter(x: &Tensor, mean: &[f64]) -> Result<Vec<f64>> {
+pub(super) fn scatter(x: &Tensor, mean: &[f64]) -> Result<Vec<f64>> {
     const ROWS: usize = 1024;
     const COLUMNS: usize = 200;
     let (n, d) = (x.dims()[0], x.dims()[1]);
@@ -123,15 +123,7 @@ pub(super) fn spectrum(x: &Tensor, mean: &[f64], solver: SvdSolver, wanted: usiz
     let (n, d) = (x.dims()[0], x.dims()[1]);
     let freedom = n as f64 - 1.0;
     if solver == SvdSolver::CovarianceEigh {
-        let covariance = Tensor::try_from_vec(scatter(x, mean)?, [d, d])? * (1.0 / freedom);
-        let linalg::Eigh { values, vectors } = linalg::eigh(&covariance)?;
-        let count = d.min(n);
-        let variances: Vec<f64> = values.to_f64_vec().into_iter().rev().take(count).map(|v| v.max(0.0)).collect();
-        let vectors = vectors.to_f64_vec(); // (d, d), one vector per column, ascending
-        let places = (0..d).rev().take(count).flat_map(|j| (0..d).map(move |i| i * d + j));
-        let rows: Vec<f64> = places.map(|place| vectors[place]).collect();
-        let whole = variances.iter().sum();
-        return Ok(Spectrum { variances, directions: upright(rows, d)?, whole });
+        return of_scatter(scatter(x, mean)?, n, d);
     }
     let centered = x.to_dtype(DType::F64).try_sub(&Tensor::from_slice(mean))?;
     let (s, vt, whole) = if solver == SvdSolver::Randomized {
@@ -145,6 +137,19 @@ pub(super) fn spectrum(x: &Tensor, mean: &[f64], solver: SvdSolver, wanted: usiz
     let variances: Vec<f64> = s.into_iter().map(|s| s * s / freedom).collect();
     let whole = whole.unwrap_or_else(|| variances.iter().sum());
     Ok(Spectrum { variances, directions: upright(vt.try_contiguous()?.to_f64_vec(), d)?, whole })
+}
+
+/// The spectrum from Σ (x − μ)(x − μ)ᵀ (d, d) of n rows.
+pub(super) fn of_scatter(scatter: Vec<f64>, n: usize, d: usize) -> Result<Spectrum> {
+    let covariance = Tensor::try_from_vec(scatter, [d, d])? * (1.0 / (n as f64 - 1.0));
+    let linalg::Eigh { values, vectors } = linalg::eigh(&covariance)?;
+    let count = d.min(n);
+    let variances: Vec<f64> = values.to_f64_vec().into_iter().rev().take(count).map(|v| v.max(0.0)).collect();
+    let vectors = vectors.to_f64_vec(); // (d, d), one vector per column, ascending
+    let places = (0..d).rev().take(count).flat_map(|j| (0..d).map(move |i| i * d + j));
+    let rows: Vec<f64> = places.map(|place| vectors[place]).collect();
+    let whole = variances.iter().sum();
+    Ok(Spectrum { variances, directions: upright(rows, d)?, whole })
 }
 
 /// Directions as rows of length d, turned so that the largest entry of each is positive.

@@ -23,7 +23,7 @@ impl Observed {
         match found {
             None => Ok(observed),
             Some((row, column, value)) => {
-                let problem = format!("the entry in row {row}, column {column} is {value}");
+                let problem = format!("the entry in row {row}, column {column} is {value:e}");
                 Err(LearnError::data(who, problem, "give finite entries of moderate size, or leave the entry out"))
             }
         }

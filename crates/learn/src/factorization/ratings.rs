@@ -132,6 +132,19 @@ impl Factors {
         })
     }
 
+    /// Takes the items' factors of a fitted model, and the users' factors that suit them best.
+    fn adopt(&mut self, model: &FittedMatrixFactorization, observed: &Observed) {
+        let (components, intercept) = (model.components.to_f64_vec(), model.intercept.to_f64_vec());
+        let (k, width, count) = (self.k, self.width, intercept.len());
+        for (item, row) in self.items.chunks_exact_mut(width).enumerate() {
+            (0..k).for_each(|factor| row[factor] = components[factor * count + item]);
+            row[k..].iter_mut().for_each(|bias| *bias = intercept[item] - self.mean);
+        }
+        let mut users = std::mem::take(&mut self.users);
+        self.half_step(&mut users, observed, &self.items);
+        self.users = users;
+    }
+
     fn biased(&self) -> bool {
         self.width > self.k
     }
@@ -236,17 +249,38 @@ impl Algorithm for MatrixFactorization {
         inverse_transform: true,
         order_free: false,
         anytime: true,
+        warm_start: true,
         accuracy: 1e-4,
         ..Capabilities::TRANSFORMER
     };
 
     fn train(&self, samples: &Samples) -> Result<FittedMatrixFactorization> {
+        self.run(samples, None)
+    }
+
+    /// Begins with the items' factors of the model; those of the users follow from them.
+    fn train_from(&self, start: &FittedMatrixFactorization, samples: &Samples) -> Result<FittedMatrixFactorization> {
+        crate::cluster::same_count(Self::NAME, self.n_components, start.n_components)?;
+        if start.outputs() != self.n_components + usize::from(self.biases) {
+            let problem =
+                "`biases` differs from that of the model to continue from; set it alike, or fit from the start";
+            return Err(LearnError::parameter(Self::NAME, problem));
+        }
+        self.run(samples, Some(start))
+    }
+}
+
+impl MatrixFactorization {
+    fn run(&self, samples: &Samples, from: Option<&FittedMatrixFactorization>) -> Result<FittedMatrixFactorization> {
         let observed = Observed::of(Self::NAME, samples.x())?;
         if observed.values().is_empty() {
             let problem = "no entry is observed";
             return Err(LearnError::data(Self::NAME, problem, "give ratings; missing ones are NaN, or not stored"));
         }
         let mut factors = Factors::start(self, &observed)?;
+        if let Some(model) = from {
+            factors.adopt(model, &observed);
+        }
         let by_item = observed.transposed();
         let entries: Vec<(u32, u32, f64)> = match self.solver {
             FactorizationSolver::Als => Vec::new(),

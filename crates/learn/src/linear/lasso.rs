@@ -115,15 +115,26 @@ impl From<&Lasso> for ElasticNet {
     }
 }
 
-const CAPABILITIES: Capabilities =
-    Capabilities { weights: true, sparse: true, multi_output: true, accuracy: 1e-2, ..Capabilities::REGRESSOR };
+const CAPABILITIES: Capabilities = Capabilities {
+    weights: true,
+    sparse: true,
+    multi_output: true,
+    warm_start: true,
+    accuracy: 1e-2,
+    ..Capabilities::REGRESSOR
+};
 
 impl Algorithm for Lasso {
     type Fitted = FittedLasso;
     const CAPABILITIES: Capabilities = CAPABILITIES;
 
     fn train(&self, samples: &Samples) -> Result<FittedLasso> {
-        let (solution, summary) = ElasticNet::from(self).solve_all(Self::NAME, samples)?;
+        let (solution, summary) = ElasticNet::from(self).solve_all(Self::NAME, samples, None)?;
+        FittedLinear::new(self, samples, &solution, summary, ())
+    }
+
+    fn train_from(&self, start: &FittedLasso, samples: &Samples) -> Result<FittedLasso> {
+        let (solution, summary) = ElasticNet::from(self).solve_all(Self::NAME, samples, Some(start.coef()))?;
         FittedLinear::new(self, samples, &solution, summary, ())
     }
 }
@@ -133,7 +144,12 @@ impl Algorithm for ElasticNet {
     const CAPABILITIES: Capabilities = CAPABILITIES;
 
     fn train(&self, samples: &Samples) -> Result<FittedElasticNet> {
-        let (solution, summary) = self.solve_all(Self::NAME, samples)?;
+        let (solution, summary) = self.solve_all(Self::NAME, samples, None)?;
+        FittedLinear::new(self, samples, &solution, summary, ())
+    }
+
+    fn train_from(&self, start: &FittedElasticNet, samples: &Samples) -> Result<FittedElasticNet> {
+        let (solution, summary) = self.solve_all(Self::NAME, samples, Some(start.coef()))?;
         FittedLinear::new(self, samples, &solution, summary, ())
     }
 }
@@ -202,7 +218,21 @@ impl ElasticNet {
     }
 
     pub(super) fn solve(&self, who: &'static str, samples: &Samples) -> Result<(Vec<f64>, f64, Summary)> {
+        self.solve_from(who, samples, None)
+    }
+
+    fn solve_from(
+        &self,
+        who: &'static str,
+        samples: &Samples,
+        start: Option<&[f64]>,
+    ) -> Result<(Vec<f64>, f64, Summary)> {
         self.with_solver(who, samples, |solver| {
+            if let Some(start) = start {
+                // Coefficients of a model without the constraint may be negative.
+                let allowed = |w: &f64| if self.positive { w.max(0.0) } else { *w };
+                solver.w = start.iter().map(allowed).collect();
+            }
             let outcome = solver.run(self, self.alpha)?;
             let weight = solver.weight;
             let Outcome { iterations, converged, gap, objective } = outcome;
@@ -212,15 +242,21 @@ impl ElasticNet {
     }
 
     /// Fits each output independently, like scikit-learn's `Lasso`.
-    fn solve_all(&self, who: &'static str, samples: &Samples) -> Result<(Solution, Summary)> {
+    fn solve_all(&self, who: &'static str, samples: &Samples, start: Option<&Tensor>) -> Result<(Solution, Summary)> {
+        let start = start.map(Tensor::to_f64_vec);
         let (d, m) = (samples.width(), samples.y()?.dims().get(1).copied().unwrap_or(1));
+        if let Some(found) = start.as_ref().map(|start| start.len() / d).filter(|found| *found != m) {
+            let problem = format!("{m} outputs, and the model to continue from has {found}; fit from the start");
+            return Err(LearnError::parameter(who, problem));
+        }
         let (mut coefficients, mut intercepts, mut all) = (vec![0.0; d * m], Vec::new(), Vec::new());
         for output in 0..m {
             let own = match m {
                 1 => samples.clone(),
                 _ => samples.with_y(&samples.y()?.try_narrow(1, output, 1)?.try_contiguous()?)?,
             };
-            let (w, intercept, summary) = self.solve(who, &own)?;
+            let (w, intercept, summary) =
+                self.solve_from(who, &own, start.as_ref().map(|start| &start[output * d..(output + 1) * d]))?;
             w.into_iter().enumerate().for_each(|(j, w)| coefficients[j * m + output] = w);
             intercepts.push(intercept);
             all.push(summary);

@@ -63,6 +63,7 @@ pub use lars::{FittedLars, FittedLassoLars, Lars, LarsPath, LassoLars};
 pub use lasso::{ElasticNet, FittedElasticNet, FittedLasso, Lasso, NetPath, Precompute};
 pub use least_squares::{Conditions, FittedLinearRegression, LinearRegression};
 pub use model::{Extras, FittedLinear};
+pub(crate) use moments::Moments;
 pub use net_cv::{ElasticNetCv, FittedElasticNetCv, FittedLassoCv, LassoCv, NetChoice, NetSearch};
 pub use omp::{FittedOrthogonalMatchingPursuit, OrthogonalMatchingPursuit};
 pub use partial::PartialLinear;

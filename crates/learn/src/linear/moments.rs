@@ -78,20 +78,20 @@ impl<'a> Data<'a> {
 
 /// Means and centered second moments.
 #[derive(Clone, Debug)]
-pub(super) struct Moments {
-    pub(super) width: usize,
-    pub(super) outputs: usize,
+pub(crate) struct Moments {
+    pub(crate) width: usize,
+    pub(crate) outputs: usize,
     /// Σ w.
-    pub(super) weight: f64,
+    pub(crate) weight: f64,
     /// Weighted means, or zeros if not centered.
-    pub(super) mean_x: Vec<f64>,
-    pub(super) mean_y: Vec<f64>,
+    pub(crate) mean_x: Vec<f64>,
+    pub(crate) mean_y: Vec<f64>,
     /// XᵀWX (d, d) of the centered columns.
-    pub(super) gram: Vec<f64>,
+    pub(crate) gram: Vec<f64>,
     /// XᵀWY (d, m).
-    pub(super) cross: Vec<f64>,
+    pub(crate) cross: Vec<f64>,
     /// Σ w y² (m) of each centered output.
-    pub(super) squares: Vec<f64>,
+    pub(crate) squares: Vec<f64>,
 }
 
 /// A change of basis of the columns: rows become (x − c) B.

@@ -59,7 +59,7 @@ use tove_optim::settings::{Choice, Hyperparameters, Named};
 use tove_tensor::kernels::math::Float;
 use tove_tensor::{Element, Tensor};
 
-use crate::{Algorithm, Capabilities, ClassWeight, Labels, Result, Samples, Summary, with_real};
+use crate::{Algorithm, Capabilities, ClassWeight, Labels, LearnError, Model, Result, Samples, Summary, with_real};
 use linear::{Linear, Soft};
 use objective::{Limits, Objective, Outcome, Strength};
 use problem::Problem;
@@ -144,14 +144,30 @@ impl Algorithm for LogisticRegression {
         probabilities: true,
         accuracy: 1e-6,
         decision_function: true,
+        warm_start: true,
         ..Capabilities::CLASSIFIER
     };
 
     fn train(&self, samples: &Samples) -> Result<FittedLogisticRegression> {
+        self.run(samples, None)
+    }
+
+    fn train_from(&self, start: &FittedLogisticRegression, samples: &Samples) -> Result<FittedLogisticRegression> {
+        self.run(samples, Some(start))
+    }
+}
+
+impl LogisticRegression {
+    fn run(&self, samples: &Samples, from: Option<&FittedLogisticRegression>) -> Result<FittedLogisticRegression> {
         let labels = Labels::several(Self::NAME, samples.y()?)?;
         let given = samples.weights().map(Tensor::to_f64_vec);
         let weights = self.class_weight.apply(Self::NAME, labels.classes(), labels.codes(), given)?;
-        with_real!(samples.x().dtype(), T => self.solve::<T>(samples, &labels, weights.as_deref()))
+        if from.is_some_and(|model| model.classes() != labels.classes()) {
+            let fix = "fit from the start, or to samples of the same classes";
+            return Err(LearnError::unsupported(Self::NAME, "cannot continue from a model of other classes", fix));
+        }
+        let start = from.map(|model| model.parameters(self.fit_intercept));
+        with_real!(samples.x().dtype(), T => self.solve::<T>(samples, &labels, weights.as_deref(), start))
     }
 }
 
@@ -198,6 +214,7 @@ impl LogisticRegression {
         samples: &Samples,
         labels: &Labels,
         weights: Option<&[f64]>,
+        start: Option<Vec<f64>>,
     ) -> Result<FittedLogisticRegression> {
         let classes = labels.classes();
         let problem = Problem::<T>::new(samples.x(), labels.codes(), classes.len(), weights, self.fit_intercept)?;
@@ -209,7 +226,7 @@ impl LogisticRegression {
             intercept: self.fit_intercept,
             strength: objective.strength,
         };
-        let mut outcome = self.minimize(&objective, &problem_data)?;
+        let mut outcome = self.minimize(&objective, &problem_data, start)?;
         center(&mut outcome.parameters, problem.width(), samples.width(), self.is_penalized());
         let linear = Linear::from_parameters(&outcome.parameters, samples.width(), classes.len(), T::DTYPE)?;
         Ok(FittedLinearClassifier::new(self, classes, linear, self.summary(&problem, &outcome)))
@@ -234,10 +251,12 @@ impl LogisticRegression {
         &self,
         objective: &Objective<'_, '_, T>,
         problem_data: &subsample_start::FullProblem<'_>,
+        from: Option<Vec<f64>>,
     ) -> Result<Outcome> {
         let size = objective.problem.size();
         let limits = Limits { tol: self.tol, max_iter: self.max_iter };
-        let start = vec![0.0; size];
+        let fresh = from.is_none();
+        let start = from.unwrap_or_else(|| vec![0.0; size]);
         let newton = match self.solver {
             Solver::Auto => {
                 size <= MAX_NEWTON_PARAMETERS
@@ -250,7 +269,7 @@ impl LogisticRegression {
         match (newton, size <= MAX_HESSIAN_PARAMETERS, objective.strength.l1 > 0.0) {
             (true, true, _) => newton::minimize(objective, limits, start),
             (true, false, false) => newton::minimize_by_products(objective, limits, start),
-            _ if objective.problem.outputs == 1 => match problem_data.start::<T>(limits)? {
+            _ if fresh && objective.problem.outputs == 1 => match problem_data.start::<T>(limits)? {
                 Some((start, model)) => {
                     // There are only a few, accurate steps here: a tighter tolerance costs little.
                     let closer = Limits { tol: 0.3 * limits.tol, ..limits };

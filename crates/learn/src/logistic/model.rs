@@ -31,6 +31,13 @@ pub struct FittedLinearClassifier<E> {
 }
 
 impl<E: Algorithm> FittedLinearClassifier<E> {
+    /// The weights of each score, with its intercept behind them if there is one.
+    pub(crate) fn parameters(&self, intercept: bool) -> Vec<f64> {
+        let (coef, intercepts) = (self.linear.coef.to_f64_vec(), self.linear.intercept.to_f64_vec());
+        let rows = coef.chunks_exact(self.linear.width()).zip(intercepts);
+        rows.flat_map(|(row, own)| row.iter().copied().chain(intercept.then_some(own))).collect()
+    }
+
     pub(crate) fn new(settings: &E, classes: &[i64], linear: Linear, summary: Summary) -> FittedLinearClassifier<E> {
         let about = About::new(settings, linear.width(), linear.dtype());
         FittedLinearClassifier { about: about.classes(classes).summary(summary), settings: settings.clone(), linear }

@@ -123,9 +123,21 @@ impl Rows<'_> {
 
     /// Weights, means and covariances from shares (n, k); `floor` is added to variances.
     pub(super) fn maximize(&self, shares: &[f64], kind: CovarianceType, floor: f64) -> Result<Parameters> {
+        let d = self.d;
+        let sums = self.share_sums(shares)?;
+        let k = sums.len() / (d + 1);
+        // As scikit-learn: a component without samples stays where division leads to.
+        let counts: Vec<f64> = sums[..k].iter().map(|count| count + 10.0 * f64::EPSILON).collect();
+        let means: Vec<f64> = sums[k..].iter().enumerate().map(|(place, sum)| sum / counts[place / d]).collect();
+        let scatter = self.scatter(shares, &means, kind)?;
+        Ok(Parameters::from_sums(&counts, means, scatter, (kind, d), floor))
+    }
+
+    /// Σ share of each component (k), then Σ share x (k, d).
+    pub(super) fn share_sums(&self, shares: &[f64]) -> Result<Vec<f64>> {
         let (n, d) = (self.len(), self.d);
         let k = shares.len() / n;
-        let sums = self.sum(k * (d + 1), |first, block, sum| {
+        self.sum(k * (d + 1), |first, block, sum| {
             let rows = block.len() / d;
             let own = &shares[first * k..(first + rows) * k];
             let (counts, means) = sum.split_at_mut(k);
@@ -136,39 +148,11 @@ impl Rows<'_> {
             let products = turned.try_matmul(&Tensor::from_slice(block).try_reshape([rows, d])?)?.try_contiguous()?;
             means.iter_mut().zip(products.as_slice::<f64>()?).for_each(|(sum, own)| *sum += own);
             Ok(())
-        })?;
-        let (counts, means) = sums.split_at(k);
-        // As scikit-learn: a component without samples stays where division leads to.
-        let counts: Vec<f64> = counts.iter().map(|count| count + 10.0 * f64::EPSILON).collect();
-        let means: Vec<f64> = means.iter().enumerate().map(|(place, sum)| sum / counts[place / d]).collect();
-        let mut covariances = self.scatter(shares, &means, kind)?;
-        let total: f64 = counts.iter().sum();
-        match kind {
-            CovarianceType::Full => {
-                covariances.iter_mut().enumerate().for_each(|(place, sum)| *sum /= counts[place / (d * d)]);
-            }
-            CovarianceType::Tied => covariances.iter_mut().for_each(|sum| *sum /= total),
-            CovarianceType::Diag => {
-                covariances.iter_mut().enumerate().for_each(|(place, sum)| *sum /= counts[place / d]);
-            }
-            CovarianceType::Spherical => {
-                covariances.iter_mut().zip(&counts).for_each(|(sum, count)| *sum /= count * d as f64);
-            }
-        }
-        match kind {
-            CovarianceType::Full | CovarianceType::Tied => {
-                for matrix in covariances.chunks_exact_mut(d * d) {
-                    (0..d).for_each(|i| matrix[i * d + i] += floor);
-                }
-            }
-            _ => covariances.iter_mut().for_each(|variance| *variance += floor),
-        }
-        let weights = counts.iter().map(|count| count / total).collect();
-        Ok(Parameters { kind, d, weights, means, covariances })
+        })
     }
 
     /// Σ share (x − μ)(x − μ)ᵀ, or what the kind keeps of it.
-    fn scatter(&self, shares: &[f64], means: &[f64], kind: CovarianceType) -> Result<Vec<f64>> {
+    pub(super) fn scatter(&self, shares: &[f64], means: &[f64], kind: CovarianceType) -> Result<Vec<f64>> {
         let (d, k) = (self.d, means.len() / self.d);
         let size = kind.shape(k, d).iter().product();
         self.sum(size, |first, block, sum| {
@@ -200,6 +184,44 @@ impl Rows<'_> {
             }
             Ok(())
         })
+    }
+}
+
+impl Parameters {
+    /// Weights, means and covariances from Σ share (k), means, and Σ share (x − μ)(x − μ)ᵀ; `floor` is added to variances.
+    pub(super) fn from_sums(
+        counts: &[f64],
+        means: Vec<f64>,
+        scatter: Vec<f64>,
+        (kind, d): (CovarianceType, usize),
+        floor: f64,
+    ) -> Parameters {
+        let (mut covariances, total) = (scatter, counts.iter().sum::<f64>());
+        let per_component = covariances.len() / counts.len().max(1);
+        for (place, sum) in covariances.iter_mut().enumerate() {
+            *sum /= match kind {
+                CovarianceType::Full | CovarianceType::Diag => counts[place / per_component],
+                CovarianceType::Tied => total,
+                CovarianceType::Spherical => counts[place] * d as f64,
+            };
+        }
+        match kind {
+            CovarianceType::Full | CovarianceType::Tied => {
+                for matrix in covariances.chunks_exact_mut(d * d) {
+                    (0..d).for_each(|i| matrix[i * d + i] += floor);
+                }
+            }
+            _ => covariances.iter_mut().for_each(|variance| *variance += floor),
+        }
+        let weights = counts.iter().map(|count| count / total).collect();
+        Parameters { kind, d, weights, means, covariances }
+    }
+
+    /// Moves all means by the same vector, times `sign`.
+    pub(super) fn shift(&mut self, by: &[f64], sign: f64) {
+        for center in self.means.chunks_exact_mut(self.d) {
+            center.iter_mut().zip(by).for_each(|(x, by)| *x += sign * by);
+        }
     }
 }
 

@@ -23,8 +23,8 @@ use tove_tensor::{DType, Key, Tensor, TryOps};
 use super::FittedGaussianMixture;
 use super::covariance::{CovarianceType, Parameters};
 use super::em::{self, Expectation};
-use crate::cluster::{KMeans, given_rows};
-use crate::{About, Algorithm, Capabilities, Fit, LearnError, Result, Samples, Stop, Summary};
+use crate::cluster::{KMeans, given_rows, same_count};
+use crate::{About, Algorithm, AnyLearner, Capabilities, Fit, LearnError, Result, Samples, Stop, Summary};
 
 /// Where the components begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -70,13 +70,13 @@ pub struct GaussianMixture {
     pub seed: u64,
 }
 
-struct Start {
-    parameters: Parameters,
-    bound: f64,
-    change: f64,
-    iterations: usize,
-    stop: Stop,
-    curve: Vec<f64>,
+pub(super) struct Start {
+    pub(super) parameters: Parameters,
+    pub(super) bound: f64,
+    pub(super) change: f64,
+    pub(super) iterations: usize,
+    pub(super) stop: Stop,
+    pub(super) curve: Vec<f64>,
 }
 
 impl Algorithm for GaussianMixture {
@@ -86,10 +86,33 @@ impl Algorithm for GaussianMixture {
         score_samples: true,
         order_free: false,
         anytime: true,
+        passes: true,
+        warm_start: true,
         ..Capabilities::CLUSTERER
     };
 
     fn train(&self, samples: &Samples) -> Result<FittedGaussianMixture> {
+        self.run(samples, None)
+    }
+
+    fn train_from(&self, start: &FittedGaussianMixture, samples: &Samples) -> Result<FittedGaussianMixture> {
+        same_count(Self::NAME, self.n_components, start.parameters.count())?;
+        let (wanted, found) = (self.covariance_type.name(), start.parameters.kind.name());
+        if wanted != found {
+            let problem = format!("covariance type {wanted}, and the model to continue from has {found}");
+            return Err(LearnError::parameter(Self::NAME, format!("{problem}; use {found}, or fit from the start")));
+        }
+        self.run(samples, Some(&start.parameters))
+    }
+
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
+        crate::partial::boxed(self, classes)
+    }
+}
+
+impl GaussianMixture {
+    /// The best of all starts, or the end of the iterations from these parameters.
+    fn run(&self, samples: &Samples, from: Option<&Parameters>) -> Result<FittedGaussianMixture> {
         let (n, d, k) = (samples.len(), samples.width(), self.n_components);
         if n < 2 || n < k {
             let fix = format!("give more samples, or ask for at most {n} components");
@@ -101,36 +124,39 @@ impl Algorithm for GaussianMixture {
         let centered = x.try_sub(&mean)?.try_contiguous()?;
         let (rows, mean) = (em::Rows { x: centered.as_slice::<f64>()?, d }, mean.to_f64_vec());
         let mut best: Option<Start> = None;
-        let starts = if self.means_init.is_some() { 1 } else { self.n_init };
+        let starts = if self.means_init.is_some() || from.is_some() { 1 } else { self.n_init };
         for start in 0..starts {
             if best.is_some() && tove_optim::interrupted() {
                 break;
             }
-            let first = self.start(&rows, &centered, &mean, Key::new(self.seed).fold(start as u64))?;
+            let first = match from {
+                Some(parameters) => {
+                    let mut first = parameters.clone();
+                    first.shift(&mean, -1.0);
+                    first
+                }
+                None => self.start(&rows, &centered, &mean, Key::new(self.seed).fold(start as u64))?,
+            };
             let found = self.iterate(&rows, first)?;
             if best.as_ref().is_none_or(|best| found.bound > best.bound) {
                 best = Some(found);
             }
         }
-        let Some(Start { mut parameters, bound, change, iterations, stop, curve }) = best else {
-            return Err(LearnError::parameter(Self::NAME, "n_init is 0; give at least 1"));
-        };
-        for center in parameters.means.chunks_exact_mut(d) {
-            center.iter_mut().zip(&mean).for_each(|(x, mean)| *x += mean);
-        }
+        let mut best = best.ok_or_else(|| LearnError::parameter(Self::NAME, "n_init is 0; give at least 1"))?;
+        best.parameters.shift(&mean, 1.0);
+        self.fitted(best, d, samples.x().dtype())
+    }
+
+    /// The model at the end of the iterations.
+    pub(super) fn fitted(&self, found: Start, d: usize, dtype: DType) -> Result<FittedGaussianMixture> {
+        let Start { parameters, bound, change, iterations, stop, curve } = found;
         let converged = stop == Stop::Tolerance;
         let summary = Summary::iterative(Self::NAME, iterations, converged, change, bound).ended(stop, curve);
         let factors = parameters.factors(Self::NAME)?;
-        Ok(FittedGaussianMixture {
-            about: About::of(self, samples).summary(summary),
-            parameters,
-            factors,
-            lower_bound: bound,
-        })
+        let about = About::new(self, d, dtype).summary(summary);
+        Ok(FittedGaussianMixture { about, parameters, factors, lower_bound: bound })
     }
-}
 
-impl GaussianMixture {
     fn start(&self, rows: &em::Rows<'_>, x: &Tensor, mean: &[f64], key: Key) -> Result<Parameters> {
         let (n, d, k) = (rows.len(), rows.d, self.n_components);
         let one_hot = |labels: &[i64]| {
@@ -200,10 +226,7 @@ impl GaussianMixture {
             let factors = parameters.factors(Self::NAME)?;
             let Expectation { log_likelihood, shares } = rows.expect(&parameters, &factors, false)?;
             let mean = log_likelihood.iter().sum::<f64>() / rows.len() as f64;
-            if !mean.is_finite() {
-                let fix = "scale the features, for instance with `StandardScaler`, or raise `reg_covar`";
-                return Err(LearnError::data(Self::NAME, "the log-likelihood is not finite", fix));
-            }
+            require_finite(mean)?;
             change = mean - bound;
             bound = mean;
             curve.push(mean);
@@ -216,4 +239,13 @@ impl GaussianMixture {
         }
         Ok(Start { parameters, bound, change, iterations, stop, curve })
     }
+}
+
+/// That the mean log-likelihood is a number.
+pub(super) fn require_finite(mean: f64) -> Result<()> {
+    if mean.is_finite() {
+        return Ok(());
+    }
+    let fix = "scale the features, for instance with `StandardScaler`, or raise `reg_covar`";
+    Err(LearnError::data(GaussianMixture::NAME, "the log-likelihood is not finite", fix))
 }

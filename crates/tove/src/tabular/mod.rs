@@ -40,6 +40,7 @@ mod ratings;
 mod recommend;
 mod recommender;
 mod reduce;
+mod reduced;
 mod scores;
 mod search;
 mod shapley;
@@ -62,7 +63,8 @@ pub use outcome::{BudgetLimit, CandidateResult, Event, LearningPoint, Outcome, S
 pub use plan::{Division, Plan};
 pub use recommend::{BesideBaseline, LISTED, RecommendOutcome, RecommendPlan, TriedSettings};
 pub use recommender::{RatingColumns, RecommendedItem, Recommender};
-pub use reduce::{Plane, ReduceOutcome, ReducePlan, TableComponent};
+pub use reduce::{Plane, ReduceOutcome, ReducePlan, ScaledComponents, ScalingEffect, TableComponent};
+pub use reduced::ReducedTable;
 #[cfg(feature = "images")]
 pub(crate) use scores::scores_of_evaluation;
 pub use scores::{NamedScore, scores_of};

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use tove_data::table::{Column, NumberFormat, Role, Table};
+use tove_data::table::{Column, NumberFormat, Role, Schema, Table, TableEncoder};
 use tove_learn::{Fit, LearnError, Model, Pca, Transform};
 use tove_tensor::Tensor;
 
-use super::unlabeled::{Columns, LeftOut};
+use super::unlabeled::{Columns, LeftOut, Unlabeled};
 use super::{Candidate, ColumnCounts, Result, TabularError};
 
 /// Rows along the two directions of largest variance.
@@ -38,6 +38,7 @@ pub(super) fn plane(x: &Tensor) -> Result<Plane> {
 pub struct ReducePlan {
     candidate: Candidate,
     columns: Columns,
+    most: Option<usize>,
 }
 
 /// A component: a combination of the columns.
@@ -51,6 +52,31 @@ pub struct TableComponent {
     pub loadings: Vec<(String, f64)>,
 }
 
+/// Principal components of the same columns with and without standardization.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScalingEffect {
+    /// With standardized numbers.
+    pub standardized: ScaledComponents,
+    /// With numbers as they are, where columns of large numbers have most of the variance.
+    pub raw: ScaledComponents,
+}
+
+/// The first components of columns that are scaled in one way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScaledComponents {
+    /// The share of the variance along each component.
+    pub explained: Vec<f64>,
+    /// The feature with the largest weight in the first component.
+    pub feature: String,
+    /// Its weight.
+    pub weight: f64,
+}
+
+/// Components of a [`ScalingEffect`], at most.
+const SCALED: usize = 10;
+/// Features above which the effect of scaling is not computed.
+const FEW: usize = 500;
+
 /// The rows of a table in fewer dimensions.
 pub struct ReduceOutcome {
     /// The id columns, and a column for each component.
@@ -59,6 +85,12 @@ pub struct ReduceOutcome {
     pub components: Vec<TableComponent>,
     /// The fitted transformer.
     pub model: Box<dyn Model>,
+    /// The columns of the table, with their roles.
+    pub schema: Schema,
+    /// How rows become features.
+    pub encoder: TableEncoder,
+    /// Of PCA, what standardizing the numbers does.
+    pub scaling: Option<ScalingEffect>,
     /// Number of features before.
     pub features: usize,
     /// Columns in which missing values were filled, and how many.
@@ -85,7 +117,20 @@ impl ReducePlan {
     /// ```
     pub fn new(candidate: Candidate) -> ReducePlan {
         let columns = Columns { raw: candidate.name != "PCA", ..Columns::default() };
-        ReducePlan { candidate, columns }
+        ReducePlan { candidate, columns, most: None }
+    }
+
+    /// As many components as this, or fewer if the table has fewer features or rows.
+    #[must_use]
+    pub fn at_most(self, components: usize) -> ReducePlan {
+        ReducePlan { most: Some(components), ..self }
+    }
+
+    /// Whether numbers are standardized; those of PCA are unless this says otherwise.
+    #[must_use]
+    pub fn standardize(mut self, yes: bool) -> ReducePlan {
+        self.columns.raw = !yes;
+        self
     }
 
     /// Gives a column another role than that of a feature.
@@ -109,7 +154,14 @@ impl ReducePlan {
     pub fn fit(&self, table: &Table) -> Result<ReduceOutcome> {
         let start = Instant::now();
         let data = self.columns.prepare(table)?;
-        let model = self.candidate.estimator.fit(data.x.clone(), None).map_err(|error| match error {
+        let candidate = match self.most {
+            Some(most) => {
+                let can_be = data.x.dims().iter().copied().min().unwrap_or(most);
+                self.candidate.clone().set("n_components", most.min(can_be))?
+            }
+            None => self.candidate.clone(),
+        };
+        let model = candidate.estimator.fit(data.x.clone(), None).map_err(|error| match error {
             LearnError::Interrupted { .. } => TabularError::Interrupted,
             other => other.into(),
         })?;
@@ -137,14 +189,34 @@ impl ReducePlan {
             let own = values.iter().skip(place).step_by(names.len()).copied().collect();
             columns.push((name.clone(), Column::floats(own)));
         }
+        let compared = self.candidate.name == "PCA" && features.len() <= FEW;
         Ok(ReduceOutcome {
             table: Table::new(columns)?,
             components,
             model,
+            scaling: compared.then(|| self.scaling(table, &data)).transpose()?,
+            schema: data.schema,
+            encoder: data.encoder,
             features: features.len(),
             imputed: data.imputed,
             left_out: data.left_out,
             seconds: start.elapsed().as_secs_f64(),
         })
     }
+
+    /// Components with and without standardization, one of which is that of the plan.
+    fn scaling(&self, table: &Table, data: &Unlabeled) -> Result<ScalingEffect> {
+        let other = Columns { raw: !self.columns.raw, ..self.columns.clone() }.prepare(table)?;
+        let (standardized, raw) = if self.columns.raw { (&other, data) } else { (data, &other) };
+        Ok(ScalingEffect { standardized: scaled(standardized)?, raw: scaled(raw)? })
+    }
+}
+
+fn scaled(data: &Unlabeled) -> Result<ScaledComponents> {
+    let count = SCALED.min(data.x.dims()[0]).min(data.x.dims()[1]);
+    let pca = Pca::default().n_components(count.into()).fit(data.x.clone(), None)?;
+    let (names, weights) = (data.encoder.feature_names(), pca.components().to_f64_vec());
+    let first = names.iter().zip(&weights).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+    let (feature, weight) = first.map_or((String::new(), 0.0), |(name, weight)| (name.clone(), *weight));
+    Ok(ScaledComponents { explained: pca.explained_variance_ratio().to_f64_vec(), feature, weight })
 }

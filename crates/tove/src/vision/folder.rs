@@ -156,11 +156,35 @@ pub(super) fn from_folders(folder: &Path, options: &ImageOptions) -> Result<Imag
             return Err(ModelError::source(format!("{}: no image in it can be read ({first})", path.display())));
         }
     }
+    let x = stacked(&images, options);
+    Ok(Images { classes, all: TensorDataset::new(x, Tensor::from(labels))?, test: None, notes })
+}
+
+/// All images below a folder, by name, without classes.
+pub(super) fn all_pictures(folder: &Path, options: &ImageOptions) -> Result<(Tensor, ImageNotes)> {
+    let (mut found, mut notes) = (Vec::new(), ImageNotes::default());
+    for path in image_files(folder)? {
+        match image_size(&path) {
+            Ok(size) => found.push(Found { path, class: 0, size }),
+            Err(error) => notes.broken.push(error.to_string()),
+        }
+    }
+    notes.size = options.size.unwrap_or_else(|| usual_size(&found));
+    let (images, _) = decode(&found, &mut notes);
+    if images.is_empty() {
+        let first = notes.broken.first().map_or(String::new(), |text| format!(" ({text})"));
+        let problem = format!("{}: no .png, .jpg or .jpeg file in it can be read{first}", folder.display());
+        return Err(ModelError::source(problem));
+    }
+    Ok((stacked(&images, options), notes))
+}
+
+/// Images in the same number of channels, as one tensor.
+fn stacked(images: &[Tensor], options: &ImageOptions) -> Tensor {
     let any_color = images.iter().any(|image| image.dims()[0] == 3);
     let channels = options.channels.unwrap_or(if any_color { 3 } else { 1 });
     let planes: Vec<Tensor> = images.iter().map(|image| in_channels(image, channels)).collect();
-    let x = Tensor::stack(&planes.iter().collect::<Vec<_>>(), 0);
-    Ok(Images { classes, all: TensorDataset::new(x, Tensor::from(labels))?, test: None, notes })
+    Tensor::stack(&planes.iter().collect::<Vec<_>>(), 0)
 }
 
 /// The most common size, the smaller one among equals, and not too large.

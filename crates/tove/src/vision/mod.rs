@@ -23,6 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod compress;
 mod evaluate;
 mod fit;
 mod folder;
@@ -32,6 +33,7 @@ mod source;
 mod transfer;
 
 pub use crate::net_files::{ModelError, Result, Watch};
+pub use compress::CompressedImages;
 pub use evaluate::ImageEvaluation;
 pub use fit::{ImageFit, ImageOutcome, ImageTraining};
 pub use folder::{ImageNotes, ImageOptions, image_files};

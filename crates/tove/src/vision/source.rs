@@ -6,7 +6,7 @@ use tove_data::images::read_idx;
 use tove_data::{Augment, Dataset, TensorDataset, sets};
 use tove_tensor::{DType, Key, Tensor};
 
-use super::folder::{ImageNotes, ImageOptions, from_folders};
+use super::folder::{ImageNotes, ImageOptions, all_pictures, from_folders};
 use crate::net_files::{ModelError, Result};
 
 /// Fewer images are not worth watching: one of 20 is 5 % of their accuracy.
@@ -81,6 +81,35 @@ impl Images {
         match images.classes.len() {
             0 | 1 => Err(ModelError::source(format!("{}: at least two classes are needed", path.display()))),
             _ => Ok(images),
+        }
+    }
+
+    /// Reads images (n, channels, height, width) in [0, 1] without classes: the built-in digits (the word `digits`, unless there is a
+    /// file of that name), a folder with PNG or JPEG files in it or in folders below it, a folder of IDX files, or one IDX file.
+    ///
+    /// Images of different sizes are brought to one as by [`Images::read`].
+    ///
+    /// # Errors
+    /// If there are no images, or the files cannot be read.
+    pub fn pictures(path: impl AsRef<Path>, options: &ImageOptions) -> Result<(Tensor, ImageNotes)> {
+        let path = path.as_ref();
+        if path == Path::new("digits") && !path.exists() {
+            return Ok((sets::digits()?.x().clone(), ImageNotes::default()));
+        }
+        if path.is_file() {
+            return Ok((idx_pictures(path)?, ImageNotes::default()));
+        }
+        if !path.is_dir() {
+            let problem = format!("{}: no such folder; give one with images, or the word digits", path.display());
+            return Err(ModelError::source(problem));
+        }
+        match from_idx(path)? {
+            Some(images) => {
+                let test = images.test.iter().map(TensorDataset::x);
+                let parts: Vec<&Tensor> = std::iter::once(images.all.x()).chain(test).collect();
+                Ok((Tensor::concat(&parts, 0), images.notes))
+            }
+            None => all_pictures(path, options),
         }
     }
 
@@ -165,6 +194,16 @@ pub(super) fn bordered(x: &Tensor, by: usize) -> Tensor {
     if by == 0 { x.clone() } else { x.pad(&[(0, 0), (0, 0), (by, by), (by, by)], 0.0) }
 }
 
+/// The images of an IDX file.
+fn idx_pictures(path: &Path) -> Result<Tensor> {
+    let x = read_idx(path)?;
+    let &[count, height, width] = x.dims() else {
+        let problem = format!("{}: shape {}, not (n, height, width)", path.display(), x.shape());
+        return Err(ModelError::source(problem));
+    };
+    Ok(x.to_dtype(DType::F32).reshape([count, 1, height, width]) / 255.0)
+}
+
 /// The four IDX files of MNIST and its like, the last two of which may be missing; none if there is no such file.
 fn from_idx(folder: &Path) -> Result<Option<Images>> {
     let find = |name: &str| -> Option<PathBuf> {
@@ -176,15 +215,7 @@ fn from_idx(folder: &Path) -> Result<Option<Images>> {
         let labels = find(&labels).ok_or_else(|| {
             ModelError::source(format!("{}: there is no {labels} beside the images", folder.display()))
         })?;
-        let x = read_idx(&images)?;
-        let &[count, height, width] = x.dims() else {
-            return Err(ModelError::source(format!(
-                "{}: shape {}, not (n, height, width)",
-                images.display(),
-                x.shape()
-            )));
-        };
-        let x = x.to_dtype(DType::F32).reshape([count, 1, height, width]) / 255.0;
+        let x = idx_pictures(&images)?;
         let y = read_idx(&labels)?.to_dtype(DType::I64);
         Ok(Some(TensorDataset::new(x, y)?))
     };

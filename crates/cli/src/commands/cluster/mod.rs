@@ -7,11 +7,12 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tove::data::table::{Role, Table, Wanted};
+use tove::learn::Predictions;
 use tove::nn::interrupt_flag;
 use tove::tabular::{Candidate, ClusterCount, ClusterOutcome, ClusterPlan, ClusterProfile, ClusterTrait, TabularError};
 use tove::tensor::io::WriteOptions;
 
-use crate::arguments::{Cluster, ClusterMethod};
+use crate::arguments::Cluster;
 use crate::commands::fit::{Progress, heard};
 use crate::failure::Failure;
 use crate::files;
@@ -23,19 +24,19 @@ use crate::tables;
 const STARTS: usize = 10;
 
 pub fn run(cluster: &Cluster, output: &Output) -> Result<(), Failure> {
-    let count = count(cluster)?;
     let candidate = candidate(cluster)?;
-    files::differ(&[cluster.output.as_ref(), cluster.report.as_ref()])?;
-    for path in [&cluster.output, &cluster.report].into_iter().flatten() {
-        files::may_write(path, cluster.overwrite, &[&cluster.file])?;
+    let count = count(cluster, &candidate)?;
+    files::differ(&[cluster.output.as_ref(), cluster.columns.report.as_ref()])?;
+    for path in [&cluster.output, &cluster.columns.report].into_iter().flatten() {
+        files::may_write(path, cluster.columns.overwrite, &[&cluster.file])?;
     }
-    let wanted = Wanted { only: None, unneeded: cluster.drop.clone() };
-    let (data, read) = tables::read_opened(tables::open(&cluster.file)?, &cluster.reading, &wanted)?;
+    let wanted = Wanted { only: None, unneeded: cluster.columns.drop.clone() };
+    let (data, read) = tables::read_opened(tables::open(&cluster.file)?, &cluster.columns.reading, &wanted)?;
     tables::remark(&cluster.file, &read, output);
     let flag = interrupt_flag()?;
     tove::optim::heed(flag.clone());
     let mut plan = ClusterPlan::new(candidate).count(count).stop(flag);
-    for (columns, role) in [(&cluster.drop, Role::Dropped), (&cluster.id, Role::Id)] {
+    for (columns, role) in [(&cluster.columns.drop, Role::Dropped), (&cluster.columns.id, Role::Id)] {
         for column in columns {
             data.column(column).map_err(|error| tables::wrong_call(data.names(), error))?;
             plan = plan.role(column.as_str(), role);
@@ -48,6 +49,12 @@ pub fn run(cluster: &Cluster, output: &Output) -> Result<(), Failure> {
     let (found, _) = heard(|| plan.fit(&data, &mut |event| progress.watch(event)));
     progress.end();
     let found = found.map_err(|error| failed(cluster, &data, error))?;
+    if let ClusterCount::Fixed(k) = count
+        && found.n_clusters() < k
+    {
+        let (found, equal) = (found.n_clusters(), "no row is left for the others, as some rows are equal or nearly so");
+        output.remark(format!("warning: {k} clusters were asked for and {found} have rows: {equal}"));
+    }
     finish(cluster, &found, output)
 }
 
@@ -59,9 +66,9 @@ fn failed(cluster: &Cluster, data: &Table, error: TabularError) -> Failure {
 }
 
 /// The number of clusters that is asked for.
-fn count(cluster: &Cluster) -> Result<ClusterCount, Failure> {
-    let set = |name: &str| cluster.settings.iter().any(|(known, _)| known == name);
-    let dense = matches!(cluster.method, ClusterMethod::Dbscan | ClusterMethod::Hdbscan);
+fn count(cluster: &Cluster, candidate: &Candidate) -> Result<ClusterCount, Failure> {
+    let set = |name: &str| cluster.columns.settings.iter().any(|(known, _)| known == name);
+    let own = ["n_clusters", "n_components"].iter().all(|name| candidate.estimator.value(name).is_none());
     if cluster.k == "auto" {
         // What was set by hand stays.
         let known = ["n_clusters", "n_components", "k", "distance_threshold", "eps", "initial_centers", "means_init"];
@@ -69,7 +76,7 @@ fn count(cluster: &Cluster) -> Result<ClusterCount, Failure> {
     }
     let wrong = |problem: &str| Err(Failure::usage(format!("--k {}: {problem}", cluster.k)));
     match cluster.k.parse::<usize>() {
-        _ if dense => wrong("this method finds the number of clusters itself; leave it out"),
+        _ if own => wrong("this method finds the number of clusters itself; leave it out"),
         Ok(k) if k > 0 => Ok(ClusterCount::Fixed(k)),
         _ => wrong("give a whole number from 1, or auto"),
     }
@@ -77,21 +84,28 @@ fn count(cluster: &Cluster) -> Result<ClusterCount, Failure> {
 
 /// The estimator with the seed and the settings of the command line.
 fn candidate(cluster: &Cluster) -> Result<Candidate, Failure> {
-    let name = match cluster.method {
-        ClusterMethod::Kmeans => "KMeans",
-        ClusterMethod::GaussianMixture => "GaussianMixture",
-        ClusterMethod::Dbscan => "DBSCAN",
-        ClusterMethod::Hdbscan => "HDBSCAN",
-        ClusterMethod::Agglomerative => "AgglomerativeClustering",
+    let name = match cluster.method.as_str() {
+        "kmeans" => "KMeans",
+        "gaussian_mixture" => "GaussianMixture",
+        "dbscan" => "DBSCAN",
+        "hdbscan" => "HDBSCAN",
+        "agglomerative" => "AgglomerativeClustering",
+        other => other,
     };
-    let mut candidate = Candidate::named(name)?;
+    let wrong = |problem: String| Failure::usage(format!("--method {}: {problem}", cluster.method));
+    let mut candidate = Candidate::named(name).map_err(|error| wrong(error.to_string()))?;
+    if !candidate.predicts(Predictions::Clusters) {
+        return Err(wrong(
+            "it finds no clusters; take kmeans, gaussian_mixture, dbscan, hdbscan or agglomerative".into(),
+        ));
+    }
     if candidate.estimator.value("seed").is_some() {
-        candidate = candidate.set("seed", cluster.seed)?;
+        candidate = candidate.set("seed", cluster.columns.seed)?;
     }
     if candidate.estimator.value("n_init").is_some() {
         candidate = candidate.set("n_init", STARTS)?;
     }
-    for (name, value) in &cluster.settings {
+    for (name, value) in &cluster.columns.settings {
         model_text::set(&mut *candidate.estimator, name, value)?;
     }
     candidate.estimator.validate().map_err(Failure::usage)?;
@@ -109,14 +123,15 @@ fn finish(cluster: &Cluster, found: &ClusterOutcome, output: &Output) -> Result<
     for warning in &found.model.model().summary().warnings {
         output.remark(format!("warning: {warning}"));
     }
-    let options = WriteOptions { overwrite: cluster.overwrite, ..WriteOptions::default() };
+    let options = WriteOptions { overwrite: cluster.columns.overwrite, ..WriteOptions::default() };
     if let Some(path) = &cluster.output {
         found.model.save(path, options)?;
     }
-    if let Some(path) = &cluster.report {
+    if let Some(path) = &cluster.columns.report {
         page::report(cluster, found)?.save(path, options)?;
     }
-    let written: Vec<&Path> = [&cluster.output, &cluster.report].into_iter().flatten().map(AsRef::as_ref).collect();
+    let written: Vec<&Path> =
+        [&cluster.output, &cluster.columns.report].into_iter().flatten().map(AsRef::as_ref).collect();
     if written.iter().any(|path| files::is_stdout(path)) {
         // The words must not come between the bytes of the file.
         output.remark(summary::text(cluster, found));
@@ -153,7 +168,7 @@ fn document(cluster: &Cluster, found: &ClusterOutcome) -> Value {
         "tried": tried, "verdict": summary::verdict(found),
         "clusters": found.clusters.iter().map(entry).collect::<Vec<_>>(), "labels": found.labels, "left_out": left_out,
         "imputed": found.imputed.iter().map(|(name, rows)| (name.clone(), json!(rows))).collect::<serde_json::Map<_, _>>(),
-        "warnings": found.model.model().summary().warnings, "interrupted": found.interrupted, "seed": cluster.seed,
-        "seconds": found.seconds, "model_file": shown(&cluster.output), "report": shown(&cluster.report),
+        "warnings": found.model.model().summary().warnings, "interrupted": found.interrupted, "seed": cluster.columns.seed,
+        "seconds": found.seconds, "model_file": shown(&cluster.output), "report": shown(&cluster.columns.report),
     })
 }

@@ -38,7 +38,7 @@ pub fn report(cluster: &Cluster, found: &ClusterOutcome) -> Result<Report, Failu
     report = report.section("Details").text(format!(
         "From {}, seed {}, {:.1} seconds.",
         cluster.file.display(),
-        cluster.seed,
+        cluster.columns.seed,
         found.seconds
     ));
     for one in &found.left_out {

@@ -108,13 +108,13 @@ pub fn text(cluster: &Cluster, found: &ClusterOutcome) -> String {
     if found.tried.len() > 1 {
         text.push_str(&format!("\n{}", table(&tried_rows(found))));
     }
-    if cluster.output.is_some() || cluster.report.is_some() {
+    if cluster.output.is_some() || cluster.columns.report.is_some() {
         text.push('\n');
     }
     if let Some(path) = &cluster.output {
         text.push_str(&format!("model:  {}\n", path.display()));
     }
-    if let Some(path) = &cluster.report {
+    if let Some(path) = &cluster.columns.report {
         text.push_str(&format!("report: {}\n", path.display()));
     }
     text

@@ -11,6 +11,7 @@
 //! counted. Text and wide categorical columns are mostly zeros: [`TableEncoder::encode_sparse`] keeps only the rest.
 
 mod column_encoding;
+mod decoding;
 mod feature_names;
 mod fitting;
 mod means;
