@@ -149,6 +149,8 @@ const fn capabilities(inner: Capabilities) -> Capabilities {
         score_samples: false,
         neighbors: false,
         partial_fit: false,
+        passes: false,
+        warm_start: false,
         checks_finite: false,
         delegates: true,
         ..inner

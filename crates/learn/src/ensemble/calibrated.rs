@@ -93,6 +93,8 @@ const fn calibrated(inner: Capabilities) -> Capabilities {
         score_samples: false,
         neighbors: false,
         partial_fit: false,
+        passes: false,
+        warm_start: false,
         checks_finite: false,
         anytime: false,
         order_free: false,

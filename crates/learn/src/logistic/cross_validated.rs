@@ -280,7 +280,7 @@ impl Algorithm for LogisticRegressionCv {
     // Folds depend on the order of the samples, and a sample of weight 2 is in one fold, while two copies may be in
     // two.
     const CAPABILITIES: Capabilities =
-        Capabilities { order_free: false, accuracy: 5e-2, ..LogisticRegression::CAPABILITIES };
+        Capabilities { order_free: false, warm_start: false, accuracy: 5e-2, ..LogisticRegression::CAPABILITIES };
 
     fn train(&self, samples: &Samples) -> Result<FittedLogisticRegressionCv> {
         let labels = Labels::several(Self::NAME, samples.y()?)?;

@@ -59,6 +59,8 @@ fn rest(inner: Capabilities) -> Capabilities {
         score_samples: false,
         neighbors: false,
         partial_fit: false,
+        passes: false,
+        warm_start: false,
         ..inner
     }
 }

@@ -77,6 +77,8 @@ fn joined(steps: &[Capabilities]) -> Capabilities {
         fills: steps.iter().any(|step| step.fills),
         nonnegative: steps[0].nonnegative,
         partial_fit: false,
+        passes: false,
+        warm_start: false,
         transform: all(|step| step.transform),
         inverse_transform: all(|step| step.inverse_transform),
         order_free: all(|step| step.order_free),

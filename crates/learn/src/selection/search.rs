@@ -175,6 +175,8 @@ macro_rules! options {
             const CAPABILITIES: Capabilities = Capabilities {
                 order_free: false,
                 partial_fit: false,
+                passes: false,
+                warm_start: false,
                 checks_finite: false,
                 delegates: true,
                 ..Ridge::CAPABILITIES
@@ -184,7 +186,15 @@ macro_rules! options {
                 // The winner depends on the folds, hence on the order of the samples. Indices inside folds are not
                 // those of the samples, so features are checked beforehand.
                 let inner = settings.estimator.capabilities();
-                Capabilities { order_free: false, partial_fit: false, checks_finite: false, delegates: true, ..inner }
+                Capabilities {
+                    order_free: false,
+                    partial_fit: false,
+                    passes: false,
+                    warm_start: false,
+                    checks_finite: false,
+                    delegates: true,
+                    ..inner
+                }
             }
 
             fn train(&self, samples: &Samples) -> Result<SearchResult> {

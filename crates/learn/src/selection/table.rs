@@ -101,6 +101,8 @@ impl SearchResult {
                 about.capabilities = crate::Capabilities {
                     order_free: false,
                     partial_fit: false,
+                    passes: false,
+                    warm_start: false,
                     checks_finite: false,
                     ..model.capabilities()
                 };

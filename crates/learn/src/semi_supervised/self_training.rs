@@ -149,6 +149,8 @@ const fn capabilities(inner: Capabilities) -> Capabilities {
         weights: inner.weights,
         delegates: true,
         partial_fit: false,
+        passes: false,
+        warm_start: false,
         decision_function: inner.decision_function,
         transform: false,
         inverse_transform: false,
