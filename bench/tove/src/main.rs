@@ -19,6 +19,7 @@ mod memory;
 mod nets;
 mod products;
 mod protocol;
+mod recommendation;
 mod selftest;
 mod tables;
 mod timing;
