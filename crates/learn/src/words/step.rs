@@ -4,6 +4,9 @@
 //! −log σ(u₀·v) − Σ log σ(−u_j·v). Several hidden vectors that predict the same word share the drawn words, so that all products
 //! are of small matrices.
 
+// Loops over registers read better by index, and stay in the function that has the instruction set.
+#![allow(clippy::needless_range_loop)]
+
 use tove_tensor::kernels::math::Float;
 
 /// Numbers in a vector register; rows are padded with zeros to a multiple of it.
