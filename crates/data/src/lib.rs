@@ -35,7 +35,7 @@ pub mod table;
 pub mod text;
 
 pub use augment::{Augment, Augmented};
-pub use dataset::{Batch, Dataset, Mapped, Part, Subset, TensorDataset};
+pub use dataset::{Batch, Dataset, Mapped, SplitSubset, Subset, TensorDataset};
 pub use error::{DataError, Result};
 pub use memory::available_memory;
 pub use remedy::{Problem, Remedy};

@@ -208,7 +208,7 @@ fn require_finite(model: &impl Model, samples: &Samples) -> Result<()> {
 // A boxed estimator is an estimator, so generic code accepts boxed ones too.
 
 impl Hyperparameters for Box<dyn Estimator> {
-    fn schema(&self) -> &'static tove_optim::settings::Schema {
+    fn schema(&self) -> &'static tove_optim::settings::HyperparameterSchema {
         (**self).schema()
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tove_data::table::{Column, Conformed, Encoded, Labels, Schema, Table, TableEncoder, Task};
+use tove_data::table::{Column, Conformed, Encoded, Schema, Table, TableEncoder, TargetLabels, Task};
 use tove_learn::{Csr, Model, Predict, Record, Rows, restore};
 use tove_tensor::Tensor;
 use tove_tensor::io::WriteOptions;
@@ -22,7 +22,7 @@ pub type ColumnCounts = Vec<(String, usize)>;
 pub struct TabularModel {
     pub(super) schema: Schema,
     pub(super) encoder: TableEncoder,
-    pub(super) labels: Labels,
+    pub(super) labels: TargetLabels,
     pub(super) target: String,
     pub(super) model: Box<dyn Model>,
     pub(super) facts: Value,
@@ -107,7 +107,7 @@ impl TabularModel {
     }
 
     /// How the target's values become numbers and back.
-    pub fn labels(&self) -> &Labels {
+    pub fn labels(&self) -> &TargetLabels {
         &self.labels
     }
 
@@ -219,7 +219,8 @@ impl TabularModel {
         estimators::register();
         record.expect(KIND, 1)?;
         let damaged = |what: &str| record.wrong(what, "what it should be");
-        let labels: Labels = serde_json::from_value(record.get("labels")?.clone()).map_err(|_| damaged("labels"))?;
+        let labels: TargetLabels =
+            serde_json::from_value(record.get("labels")?.clone()).map_err(|_| damaged("labels"))?;
         let schema = Schema::from_json(&record.get("schema")?.to_string())?;
         let encoder = TableEncoder::from_state(&record.get("encoder")?.to_string(), record.tensor("encoder")?)?;
         let model = TabularModel::batch_invariant(restore(&record.part("model")?)?);
