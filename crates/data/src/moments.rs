@@ -87,6 +87,11 @@ impl ColumnMoments {
         self.unit * self.unit * (self.squares / self.weight)
     }
 
+    /// Whether the values are so large or small that they are counted in units.
+    pub fn is_rescaled(&self) -> bool {
+        self.unit != 1.0
+    }
+
     /// Whether the deviations are no more than the rounding of the mean.
     pub fn is_constant(&self) -> bool {
         let (n, variance) = (self.weight, self.squares / self.weight);

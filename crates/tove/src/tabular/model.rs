@@ -41,16 +41,29 @@ pub struct Predictions {
     pub imputed: ColumnCounts,
 }
 
-/// Rows of an encoded table: sparse where that is the better way and the model takes it.
-pub(super) fn encoded(encoder: &TableEncoder, table: &Table, sparse: bool) -> Result<Encoded<Rows>> {
+/// A table, or some of its rows, encoded: sparse where that is the better way and the model takes it.
+pub(super) fn encoded(
+    encoder: &TableEncoder,
+    table: &Table,
+    rows: Option<&[usize]>,
+    sparse: bool,
+) -> Result<Encoded<Rows>> {
     if sparse && encoder.prefers_sparse() {
-        let Encoded { x, unseen, imputed } = encoder.encode_sparse(table)?;
+        let encoded = match rows {
+            Some(rows) => encoder.encode_sparse_rows(table, rows)?,
+            None => encoder.encode_sparse(table)?,
+        };
+        let Encoded { x, unseen, imputed } = encoded;
         let columns = x.n_cols;
         let (indptr, indices, values) = x.into_parts()?;
         let x = Csr::new(indptr, indices, values, columns)?.into();
         return Ok(Encoded { x, unseen, imputed });
     }
-    let Encoded { x, unseen, imputed } = encoder.encode(table)?;
+    let encoded = match rows {
+        Some(rows) => encoder.encode_rows(table, rows)?,
+        None => encoder.encode(table)?,
+    };
+    let Encoded { x, unseen, imputed } = encoded;
     Ok(Encoded { x: x.into(), unseen, imputed })
 }
 
@@ -125,7 +138,7 @@ impl TabularModel {
     pub fn rows(&self, table: &Table) -> Result<(Rows, Conformed, ColumnCounts)> {
         let (table, conformed) = self.schema.conform(table)?;
         let sparse = self.model.capabilities().sparse;
-        let rows = encoded(&self.encoder, &table, sparse)?;
+        let rows = encoded(&self.encoder, &table, None, sparse)?;
         Ok((rows.x, conformed, rows.imputed))
     }
 

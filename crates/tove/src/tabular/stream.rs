@@ -96,7 +96,7 @@ impl Plan {
         let part = |pieces: Vec<Table>, what: &str| -> Result<(Samples, ColumnCounts, ColumnCounts)> {
             let table = Table::concat(pieces)?
                 .ok_or_else(|| TabularError::plan(format!("no {what} rows came out of the file")))?;
-            let rows = encoded(&found.encoder, &table, sparse)?;
+            let rows = encoded(&found.encoder, &table, None, sparse)?;
             let samples = Samples::new(rows.x, &found.labels.encode(table.column(&self.target)?)?)?;
             Ok((samples, rows.imputed, rows.unseen))
         };
@@ -260,7 +260,7 @@ impl Passing<'_> {
     /// Rows to learn from, in the model's numbers.
     /// None if all of them weigh 0.
     fn samples(&self, table: &Table, imputed: Option<&mut ColumnCounts>) -> Result<Option<Samples>> {
-        let rows = encoded(&self.found.encoder, table, self.sparse)?;
+        let rows = encoded(&self.found.encoder, table, None, self.sparse)?;
         if let Some(imputed) = imputed {
             add_counts(imputed, &rows.imputed);
         }

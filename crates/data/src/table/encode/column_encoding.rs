@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::Combined;
 use super::words::{self, hash, normalised, words};
 use crate::table::{Categorical, Column, DateParts};
 use crate::{DataError, Result};
@@ -114,6 +115,46 @@ impl ColumnEncoding {
                 DATE_PARTS[..self.form.width()].iter().map(|part| format!("{column} {part}")).collect()
             }
             Form::TfIdf { words } => words.iter().map(|word| format!("{column}:{word}")).collect(),
+        }
+    }
+
+    /// This part's features as combinations of those of a part of the same column, which begin at `offset`; `missing` says whether
+    /// the column has missing values at all.
+    pub fn combinations(&self, other: &ColumnEncoding, offset: usize, missing: bool) -> Option<Vec<Combined>> {
+        let copied = |feature: usize| (vec![(offset + feature, 1.0)], 0.0);
+        // (filled - mean) / scale of both, where only missing values are filled differently.
+        let scaled = |feature: usize, own: &[f64], others: &[f64], indicator: Option<usize>| {
+            let mut terms = vec![(offset + feature, others[2] / own[2])];
+            if missing && own[0] != others[0] {
+                terms.push((offset + indicator?, (own[0] - others[0]) / own[2]));
+            }
+            Some((terms, (others[1] - own[1]) / own[2]))
+        };
+        match (&self.form, &other.form) {
+            (Form::Number { indicator }, Form::Number { indicator: known }) if known >= indicator => {
+                let number = scaled(0, &self.numbers, &other.numbers, known.then_some(1))?;
+                Some(std::iter::once(number).chain(indicator.then(|| copied(1))).collect())
+            }
+            (Form::Date { .. }, Form::Date { .. }) if self.form == other.form => {
+                let triples = self.numbers.chunks_exact(3).zip(other.numbers.chunks_exact(3)).enumerate();
+                triples.map(|(feature, (own, others))| scaled(feature, own, others, None)).collect()
+            }
+            (Form::OneHot { categories, missing }, Form::OneHot { categories: known, missing: last }) => {
+                let places: HashMap<&str, usize> =
+                    known.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
+                let mut all = Vec::with_capacity(categories.len() + 1);
+                for name in categories {
+                    all.push(copied(*places.get(name.as_str())?));
+                }
+                if *missing {
+                    all.push(last.then(|| copied(known.len()))?);
+                }
+                Some(all)
+            }
+            (Form::HashedCategory { .. } | Form::HashedText { .. }, form) if self.form == *form => {
+                Some((0..form.width()).map(copied).collect())
+            }
+            _ => None,
         }
     }
 

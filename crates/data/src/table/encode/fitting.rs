@@ -11,7 +11,7 @@ use tove_tensor::pool::parallel_for;
 use super::column_encoding::{ColumnEncoding, DATE_FEATURES, Form, date_features};
 use super::options::{Choices, Encoding, Impute, ManyCategories, TextFeatures};
 use super::words::Vocabulary;
-use super::{Chosen, Role, Schema, Table, TableEncoder};
+use super::{Chosen, Combined, Role, Schema, Table, TableEncoder};
 use crate::table::{Categorical, Column, Kind, Unit};
 use crate::{ColumnMoments, DataError, Problem, Remedy, Result};
 
@@ -227,6 +227,30 @@ impl EncoderFit {
             return Err(DataError::parameter("EncoderFit", "merged with a fit of other columns".to_owned()));
         }
         self.columns.iter_mut().zip(&other.columns).try_for_each(|(seen, other)| seen.merge(other))
+    }
+
+    /// Whether values of this column were missing.
+    fn misses(&self, column: &str) -> bool {
+        self.columns.iter().any(|seen| seen.name == column && seen.missing > 0)
+    }
+
+    /// How the features of `encoder`, which was fitted to some of the rows seen here, are made of those of `reference`, the encoder of
+    /// all of them: for each feature factors of reference features, and a shift. `None` if one is not a linear combination. So sums
+    /// over rows that were encoded once serve every encoder of a part of them.
+    pub fn combinations(&self, encoder: &TableEncoder, reference: &TableEncoder) -> Option<Vec<Combined>> {
+        let mut all = Vec::with_capacity(encoder.names.len());
+        for own in &encoder.parts {
+            let (mut offset, mut parts) = (0, reference.parts.iter());
+            let other = loop {
+                let part = parts.next()?;
+                if part.column == own.column {
+                    break part;
+                }
+                offset += part.form.width();
+            };
+            all.extend(own.combinations(other, offset, self.misses(&own.column))?);
+        }
+        Some(all)
     }
 
     /// The categories seen in each categorical column, in their order.

@@ -47,6 +47,9 @@ fn by_blocks<T: Send>(blocks: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T>
     slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
+/// Factors of features by their number, and a shift.
+pub type Combined = (Vec<(usize, f64)>, f64);
+
 /// Rows of a table: all of them, or some.
 #[derive(Clone, Copy)]
 struct Chosen<'a> {
