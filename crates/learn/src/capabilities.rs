@@ -59,6 +59,9 @@ pub struct Capabilities {
     pub fills: bool,
     /// Incremental fitting on batches (`partial_fit`).
     pub partial_fit: bool,
+    /// Whether a fit needs means and Gram matrix alone ([`LinearMoments`](crate::linear::LinearMoments)), which are computed once for
+    /// each fold and shared by all penalties.
+    pub moments: bool,
     /// Whether features must not be negative.
     pub nonnegative: bool,
 
@@ -102,6 +105,7 @@ impl Capabilities {
         missing: false,
         fills: false,
         partial_fit: false,
+        moments: false,
         nonnegative: false,
         predictions: Predictions::None,
         probabilities: false,

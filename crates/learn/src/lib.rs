@@ -83,7 +83,7 @@ mod warning;
 pub mod words;
 
 pub use about::About;
-pub use attribute::{Attribute, Attributes, Part};
+pub use attribute::{Attribute, AttributeGroup, Attributes};
 pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDummyClassifier, FittedDummyRegressor};
 pub use capabilities::{Capabilities, Predictions, Targets};
 pub use class_weight::{ClassWeight, balanced};

@@ -8,7 +8,7 @@ use tove_learn::{
 };
 use tove_nn::train::Ending;
 use tove_nn::{
-    Classification, Layer, Mlp, ModuleExt, Pass, Progress, Regression, Rng, Task as NetTask, Trainer, TrainingReport,
+    Classification, Layer, Mlp, ModuleExt, Pass, Progress, Regression, Rng, Trainer, TrainingReport, TrainingTask,
 };
 use tove_optim::AdamW;
 use tove_optim::settings::Named;
@@ -47,7 +47,7 @@ impl MlpSettings {
         x: &Tensor,
         y: Tensor,
         outputs: usize,
-        task: &impl NetTask<Mlp>,
+        task: &impl TrainingTask<Mlp>,
     ) -> Result<(Mlp, Summary)> {
         let mut sizes = vec![x.dims()[1]];
         sizes.extend(&self.hidden);

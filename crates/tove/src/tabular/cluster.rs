@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use tove_data::Problem;
-use tove_data::table::{Labels, NumberFormat, Role, Schema, Table, Task};
+use tove_data::table::{NumberFormat, Role, Schema, Table, TargetLabels, Task};
 use tove_learn::{Fit, LearnError, Model, NearestNeighbors, Predict, Samples};
 use tove_metrics::silhouette_samples;
 use tove_optim::settings::Hyperparameters;
@@ -269,7 +269,7 @@ fn cluster_model(
     TabularModel {
         schema,
         encoder,
-        labels: Labels { task: Task::Clustering(k), classes: Vec::new() },
+        labels: TargetLabels { task: Task::Clustering(k), classes: Vec::new() },
         target: "cluster".to_owned(),
         model: TabularModel::batch_invariant(model),
         facts,
