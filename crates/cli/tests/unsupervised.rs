@@ -202,7 +202,7 @@ fn choices_are_recommended_better_than_popular_items() {
     let found = place.run(&fit).ok().json();
     assert_eq!(found["model"], "ImplicitFactorization");
     assert_eq!(found["tried"].as_array().unwrap().iter().filter(|one| one["chosen"] == true).count(), 1);
-    for metric in ["precision_at_10", "ndcg_at_10"] {
+    for metric in ["precision_at_10", "recall_at_10", "map_at_10", "ndcg_at_10"] {
         let (own, popular) = (found["test"][metric].as_f64().unwrap(), found["baseline"][metric].as_f64().unwrap());
         assert!(own > popular && popular > 0.0 && own < 1.0, "{metric}: {own} {popular}");
     }

@@ -16,7 +16,7 @@
 //! | [`baseline`] | constant predictions |
 //! | [`cluster`] | clustering |
 //! | [`decomposition`] | principal components, truncated singular value decomposition, nonnegative factors |
-//! | [`discriminant`] | linear discriminant analysis |
+//! | [`discriminant`] | linear and quadratic discriminant analysis |
 //! | [`factorization`] | matrices with missing entries, recommendations |
 //! | [`naive_bayes`] | naive Bayes classifiers |
 //! | [`neighbors`] | nearest neighbors: queries, classification, regression |
@@ -91,7 +91,10 @@ pub use cluster::{AgglomerativeClustering, Dbscan, FittedKMeans, Hdbscan, KMeans
 pub use component::Steps;
 pub use csr::Csr;
 pub use decomposition::{Components, FittedPca, IncrementalPca, Nmf, Pca, TruncatedSvd};
-pub use discriminant::{FittedLinearDiscriminantAnalysis, LinearDiscriminantAnalysis};
+pub use discriminant::{
+    FittedLinearDiscriminantAnalysis, FittedQuadraticDiscriminantAnalysis, LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+};
 pub use error::{LearnError, Result};
 pub use estimator::{Algorithm, Estimator, Fit};
 pub use features::{
@@ -113,7 +116,7 @@ pub use logistic::{
 pub use mixture::GaussianMixture;
 pub use model::{Model, Predict, Restore, Stop, Summary, Transform, load, restore};
 pub use naive_bayes::{
-    BernoulliNb, FittedBernoulliNb, FittedGaussianNb, FittedMultinomialNb, GaussianNb, MultinomialNb,
+    BernoulliNb, ComplementNb, FittedBernoulliNb, FittedGaussianNb, FittedMultinomialNb, GaussianNb, MultinomialNb,
 };
 pub use neighbors::{KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors};
 pub use partial::{AnyLearner, Learner, PartialFit};

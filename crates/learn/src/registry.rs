@@ -88,8 +88,10 @@ pub const OWN: &[Entry] = &[
     entry::<crate::GaussianNb>(),
     entry::<crate::MultinomialNb>(),
     entry::<crate::BernoulliNb>(),
+    entry::<crate::ComplementNb>(),
     // -- discriminant analysis --
     entry::<crate::LinearDiscriminantAnalysis>(),
+    entry::<crate::QuadraticDiscriminantAnalysis>(),
     // -- neighbors --
     entry::<crate::NearestNeighbors>(),
     entry::<crate::KNeighborsClassifier>(),

@@ -37,6 +37,7 @@ pub struct Dbscan {
     pub min_samples: usize,
 }
 
+// Not derived: the rows are kept in an index of neighbors, which is rebuilt when they are read.
 /// A fitted [`Dbscan`].
 #[derive(Clone, Debug)]
 pub struct FittedDbscan {

@@ -40,6 +40,7 @@ pub struct Hdbscan {
     pub allow_single_cluster: bool,
 }
 
+// Not derived: the rows are kept in an index of neighbors, which is rebuilt when they are read.
 /// A fitted [`Hdbscan`].
 #[derive(Clone, Debug)]
 pub struct FittedHdbscan {

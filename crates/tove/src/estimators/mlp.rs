@@ -196,7 +196,7 @@ fn standard(y: &[f64], weights: Option<&[f64]>) -> (f64, f64) {
 pub struct FittedMlp<E> {
     about: About,
     net: Mlp,
-    /// Mean and spread of the targets of a regression, which the net sees standardised.
+    /// Mean and spread of the targets of a regression, which the net sees standardized.
     scale: Option<(f64, f64)>,
     estimator: PhantomData<E>,
 }
@@ -207,7 +207,7 @@ pub type FittedMlpClassifier = FittedMlp<MlpClassifier>;
 pub type FittedMlpRegressor = FittedMlp<MlpRegressor>;
 
 impl<E: Perceptron> FittedMlp<E> {
-    /// The net; its last layer gives logits of classes, or standardised targets.
+    /// The net; its last layer gives logits of classes, or standardized targets.
     pub fn net(&self) -> &Mlp {
         &self.net
     }

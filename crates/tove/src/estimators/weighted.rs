@@ -11,7 +11,7 @@ use tove_learn::{Result as LearnResult, Samples};
 use tove_nn::{Layer, Pass, Result, Scored, TrainingTask};
 use tove_tensor::{CrossEntropy, DType, Reduction, Tensor, TryNorm, TryOps, TryReduce};
 
-/// Samples that count, and their weights scaled to mean 1: those of weight 0 are left out, and equal weights are no weights.
+/// Samples that count, and their weights scaled to mean 1: those of weight 0 are left out, and equal weights have no effect.
 pub(super) fn counting(samples: &Samples) -> LearnResult<(Cow<'_, Samples>, Option<Vec<f64>>)> {
     let Some(weights) = samples.weights() else { return Ok((Cow::Borrowed(samples), None)) };
     let weights = weights.to_f64_vec();

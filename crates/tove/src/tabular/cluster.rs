@@ -204,7 +204,7 @@ impl ClusterPlan {
         clustered(&self.candidate.clone().set(setting, k)?, samples)
     }
 
-    /// The number of clusters with the largest silhouette; of equal ones, the smallest.
+    /// The number of clusters with the largest silhouette; ties go to the smallest.
     fn best(
         &self,
         samples: &Samples,
@@ -238,7 +238,7 @@ impl ClusterPlan {
             }
         }
         let problem = "the rows do not form at least two clusters: all of them are equal or nearly so";
-        let none = || TabularError::plan(Problem::new(problem).advice("give columns that tell rows apart"));
+        let none = || TabularError::plan(Problem::new(problem).advice("give columns that distinguish rows"));
         best.map(|(_, found)| found).ok_or_else(none)
     }
 

@@ -3,7 +3,7 @@
 //! A first pass finds the kinds of the columns, a second one the means, categories and classes, further ones fit: one for
 //! models with a closed form ([`LinearRegression`](tove_learn::linear::LinearRegression),
 //! [`Ridge`](tove_learn::linear::Ridge): the same solution as in memory), one per epoch for stochastic gradients. Whether a row
-//! is set aside depends on a hash of its number and the seed alone. Of the rows set aside as many are judged as take
+//! is set aside depends on a hash of its number and the seed alone. Of the rows set aside as many are evaluated as take
 //! [`JUDGED`] bytes. Stochastic gradients meet the rows in another order in every epoch, also in a file that is sorted by its target:
 //! see [`TableSource`].
 
@@ -23,9 +23,9 @@ use super::prepared::{add_counts, check_candidates, check_weights, row_weights, 
 use super::source::TableSource;
 use super::{Candidate, ColumnCounts, Event, Outcome, Plan, Result, Streamed, TabularError};
 
-/// Bytes of encoded rows that are judged.
+/// Bytes of encoded rows that are evaluated.
 const JUDGED: usize = 32 << 20;
-/// Bytes of encoded training rows that are judged for comparison.
+/// Bytes of encoded training rows that are evaluated for comparison.
 const COMPARED: usize = 8 << 20;
 /// Rows that decide what kind of task the target is.
 const FIRST_ROWS: usize = 200_000;
@@ -53,7 +53,7 @@ fn lot(seed: u64, row: usize) -> f64 {
 }
 
 impl Plan {
-    /// Fits a candidate to a file in pieces; `judge` holds other rows to judge by, otherwise a share of the file is set aside.
+    /// Fits a candidate to a file in batches; `judge` holds other rows for the evaluation, otherwise a share of the file is set aside.
     ///
     /// # Errors
     /// As [`Plan::fit`]; or if the estimator cannot learn in pieces.

@@ -292,7 +292,7 @@ impl<'a, 'd> Search<'a, 'd> {
         Ok(())
     }
 
-    /// The candidate that is best so far, the first of equal ones. One that was dropped can lead only if all others failed: its
+    /// The candidate that is best so far, ties go to the first. One that was dropped can lead only if all others failed: its
     /// score is of fewer rows, and by chance it may lie above what the others reach on all folds.
     fn leader(&self) -> Option<usize> {
         self.best(|contender| contender.dropped.is_none()).or_else(|| self.best(|_| true))
