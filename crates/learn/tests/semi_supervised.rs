@@ -36,6 +36,23 @@ fn graphs_are_those_of_scikit_learn() {
     }
 }
 
+/// A graph of neighbors is sparse: all pairs of these samples would take 12 GB.
+#[test]
+fn neighbor_graphs_of_many_samples() {
+    let n = 40_000;
+    let moons = tove_data::sets::two_moons(n, 0.05, Key::new(3)).unwrap();
+    let truth = moons.y().to_dtype(DType::I64).to_vec::<i64>();
+    let labels: Vec<i64> = truth.iter().enumerate().map(|(i, &label)| if i % 20 == 0 { label } else { -1 }).collect();
+    let spreading = LabelSpreading::default().kernel(GraphKernel::Knn).alpha(0.9);
+    let model = quietly(|| spreading.fit(moons.x(), &Tensor::from(labels))).unwrap();
+    let found = model.transduction().unwrap().to_vec::<i64>();
+    assert!(found.iter().zip(&truth).filter(|(a, b)| a == b).count() > n * 99 / 100);
+    let back = tove_learn::restore(&model.record()).unwrap();
+    let some = moons.x().narrow(0, 0, 100);
+    assert_eq!(back.predict_proba(&some).unwrap().to_f64_vec(), model.predict_proba(&some).unwrap().to_f64_vec());
+}
+
+#[test]
 fn self_training_is_that_of_scikit_learn() {
     let all = fixture("semi_supervised.json");
     let (x, y, new) = (matrix(&all["x"]), Tensor::from(integers(&all["y"])), matrix(&all["new"]));
