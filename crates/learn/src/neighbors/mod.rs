@@ -26,6 +26,7 @@ mod vote;
 
 pub use classifier::{FittedKNeighborsClassifier, KNeighborsClassifier, Ties};
 pub(crate) use index::Index;
+pub(crate) use metric::neighbor_settings_setters;
 pub use metric::{Metric, NeighborAlgorithm, NeighborSettings};
 pub use nearest::{FittedNearestNeighbors, NearestNeighbors, cosine_top_k};
 pub use regressor::{FittedKNeighborsRegressor, KNeighborsRegressor};
