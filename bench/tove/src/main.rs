@@ -20,6 +20,7 @@ mod memory;
 mod nets;
 mod products;
 mod protocol;
+mod recommendation;
 mod selftest;
 mod tables;
 mod timing;

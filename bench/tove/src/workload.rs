@@ -36,6 +36,7 @@ pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, S
         "W20" | "W21" | "W22" => crate::learn_linear::make(parameters).map(Some),
         "W23" => crate::learn_logistic::make_fit(parameters).map(Some),
         "saga" => crate::learn_logistic::make_saga(parameters).map(Some),
+        "W30" => crate::recommendation::make(parameters).map(Some),
         "W31" => crate::word_vectors::make(parameters).map(Some),
         "W32" => crate::learn_logistic::make_prediction(parameters).map(Some),
         "W46" => crate::w46::make(parameters).map(Some),
