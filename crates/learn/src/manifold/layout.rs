@@ -189,7 +189,7 @@ impl<C: AsRef<[Lanes]> + AsMut<[Lanes]> + Clone> Kernel for Move<'_, C> {
     type Output = ();
 
     #[inline(always)]
-    fn run(mut self) {
+    fn run(self) {
         let &Sweep { ref drawn, negatives, random, first, rate, table, .. } = self.sweep;
         let dim = self.zero.as_ref().len();
         let count = table.len() / dim;
