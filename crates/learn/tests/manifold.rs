@@ -298,8 +298,7 @@ fn a_time_limit_ends_the_layout() {
 #[test]
 fn a_pipeline_transforms_new_rows() {
     let x = noise(80, 6, 1);
-    let pipeline =
-        Pipeline::new().step("scale", StandardScaler::default()).step("umap", Umap::default().n_epochs(Some(20)));
+    let pipeline = Pipeline::of(StandardScaler::default()).then(Umap::default().n_epochs(Some(20)));
     let model = pipeline.fit(&x, None).unwrap();
     assert_eq!(model.transform(&noise(7, 6, 2)).unwrap().dims(), [7, 2]);
     assert_eq!(model.output_names(&[]), ["umap0", "umap1"]);
