@@ -15,6 +15,7 @@ mod learn_linear;
 mod learn_logistic;
 mod learn_margins;
 mod learn_unsupervised;
+mod manifold;
 mod memory;
 mod nets;
 mod products;

@@ -49,6 +49,8 @@ pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, S
         "W27" => crate::learn_unsupervised::make_clusters(parameters).map(Some),
         "W28" => crate::learn_unsupervised::make_mixture(parameters).map(Some),
         "W29" => crate::learn_unsupervised::make_components(parameters).map(Some),
+        "W39" => crate::learn_unsupervised::make_regions(parameters).map(Some),
+        "W40" => crate::manifold::make(parameters).map(Some),
         "W41" => crate::learn_unsupervised::make_points(parameters).map(Some),
         "conv2d" => crate::convolution::make(parameters).map(Some),
         "attention" => crate::attention::make(parameters).map(Some),

@@ -61,6 +61,9 @@ pub struct Capabilities {
     pub zeros_missing: bool,
     /// Incremental fitting on batches (`partial_fit`).
     pub partial_fit: bool,
+    /// Whether a fit needs means and Gram matrix alone ([`LinearMoments`](crate::linear::LinearMoments)), which are computed once for
+    /// each fold and shared by all penalties.
+    pub moments: bool,
     /// Whether features must not be negative.
     pub nonnegative: bool,
 
@@ -105,6 +108,7 @@ impl Capabilities {
         fills: false,
         zeros_missing: false,
         partial_fit: false,
+        moments: false,
         nonnegative: false,
         predictions: Predictions::None,
         probabilities: false,

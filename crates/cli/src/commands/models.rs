@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tove::learn::Capabilities;
 use tove::learn::registry::{self, Entry};
-use tove::optim::settings::Schema;
+use tove::optim::settings::HyperparameterSchema;
 use tove::words::{WordFit, WordMethod};
 
 use crate::arguments::Models;
@@ -34,7 +34,7 @@ pub fn run(models: &Models, output: &Output) -> Result<(), Failure> {
 }
 
 /// What learns word vectors, with a call; it is not in the registry, because texts are not rows of numbers.
-fn of_words() -> impl Iterator<Item = (&'static Schema, &'static str)> {
+fn of_words() -> impl Iterator<Item = (&'static HyperparameterSchema, &'static str)> {
     let example = |method: WordMethod| match method {
         WordMethod::GloVe => "tove words fit text.txt --method glove -o words.tove",
         WordMethod::FastText => "tove words fit text.txt --method fasttext -o words.tove",
@@ -128,12 +128,12 @@ fn details(entry: &Entry) -> String {
     text
 }
 
-fn words_details(schema: &Schema, example: &str) -> String {
+fn words_details(schema: &HyperparameterSchema, example: &str) -> String {
     let doc = paragraph(schema.doc);
     format!("{} (word vectors)\n\n{doc}\nExample:\n  {example}\n{}", schema.name, hyperparameters(schema))
 }
 
-fn describe_words((schema, example): (&'static Schema, &'static str)) -> Value {
+fn describe_words((schema, example): (&'static HyperparameterSchema, &'static str)) -> Value {
     let mut document = schema.to_json();
     document["kind"] = "word vectors".into();
     document["capabilities"] = json!([]);
@@ -142,7 +142,7 @@ fn describe_words((schema, example): (&'static Schema, &'static str)) -> Value {
 }
 
 /// The hyperparameters with their defaults and ranges.
-fn hyperparameters(schema: &Schema) -> String {
+fn hyperparameters(schema: &HyperparameterSchema) -> String {
     if schema.hyperparameters.is_empty() {
         return String::new();
     }

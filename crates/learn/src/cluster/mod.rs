@@ -12,12 +12,14 @@ mod agglomerative;
 mod assign;
 mod dbscan;
 mod elbow;
+mod elkan;
 mod hdbscan;
 mod kmeans;
 mod linkage;
 mod lloyd;
 mod mini_batch;
 mod seeding;
+mod spanning;
 mod stored;
 
 pub use agglomerative::{AgglomerativeClustering, FittedAgglomerativeClustering};

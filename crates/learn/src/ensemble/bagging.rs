@@ -149,6 +149,7 @@ const fn capabilities(inner: Capabilities) -> Capabilities {
         score_samples: false,
         neighbors: false,
         partial_fit: false,
+        moments: false,
         checks_finite: false,
         delegates: true,
         ..inner

@@ -93,6 +93,7 @@ const fn calibrated(inner: Capabilities) -> Capabilities {
         score_samples: false,
         neighbors: false,
         partial_fit: false,
+        moments: false,
         checks_finite: false,
         anytime: false,
         order_free: false,

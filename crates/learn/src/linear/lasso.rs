@@ -21,6 +21,7 @@ use tove_tensor::{DType, Tensor, TryOps};
 
 use super::columns::Columns;
 use super::descent::{FromGram, Net, Outcome, Products};
+use super::fold_moments::LinearMoments;
 use super::model::FittedLinear;
 use super::moments::{Data, Moments};
 use super::solve::{Solution, prefers_iterations};
@@ -115,8 +116,14 @@ impl From<&Lasso> for ElasticNet {
     }
 }
 
-const CAPABILITIES: Capabilities =
-    Capabilities { weights: true, sparse: true, multi_output: true, accuracy: 1e-2, ..Capabilities::REGRESSOR };
+const CAPABILITIES: Capabilities = Capabilities {
+    weights: true,
+    sparse: true,
+    multi_output: true,
+    moments: true,
+    accuracy: 1e-2,
+    ..Capabilities::REGRESSOR
+};
 
 impl Algorithm for Lasso {
     type Fitted = FittedLasso;
@@ -125,6 +132,13 @@ impl Algorithm for Lasso {
     fn train(&self, samples: &Samples) -> Result<FittedLasso> {
         let (solution, summary) = ElasticNet::from(self).solve_all(Self::NAME, samples)?;
         FittedLinear::new(self, samples, &solution, summary, ())
+    }
+
+    fn train_moments(&self, moments: &LinearMoments) -> Result<Option<FittedLasso>> {
+        let Some((solution, summary)) = ElasticNet::from(self).solve_moments(Self::NAME, moments)? else {
+            return Ok(None);
+        };
+        FittedLinear::of_shape(self, &solution, moments.shape, summary, ()).map(Some)
     }
 }
 
@@ -135,6 +149,11 @@ impl Algorithm for ElasticNet {
     fn train(&self, samples: &Samples) -> Result<FittedElasticNet> {
         let (solution, summary) = self.solve_all(Self::NAME, samples)?;
         FittedLinear::new(self, samples, &solution, summary, ())
+    }
+
+    fn train_moments(&self, moments: &LinearMoments) -> Result<Option<FittedElasticNet>> {
+        let Some((solution, summary)) = self.solve_moments(Self::NAME, moments)? else { return Ok(None) };
+        FittedLinear::of_shape(self, &solution, moments.shape, summary, ()).map(Some)
     }
 }
 
@@ -202,13 +221,33 @@ impl ElasticNet {
     }
 
     pub(super) fn solve(&self, who: &'static str, samples: &Samples) -> Result<(Vec<f64>, f64, Summary)> {
-        self.with_solver(who, samples, |solver| {
-            let outcome = solver.run(self, self.alpha)?;
-            let weight = solver.weight;
-            let Outcome { iterations, converged, gap, objective } = outcome;
-            let summary = Summary::iterative(who, iterations, converged, gap / weight, objective / weight);
-            Ok((solver.w.clone(), solver.intercept(), summary))
-        })
+        self.with_solver(who, samples, |solver| self.solved(who, solver))
+    }
+
+    fn solved(&self, who: &'static str, solver: &mut Solver) -> Result<(Vec<f64>, f64, Summary)> {
+        let Outcome { iterations, converged, gap, objective } = solver.run(self, self.alpha)?;
+        let weight = solver.weight;
+        let summary = Summary::iterative(who, iterations, converged, gap / weight, objective / weight);
+        Ok((solver.w.clone(), solver.intercept(), summary))
+    }
+
+    /// Fits one output to moments, unless the Gram matrix is not to be used.
+    fn solve_moments(&self, who: &'static str, moments: &LinearMoments) -> Result<Option<(Solution, Summary)>> {
+        if self.precompute == Precompute::Never || moments.moments.outputs != 1 {
+            return Ok(None);
+        }
+        let (w, intercept, summary) =
+            self.with_gram(&moments.centered(self.fit_intercept), |solver| self.solved(who, solver))?;
+        let rank = w.len();
+        let solution =
+            Solution { coefficients: w, intercepts: vec![intercept], rank, condition: 1.0, covariance: None };
+        Ok(Some((solution, summary)))
+    }
+
+    fn with_gram<R>(&self, moments: &Moments, then: impl FnOnce(&mut Solver) -> Result<R>) -> Result<R> {
+        let products = FromGram::new(&moments.gram, &moments.cross, moments.squares[0]);
+        let (mean_x, mean_y, w) = (&moments.mean_x[..], moments.mean_y[0], vec![0.0; moments.width]);
+        then(&mut Solver { kind: Kind::Gram(products), w, weight: moments.weight, mean_x, mean_y })
     }
 
     /// Fits each output independently, like scikit-learn's `Lasso`.
@@ -244,10 +283,7 @@ impl ElasticNet {
             Precompute::Never => false,
         };
         if gram {
-            let moments = Moments::of(&data, self.fit_intercept)?;
-            let products = FromGram::new(&moments.gram, &moments.cross, moments.squares[0]);
-            let (mean_x, mean_y) = (&moments.mean_x[..], moments.mean_y[0]);
-            return then(&mut Solver { kind: Kind::Gram(products), w: vec![0.0; d], weight, mean_x, mean_y });
+            return self.with_gram(&Moments::of(&data, self.fit_intercept)?, then);
         }
         let (kind, mean_x, mean_y) = match data.x {
             Rows::Dense(x) => {

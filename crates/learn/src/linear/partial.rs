@@ -98,7 +98,7 @@ impl<E: Algorithm> PartialLinear<E> {
 
 impl Moments {
     /// Merges the moments of further samples.
-    fn merge(&mut self, other: &Moments, centered: bool) {
+    pub(super) fn merge(&mut self, other: &Moments, centered: bool) {
         let (d, m) = (self.width, self.outputs);
         let total = self.weight + other.weight;
         // Sums that are not centered simply add up; their means stay zero.

@@ -59,6 +59,7 @@ fn rest(inner: Capabilities) -> Capabilities {
         score_samples: false,
         neighbors: false,
         partial_fit: false,
+        moments: false,
         ..inner
     }
 }

@@ -77,6 +77,7 @@ fn joined(steps: &[Capabilities]) -> Capabilities {
         fills: steps.iter().any(|step| step.fills),
         nonnegative: steps[0].nonnegative,
         partial_fit: false,
+        moments: false,
         transform: all(|step| step.transform),
         inverse_transform: all(|step| step.inverse_transform),
         order_free: all(|step| step.order_free),

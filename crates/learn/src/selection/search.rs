@@ -34,7 +34,8 @@ use super::parallel::in_parallel;
 use super::scorer::Scorer;
 use super::scoring::{Scoring, all};
 use super::table::{SearchResult, Trial, rank};
-use super::validate::{FoldReport, default_folds, evaluate_fold};
+use super::validate::{FoldReport, default_folds, evaluate_fold, fold_moments};
+use crate::linear::LinearMoments;
 use crate::{About, Algorithm, Capabilities, Estimator, Fit, Labels, LearnError, Result, Ridge, Samples};
 
 /// Combinations of a grid that are tried, at most: more would not be done in a lifetime, and their list would not fit in memory.
@@ -175,6 +176,7 @@ macro_rules! options {
             const CAPABILITIES: Capabilities = Capabilities {
                 order_free: false,
                 partial_fit: false,
+                moments: false,
                 checks_finite: false,
                 delegates: true,
                 ..Ridge::CAPABILITIES
@@ -184,7 +186,14 @@ macro_rules! options {
                 // The winner depends on the folds, hence on the order of the samples. Indices inside folds are not
                 // those of the samples, so features are checked beforehand.
                 let inner = settings.estimator.capabilities();
-                Capabilities { order_free: false, partial_fit: false, checks_finite: false, delegates: true, ..inner }
+                Capabilities {
+                    order_free: false,
+                    partial_fit: false,
+                    moments: false,
+                    checks_finite: false,
+                    delegates: true,
+                    ..inner
+                }
             }
 
             fn train(&self, samples: &Samples) -> Result<SearchResult> {
@@ -261,11 +270,15 @@ impl Run<'_> {
         let widest = Capabilities { probabilities: true, decision_function: true, ..capabilities };
         scorers.iter().try_for_each(|scorer| scorer.check(self.estimator.name(), widest))?;
         let (k, total) = (folds.len(), candidates.len() * folds.len());
+        let moments = fold_moments(capabilities, train, &folds); // hyperparameters have no part in them
         let bar = self.bar(total);
         let ends = in_parallel(total, |task| {
             let end = match self.stopped() || tove_optim::interrupted() {
                 true => End::Skipped,
-                false => self.attempt(&candidates[task / k], train, &folds[task % k], &scorers),
+                false => {
+                    let moments = moments.as_ref().map(|all| &all[task % k]);
+                    self.attempt(&candidates[task / k], train, (&folds[task % k], moments), &scorers)
+                }
             };
             bar.iter().for_each(|bar| bar.inc(1));
             end
@@ -281,7 +294,13 @@ impl Run<'_> {
     }
 
     /// An error or panic of one candidate does not end the search.
-    fn attempt(&self, candidate: &Candidate, samples: &Samples, fold: &Fold, scorers: &[Scoring]) -> End {
+    fn attempt(
+        &self,
+        candidate: &Candidate,
+        samples: &Samples,
+        fold: (&Fold, Option<&LinearMoments>),
+        scorers: &[Scoring],
+    ) -> End {
         let work = || evaluate_fold(&*self.configured(candidate)?, samples, fold, scorers, false);
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(report)) => End::Done(report),

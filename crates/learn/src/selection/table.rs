@@ -101,6 +101,7 @@ impl SearchResult {
                 about.capabilities = crate::Capabilities {
                     order_free: false,
                     partial_fit: false,
+                    moments: false,
                     checks_finite: false,
                     ..model.capabilities()
                 };

@@ -149,6 +149,7 @@ const fn capabilities(inner: Capabilities) -> Capabilities {
         weights: inner.weights,
         delegates: true,
         partial_fit: false,
+        moments: false,
         decision_function: inner.decision_function,
         transform: false,
         inverse_transform: false,
