@@ -3,7 +3,7 @@
 //! With few samples per feature the eigenvalues of a covariance matrix S are spread too far. (1 − s) S + s μ I, with the mean
 //! μ of the variances, has a smaller error; Ledoit and Wolf (2004) estimate the best s from the samples.
 
-use tove_optim::settings::{Kind, Setting, Value};
+use tove_optim::settings::{Setting, Value, ValueKind};
 
 /// How much a covariance matrix is shrunk towards a multiple of the identity matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,8 +21,8 @@ impl From<f64> for Shrinkage {
 }
 
 impl Setting for Shrinkage {
-    fn kind() -> Kind {
-        Kind::Text
+    fn kind() -> ValueKind {
+        ValueKind::Text
     }
 
     fn value(&self) -> Value {
