@@ -57,6 +57,8 @@ pub struct Capabilities {
     pub missing: bool,
     /// Whether `transform` replaces all missing values, so that later steps see none.
     pub fills: bool,
+    /// Whether a zero says that nothing was observed, as in counts of implicit feedback.
+    pub zeros_missing: bool,
     /// Incremental fitting on batches (`partial_fit`).
     pub partial_fit: bool,
     /// Whether a fit needs means and Gram matrix alone ([`LinearMoments`](crate::linear::LinearMoments)), which are computed once for
@@ -104,6 +106,7 @@ impl Capabilities {
         sparse: false,
         missing: false,
         fills: false,
+        zeros_missing: false,
         partial_fit: false,
         moments: false,
         nonnegative: false,

@@ -31,6 +31,7 @@
 //! | [`kernel`] | kernels, kernel ridge regression |
 //! | [`semi_supervised`] | few labels, many unlabeled samples |
 //! | [`mixture`] | Gaussian mixtures |
+//! | [`manifold`] | coordinates for pictures of data with many features (UMAP) |
 //! | [`memory`] | memory estimates before large allocations |
 //! | [`registry`] | all estimators by name |
 //! | [`selection`] | splits, cross-validation, scorers, hyperparameter search, learning curves, generalization bounds |
@@ -62,6 +63,7 @@ pub mod kernel;
 mod labels;
 pub mod linear;
 pub mod logistic;
+pub mod manifold;
 pub mod memory;
 pub mod mixture;
 mod model;
@@ -113,6 +115,7 @@ pub use logistic::{
     Cs, FittedLogisticRegression, FittedLogisticRegressionCv, FittedOneVsRest, LogisticRegression,
     LogisticRegressionCv, OneVsRest, Penalty, SoftmaxRegression, Solver,
 };
+pub use manifold::{FittedUmap, Umap};
 pub use mixture::GaussianMixture;
 pub use model::{Model, Predict, Restore, Stop, Summary, Transform, load, restore};
 pub use naive_bayes::{

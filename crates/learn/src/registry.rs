@@ -109,6 +109,8 @@ pub const OWN: &[Entry] = &[
     entry::<crate::IncrementalPca>(),
     entry::<crate::TruncatedSvd>(),
     entry::<crate::Nmf>(),
+    // -- manifold learning --
+    entry::<crate::Umap>(),
     // -- features --
     entry::<crate::features::StandardScaler>(),
     entry::<crate::features::MinMaxScaler>(),

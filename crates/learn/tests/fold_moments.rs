@@ -91,7 +91,7 @@ fn scores_of_folds_and_searches_are_those_of_refitting() {
         assert!(scores.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-8), "{}", estimator.name());
     }
     let alphas = [0.01, 1.0, 100.0];
-    let search = GridSearch::new(Ridge::default(), Grid::new().with("alpha", &alphas)).silent().fit_samples(&samples);
+    let search = GridSearch::new(Ridge::default(), Grid::new().over("alpha", alphas)).silent().fit_samples(&samples);
     let search = search.unwrap();
     let chosen = RidgeCv::default().with_alphas(&alphas).cv(Some(5)).fit_samples(&samples).unwrap();
     for (alpha, (trial, score)) in alphas.iter().zip(search.trials().iter().zip(chosen.leave_one_out_errors())) {

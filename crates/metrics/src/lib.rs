@@ -11,6 +11,7 @@
 //! | [`agreement`] | Matthews correlation, Cohen's kappa, balanced accuracy |
 //! | [`clustering`] | adjusted Rand index, normalized and adjusted mutual information, homogeneity, completeness, V-measure |
 //! | [`separation`] | silhouette, Davies-Bouldin, Calinski-Harabasz |
+//! | [`manifold`] | trustworthiness of a layout in few dimensions |
 //! | [`confusion`] | the confusion matrix, printed as a table |
 //! | [`probability`] | log loss, Brier score |
 //! | [`ranking`] | ROC and precision-recall curves, area under ROC, average precision |
@@ -38,6 +39,7 @@ pub mod confusion;
 pub mod deviance;
 mod error;
 pub mod language;
+pub mod manifold;
 pub mod overlap;
 pub mod probability;
 pub mod quantile;
@@ -60,6 +62,7 @@ pub use confusion::ConfusionMatrix;
 pub use deviance::{d2_tweedie_score, mean_gamma_deviance, mean_poisson_deviance, mean_tweedie_deviance};
 pub use error::{MetricError, Result};
 pub use language::{bits_per_character, negative_log_likelihood, perplexity};
+pub use manifold::trustworthiness;
 pub use overlap::{fbeta, jaccard};
 pub use probability::{brier_score, log_loss};
 pub use quantile::{d2_absolute_error_score, d2_pinball_score, mean_pinball_loss, median_absolute_error};

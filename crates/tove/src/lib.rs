@@ -17,6 +17,7 @@ mod net_files;
 pub mod tabular;
 #[cfg(feature = "images")]
 pub mod vision;
+pub mod words;
 
 pub use tove_data as data;
 pub use tove_learn as learn;

@@ -150,6 +150,8 @@ pub enum ReduceMethod {
     TruncatedSvd,
     /// Parts without negative weights, of numbers that are not negative
     Nmf,
+    /// A layout that keeps neighbors together, for pictures, of standardized numbers
+    Umap,
 }
 
 #[derive(Args)]
@@ -159,8 +161,9 @@ Examples:
   tove reduce data/wine.csv --drop cultivar --components 5 -o wine-pca.csv --report wine-pca.html
   tove reduce data/wine.csv --id cultivar --components 0.9 -o wine-pca.csv
   tove reduce counts.csv --method nmf --components 4 -o parts.parquet
+  tove reduce data/wine.csv --id cultivar --method umap --set n_neighbors=10 --report wine-umap.html
 
-Categories are one-hot encoded and missing numbers imputed by the mean; for pca numbers are standardized. Text, constant columns and columns with more than 100 categories are left out. With pca, --components takes a number, all, or a share of the variance to explain.")]
+Categories are one-hot encoded and missing numbers imputed by the mean; for pca and umap numbers are standardized. Text, constant columns and columns with more than 100 categories are left out. With pca, --components takes a number, all, or a share of the variance to explain.")]
 pub struct Reduce {
     /// The table: CSV or JSON (also gzipped), Parquet, a pipe, or - for standard input
     pub file: PathBuf,

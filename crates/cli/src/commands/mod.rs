@@ -18,3 +18,4 @@ pub mod runs;
 pub mod split;
 pub mod text;
 pub mod training;
+pub mod words;

@@ -26,7 +26,7 @@ const LISTED: usize = 20;
 const POINTS: usize = 3000;
 
 pub fn run(reduce: &Reduce, output: &Output) -> Result<(), Failure> {
-    let candidate = candidate(reduce)?;
+    let candidate = candidate(reduce, output)?;
     files::differ(&[reduce.output.as_ref(), reduce.report.as_ref()])?;
     reduce.output.as_deref().map(files::Rows::of).transpose()?;
     for path in [&reduce.output, &reduce.report].into_iter().flatten() {
@@ -72,14 +72,18 @@ pub fn run(reduce: &Reduce, output: &Output) -> Result<(), Failure> {
 }
 
 /// The estimator with the seed and the settings of the command line.
-fn candidate(reduce: &Reduce) -> Result<Candidate, Failure> {
+fn candidate(reduce: &Reduce, output: &Output) -> Result<Candidate, Failure> {
     let mut candidate = Candidate::named(match reduce.method {
         ReduceMethod::Pca => "PCA",
         ReduceMethod::TruncatedSvd => "TruncatedSVD",
         ReduceMethod::Nmf => "NMF",
+        ReduceMethod::Umap => "UMAP",
     })?;
     if candidate.estimator.value("seed").is_some() {
         candidate = candidate.set("seed", reduce.seed)?;
+    }
+    if candidate.estimator.value("verbose").is_some() && !output.is_quiet() {
+        candidate = candidate.set("verbose", true)?;
     }
     let wrong = |error: Failure| Failure::usage(format!("--components {}: {error}", reduce.components));
     model_text::set(&mut *candidate.estimator, "n_components", &reduce.components).map_err(wrong)?;
@@ -109,7 +113,10 @@ fn component_rows(found: &ReduceOutcome) -> Vec<Vec<String>> {
     if explains {
         head.extend(["variance", "together"].map(str::to_owned));
     }
-    head.push("largest loadings".to_owned());
+    let loaded = found.components.iter().any(|one| !one.loadings.is_empty());
+    if loaded {
+        head.push("largest loadings".to_owned());
+    }
     let (mut rows, mut sum) = (vec![head], 0.0);
     for one in found.components.iter().take(LISTED) {
         let mut row = vec![one.name.clone()];
@@ -118,7 +125,9 @@ fn component_rows(found: &ReduceOutcome) -> Vec<Vec<String>> {
             sum += share;
             row.extend([share, sum].map(|share| format!("{:.1} %", 100.0 * share)));
         }
-        row.push(loadings(one));
+        if loaded {
+            row.push(loadings(one));
+        }
         rows.push(row);
     }
     rows
@@ -187,8 +196,12 @@ fn page(reduce: &Reduce, found: &ReduceOutcome) -> Result<Report, Failure> {
         let chart = chart.x_label(first.name.as_str()).y_label(second.name.as_str());
         page = page.section("Rows along the first two components").picture_or_reason(&chart);
     }
-    page = page.section("Loadings").text("The weights of the features in each component; the 15 largest are shown.");
-    for one in found.components.iter().take(4) {
+    let loaded: Vec<&TableComponent> = found.components.iter().filter(|one| !one.loadings.is_empty()).take(4).collect();
+    if !loaded.is_empty() {
+        page =
+            page.section("Loadings").text("The weights of the features in each component; the 15 largest are shown.");
+    }
+    for one in loaded {
         let mut chart = BarChart::new().sorted().top(15).capped().title(one.name.as_str()).value_label("weight");
         for (name, weight) in &one.loadings {
             chart = chart.bar(name.as_str(), *weight);

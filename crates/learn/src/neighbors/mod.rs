@@ -27,6 +27,7 @@ mod vote;
 pub use classifier::{FittedKNeighborsClassifier, KNeighborsClassifier, Ties};
 pub(crate) use index::{Index, LOW};
 pub(crate) use kd_tree::{Collect, KdTree};
+pub(crate) use metric::neighbor_settings_setters;
 pub use metric::{Metric, NeighborAlgorithm, NeighborSettings};
 pub use nearest::{FittedNearestNeighbors, NearestNeighbors, cosine_top_k};
 pub use regressor::{FittedKNeighborsRegressor, KNeighborsRegressor};

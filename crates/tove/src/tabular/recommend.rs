@@ -25,11 +25,11 @@ pub const LISTED: usize = 10;
 /// Users whose ratings of all items are in memory at once.
 const BLOCK: usize = 256;
 
-/// Regularization strengths of ratings that are tried.
-const RATING_ALPHAS: [f64; 4] = [1.0, 3.0, 10.0, 30.0];
-/// Regularization strengths and confidences of choices that are tried, with so many factors.
-const CHOICE_ALPHAS: [f64; 4] = [0.1, 1.0, 10.0, 30.0];
-const CONFIDENCES: [f64; 2] = [1.0, 40.0];
+/// Regularization strengths that are tried, and for choices confidences: powers of ten on both sides of 1. No scores had a part in
+/// their choice.
+const ALPHAS: [f64; 4] = [0.1, 1.0, 10.0, 100.0];
+const CONFIDENCES: [f64; 3] = [1.0, 10.0, 100.0];
+/// Factors of choices.
 const FACTORS: usize = 32;
 
 /// How to fit a recommender.
@@ -177,12 +177,12 @@ impl RecommendPlan {
     fn variants(&self) -> Result<Vec<(String, Candidate)>> {
         let mut list = Vec::new();
         if self.columns.rating.is_some() {
-            for alpha in RATING_ALPHAS {
+            for alpha in ALPHAS {
                 list.push((format!("alpha={alpha}"), self.candidate.clone().set("alpha", alpha)?));
             }
             return Ok(list);
         }
-        for (confidence, alpha) in CONFIDENCES.iter().flat_map(|c| CHOICE_ALPHAS.iter().map(move |a| (*c, *a))) {
+        for (confidence, alpha) in CONFIDENCES.iter().flat_map(|c| ALPHAS.iter().map(move |a| (*c, *a))) {
             let candidate = self.candidate.clone().set("n_components", FACTORS)?;
             let candidate = candidate.set("alpha", alpha)?.set("confidence", confidence)?;
             list.push((format!("n_components={FACTORS}, alpha={alpha}, confidence={confidence}"), candidate));
