@@ -4,7 +4,7 @@
 //! that leaves it. What a search finds for a sample stays right as long as the other end is in another component, and bounds later
 //! searches from below, so that most samples are asked once or twice. Searches leave out boxes within the own component and those
 //! whose core distances are all too large. Tasks are cut by the order of the tree and combined in order, so that the tree does not
-//! depend on the number of threads. In more dimensions by Prim's algorithm (1957).
+//! depend on the number of threads. In more dimensions, and for few samples, by Prim's algorithm (1957).
 
 use std::collections::HashMap;
 
@@ -18,6 +18,8 @@ use crate::{LearnError, Result, Samples};
 const BLOCK: usize = 256;
 /// Nearest samples that are kept as first ends of edges.
 const NEAR: usize = 16;
+/// Samples up to which all pairs are looked at, so that ties fall as in scikit-learn.
+const SMALL: usize = 2048;
 /// A node with samples of several components.
 const MIXED: u32 = u32::MAX;
 
@@ -27,12 +29,17 @@ pub(super) type Edge = (usize, usize, f64);
 /// The edges of the tree; the `least`-th nearest sample, itself counted, gives the core distance.
 pub(super) fn spanning_tree(who: &'static str, samples: &Samples, least: usize) -> Result<Vec<Edge>> {
     let (rows, d) = (samples.x().dense(who)?.to_f64_vec(), samples.width());
-    if d > LOW {
-        let found = Index::new(who, &NeighborSettings::default(), samples)?.nearest(samples.x(), least)?;
-        let core: Vec<f64> = found.chunks_exact(least).map(|row| row[least - 1].0).collect();
-        return prim(who, &rows, d, &core);
+    if d <= LOW && samples.len() > SMALL {
+        return rounds(who, &rows, d, least);
     }
-    let mut tree = KdTree::new(rows.clone(), d, Metric::Euclidean);
+    let found = Index::new(who, &NeighborSettings::default(), samples)?.nearest(samples.x(), least)?;
+    let core: Vec<f64> = found.chunks_exact(least).map(|row| row[least - 1].0).collect();
+    prim(who, &rows, d, &core)
+}
+
+/// Borůvka's rounds; edges by length, of equally long ones by their samples.
+fn rounds(who: &'static str, rows: &[f64], d: usize, least: usize) -> Result<Vec<Edge>> {
+    let mut tree = KdTree::new(rows.to_vec(), d, Metric::Euclidean);
     let order = tree.renumber();
     let row = |&i: &u32| &rows[i as usize * d..(i as usize + 1) * d];
     let mut forest = Forest::new(tree, order.iter().flat_map(row).copied().collect(), d, least);
@@ -44,7 +51,7 @@ pub(super) fn spanning_tree(who: &'static str, samples: &Samples, least: usize) 
         forest.round(&mut edges);
     }
     let ends = |a: u32, b: u32| (order[a as usize] as usize, order[b as usize] as usize);
-    let named = edges.into_iter().map(|(a, b, key)| (ends(a, b), key.sqrt()));
+    let named = edges.into_iter().map(|(a, b, key)| (ends(a, b), f64::sqrt(key)));
     let mut edges: Vec<Edge> = named.map(|((a, b), length)| (a.min(b), a.max(b), length)).collect();
     edges.sort_unstable_by(|a, b| a.2.total_cmp(&b.2).then((a.0, a.1).cmp(&(b.0, b.1))));
     Ok(edges)
@@ -328,7 +335,7 @@ fn prim(who: &'static str, rows: &[f64], d: usize, core: &[f64]) -> Result<Vec<E
 
 #[cfg(test)]
 mod tests {
-    use tove_tensor::{DType, Key, Tensor};
+    use tove_tensor::{DType, Key};
 
     use super::*;
 
@@ -340,7 +347,6 @@ mod tests {
             let noise = Key::new(n as u64).uniform([n, d], DType::F64).to_f64_vec();
             let place = |x: &f64| if steps > 0.0 { (x * steps).floor() } else { *x };
             let rows: Vec<f64> = noise.iter().map(place).collect();
-            let samples = Samples::unlabeled(Tensor::from_vec(rows.clone(), [n, d])).unwrap();
             for least in [1, 2, 7.min(n)] {
                 let core: Vec<f64> = rows
                     .chunks(d)
@@ -352,7 +358,7 @@ mod tests {
                     .collect();
                 let mut expected: Vec<f64> = prim("test", &rows, d, &core).unwrap().iter().map(|edge| edge.2).collect();
                 expected.sort_by(f64::total_cmp);
-                let edges = spanning_tree("test", &samples, least).unwrap();
+                let edges = rounds("test", &rows, d, least).unwrap();
                 assert_eq!(edges.iter().map(|edge| edge.2).collect::<Vec<_>>(), expected, "{n} {d} {least}");
                 let mut joined = Joined::new(n);
                 for &(a, b, _) in &edges {
@@ -361,7 +367,7 @@ mod tests {
                 }
                 for threads in [1, 2, 3, 8] {
                     tove_tensor::set_num_threads(threads);
-                    assert_eq!(spanning_tree("test", &samples, least).unwrap(), edges);
+                    assert_eq!(rounds("test", &rows, d, least).unwrap(), edges);
                 }
                 tove_tensor::set_num_threads(0);
             }
