@@ -1,4 +1,4 @@
-"""scikit-learn: neighbors, clusters, mixtures and components (W26 to W29, W41); quality as in bench/tove/src/learn_unsupervised.rs."""
+"""scikit-learn, faiss, hdbscan, fast-hdbscan, scipy: neighbors, clusters, mixtures and components (W26 to W29, W39, W41); quality as in bench/tove/src/learn_unsupervised.rs."""
 
 import os
 import warnings
@@ -8,10 +8,11 @@ import numpy as np
 import scipy
 import sklearn
 from scipy.spatial import cKDTree
-from sklearn.cluster import KMeans
+from sklearn.cluster import DBSCAN, HDBSCAN, KMeans
 from sklearn.decomposition import PCA
+from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KDTree, KNeighborsClassifier
 
 from data import fill
 from sklearn_margins import images, number_type, synthetic
@@ -44,6 +45,30 @@ class Votes:
 
     def quality(self):
         return float(self.make().fit(self.x, self.y).score(self.others, self.other_y))
+
+
+class Flat:
+    """faiss: the same votes over the neighbors of IndexFlatL2, which takes float32 alone."""
+
+    def __init__(self, p, threads):
+        import faiss
+
+        faiss.omp_set_num_threads(threads)
+        self.faiss, self.k = faiss, p["neighbors"]
+        (self.x, self.y), (self.others, self.other_y) = pictures(p, p["tests"])
+
+    def predict(self):
+        index = self.faiss.IndexFlatL2(self.x.shape[1])
+        index.add(self.x)
+        votes = self.y[index.search(self.others, self.k)[1]]
+        return (votes[:, :, None] == np.arange(10)).sum(axis=1).argmax(axis=1)
+
+    def run(self, count):
+        for _ in range(count):
+            self.predict()
+
+    def quality(self):
+        return float((self.predict() == self.other_y).mean())
 
 
 class Clusters:
@@ -98,13 +123,47 @@ class Components:
         return float(self.make().fit(self.x).explained_variance_.sum())
 
 
+class Regions:
+    def __init__(self, p, threads):
+        n, d, library = p["rows"], p["columns"], p["library"]
+        centers = fill(7, (20, d), 10.0, "f64")
+        blob, outlier = np.arange(n) // 10 % 20, np.arange(n) % 10 == 9
+        x = centers[blob] + sum(fill(seed, (n, d), 1.0, "f64") for seed in (8, 9, 10))
+        self.x = np.where(outlier[:, None], fill(11, (n, d), 12.0, "f64"), x)
+        self.truth = np.where(outlier, -1, blob)
+        # scikit-learn counts a sample among its own neighbors, the others do not.
+        if "eps" in p:
+            self.make = lambda: DBSCAN(eps=p["eps"], min_samples=10, n_jobs=threads)
+        elif library == "scikit-learn":
+            self.make = lambda: HDBSCAN(min_cluster_size=25, min_samples=10, n_jobs=threads, copy=False)
+        elif library == "hdbscan":
+            from hdbscan import HDBSCAN as Peer
+
+            self.make = lambda: Peer(min_cluster_size=25, min_samples=9, core_dist_n_jobs=threads)
+        else:
+            os.environ["NUMBA_NUM_THREADS"] = str(threads)
+            from fast_hdbscan import HDBSCAN as Peer
+
+            self.make = lambda: Peer(min_cluster_size=25, min_samples=9)
+
+    def run(self, count):
+        for _ in range(count):
+            self.make().fit(self.x)
+
+    def quality(self):
+        return float(adjusted_rand_score(self.truth, self.make().fit(self.x).labels_))
+
+
 class Points:
     def __init__(self, p):
         self.x = fill(1, (p["rows"], p["columns"]), 1.0, "f64")
         self.queries = fill(2, (p["queries"], p["columns"]), 1.0, "f64")
         self.k = p["neighbors"]
+        self.library = p.get("library", "scipy")
 
     def mean(self):
+        if self.library == "scikit-learn":
+            return float(KDTree(self.x).query(self.queries, self.k)[0].mean())
         return float(cKDTree(self.x).query(self.queries, self.k, workers=-1)[0].mean())
 
     def run(self, count):
@@ -116,4 +175,8 @@ class Points:
 
 
 def make(workload, parameters, threads):
+    if workload == "W39":
+        return Regions(parameters, threads)
+    if parameters.get("library") == "faiss":
+        return Flat(parameters, threads)
     return {"W26": Votes, "W27": Clusters, "W28": Mixture, "W29": Components, "W41": Points}[workload](parameters)

@@ -5,7 +5,11 @@ use std::path::Path;
 use crate::command::root;
 
 /// Crates whose text is checked. A crate joins when its text passes.
-const CRATES: [&str; 6] = ["crates/cli", "crates/plot", "crates/data", "crates/metrics", "crates/learn", "xtask"];
+const CRATES: [&str; 7] =
+    ["crates/cli", "crates/plot", "crates/data", "crates/metrics", "crates/learn", "crates/tove", "xtask"];
+
+/// Documents whose prose is checked.
+const DOCUMENTS: [&str; 2] = ["README.md", "ARCHITECTURE.md"];
 
 /// Words side by side and what to write instead. `*` ends a word of which only the beginning counts; `_` stands for any word.
 const PHRASES: [(&str, &str); 46] = [
@@ -57,13 +61,32 @@ const PHRASES: [(&str, &str); 46] = [
     ("told apart", "distinguished"),
 ];
 
-/// Checks the string literals and doc comments of the crates above; true if no phrase is found.
+/// Checks the string literals and doc comments of the crates above, and the documents; true if no phrase is found.
 pub fn run() -> Result<bool, String> {
     let mut good = true;
     for source in CRATES {
         good &= folder(&root().join(source).join("src"))?;
     }
+    for document in DOCUMENTS {
+        let path = root().join(document);
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        good &= report(&path, &as_comments(&text));
+    }
     Ok(good)
+}
+
+/// The lines of a document as documentation comments, which leave code out.
+fn as_comments(text: &str) -> String {
+    text.lines().map(|line| format!("//! {line}\n")).collect()
+}
+
+/// Prints the phrases in a source; true if there are none.
+fn report(path: &Path, source: &str) -> bool {
+    let all = found(source);
+    for (line, phrase, instead) in &all {
+        println!("error: {}:{line}: \"{phrase}\"; write \"{instead}\"", path.display());
+    }
+    all.is_empty()
 }
 
 fn folder(path: &Path) -> Result<bool, String> {
@@ -76,10 +99,7 @@ fn folder(path: &Path) -> Result<bool, String> {
             good &= folder(&path)?;
         } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("wording.rs") {
             let source = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            for (line, phrase, instead) in found(&source) {
-                println!("error: {}:{line}: \"{phrase}\"; write \"{instead}\"", path.display());
-                good = false;
-            }
+            good &= report(&path, &source);
         }
     }
     Ok(good)
@@ -206,6 +226,13 @@ mod tests {
             phrases("/// Calls [`judge`].\n/// ```\n/// test.judge();\n/// ```\n/// Judged.\nfn f() {}"),
             [(5, "judged")]
         );
+    }
+
+    #[test]
+    fn documents_are_prose_without_their_code() {
+        let text = "# Title\nIt is\nno file. `is no`\n```\njudge()\n```\nJudged.\n";
+        let phrases: Vec<_> = found(&as_comments(text)).into_iter().map(|(_, phrase, _)| phrase).collect();
+        assert_eq!(phrases, ["is no", "judged"]);
     }
 
     #[test]

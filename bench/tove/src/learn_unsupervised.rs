@@ -1,22 +1,24 @@
-//! W26: nearest neighbors. W27: k-means. W28: Gaussian mixture. W29: PCA. W41: k-d tree. Quality: accuracy (W26), inertia per sample
-//! (W27), mean log-likelihood (W28), explained variance (W29), mean distance (W41).
+//! W26: nearest neighbors. W27: k-means. W28: Gaussian mixture. W29: PCA. W39: HDBSCAN and DBSCAN. W41: k-d tree. Quality: accuracy
+//! (W26), inertia per sample (W27), mean log-likelihood (W28), explained variance (W29), adjusted Rand index (W39), mean distance (W41).
 
 use std::hint::black_box;
 
 use serde_json::Value;
-use tove_learn::cluster::KMeans;
+use tove_learn::cluster::{Dbscan, Hdbscan, KMeans};
 use tove_learn::decomposition::Pca;
 use tove_learn::mixture::GaussianMixture;
 use tove_learn::neighbors::NearestNeighbors;
 use tove_learn::{Fit, KNeighborsClassifier, Predict};
+use tove_metrics::adjusted_rand_score;
 use tove_tensor::{DType, Tensor};
 
 use crate::data;
 use crate::learn_margins::pictures;
 use crate::workload::{Workload, number};
 
+/// The type a case names; double precision for W39 and W41, whose cases name none.
 fn dtype(parameters: &Value) -> DType {
-    if parameters["dtype"] == "f64" { DType::F64 } else { DType::F32 }
+    if parameters["dtype"] == "f32" { DType::F32 } else { DType::F64 }
 }
 
 struct Votes {
@@ -129,6 +131,54 @@ pub fn make_components(parameters: &Value) -> Result<Box<dyn Workload>, String> 
     Ok(Box::new(Components { x, settings: Pca::default().n_components(number(parameters, "components")?.into()) }))
 }
 
+struct Regions {
+    x: Tensor,
+    truth: Tensor,
+    /// The distance of DBSCAN; HDBSCAN if there is none.
+    eps: Option<f64>,
+}
+
+impl Regions {
+    fn labels(&self) -> Option<Vec<i64>> {
+        match self.eps {
+            Some(eps) => Some(Dbscan::default().eps(eps).min_samples(10).fit(&self.x, None).ok()?.labels().to_vec()),
+            None => {
+                let settings = Hdbscan::default().min_cluster_size(25).min_samples(Some(10));
+                Some(settings.fit(&self.x, None).ok()?.labels().to_vec())
+            }
+        }
+    }
+}
+
+impl Workload for Regions {
+    fn step(&mut self) {
+        black_box(self.labels());
+    }
+
+    fn quality(&mut self) -> f64 {
+        let labels = self.labels().map(|labels| Tensor::from_slice(&labels));
+        labels.and_then(|labels| adjusted_rand_score(&self.truth, &labels).ok()).map_or(f64::NAN, |score| score.value)
+    }
+}
+
+/// W39: 20 blobs, and one row in ten anywhere.
+pub fn make_regions(parameters: &Value) -> Result<Box<dyn Workload>, String> {
+    const BLOBS: usize = 20;
+    let (n, d) = (number(parameters, "rows")?, number(parameters, "columns")?);
+    let (centers, noise) = (data::fill_f64(7, BLOBS * d, 10.0), data::fill_f64(11, n * d, 12.0));
+    let parts: Vec<Vec<f64>> = (8..11).map(|seed| data::fill_f64(seed, n * d, 1.0)).collect();
+    let (mut x, mut truth) = (Vec::with_capacity(n * d), Vec::with_capacity(n));
+    for i in 0..n {
+        let blob = i / 10 % BLOBS;
+        let outlier = i % 10 == 9;
+        truth.push(if outlier { -1 } else { blob as i64 });
+        let value = |place: usize, j: usize| centers[blob * d + j] + parts.iter().map(|part| part[place]).sum::<f64>();
+        x.extend((0..d).map(|j| if outlier { noise[i * d + j] } else { value(i * d + j, j) }));
+    }
+    let x = Tensor::from_vec(x, [n, d]).to_dtype(dtype(parameters));
+    Ok(Box::new(Regions { x, truth: Tensor::from_slice(&truth), eps: parameters["eps"].as_f64() }))
+}
+
 struct Points {
     x: Tensor,
     queries: Tensor,
@@ -156,7 +206,8 @@ impl Workload for Points {
 /// W41: points in a cube; the tree is built and asked.
 pub fn make_points(parameters: &Value) -> Result<Box<dyn Workload>, String> {
     let (n, m, d) = (number(parameters, "rows")?, number(parameters, "queries")?, number(parameters, "columns")?);
-    let x = Tensor::from_vec(data::fill_f64(1, n * d, 1.0), [n, d]);
-    let queries = Tensor::from_vec(data::fill_f64(2, m * d, 1.0), [m, d]);
+    let fill =
+        |seed, rows| Tensor::from_vec(data::fill_f64(seed, rows * d, 1.0), [rows, d]).to_dtype(dtype(parameters));
+    let (x, queries) = (fill(1, n), fill(2, m));
     Ok(Box::new(Points { x, queries, k: number(parameters, "neighbors")? }))
 }

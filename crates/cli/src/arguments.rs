@@ -3,6 +3,7 @@
 mod nets;
 mod reading;
 mod unsupervised;
+mod words;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand};
 pub use nets::*;
 pub use reading::*;
 pub use unsupervised::*;
+pub use words::*;
 
 /// tove trains, checks and ships models with one native engine.
 #[derive(Parser)]
@@ -59,6 +61,8 @@ pub enum Command {
     Rebuild(Rebuild),
     /// Recommend items to users, from ratings or from choices
     Recommend(Recommend),
+    /// Learn word vectors from texts; nearest words and analogies
+    Words(Words),
     /// List the available models, or describe one with its hyperparameters
     Models(Models),
     /// Show the contents of a model file
@@ -301,6 +305,8 @@ Examples:
   curl localhost:8080/predict -H 'content-type: text/csv' --data-binary @new-customers.csv
   tove serve digits.tove
   curl localhost:8080/predict -H 'content-type: image/png' --data-binary @seven.png
+  tove serve speeches.tove
+  curl localhost:8080/nearest -d '{\"word\": \"peace\"}' -H 'content-type: application/json'
   tove serve bard.tove
   curl localhost:8080/generate -d '{\"prompt\": \"ROMEO:\", \"length\": 100}' -H 'content-type: application/json'")]
 pub struct Serve {
@@ -319,7 +325,7 @@ pub struct Serve {
     /// Maximum request body in megabytes
     #[arg(long, default_value_t = 10, value_name = "MB")]
     pub max_body: usize,
-    /// Maximum number of rows or images per request
+    /// Maximum number of rows or images per request, and entries of a list
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     pub max_rows: usize,
     /// Maximum number of tokens to generate per request

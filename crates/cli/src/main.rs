@@ -72,6 +72,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Reduce(reduce) => commands::reduce::run(&reduce, &output),
         Command::Rebuild(rebuild) => commands::rebuild::run(&rebuild, &output),
         Command::Recommend(recommend) => commands::recommend::run(&recommend, &output),
+        Command::Words(words) => commands::words::run(&words, &output),
         Command::Serve(serve) => serve::run(&serve, &output),
         Command::Convert(convert) => commands::convert::run(&convert, &output),
         Command::Split(split) => commands::split::run(&split, &output),

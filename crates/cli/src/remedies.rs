@@ -42,6 +42,7 @@ pub fn maker(kind: &str) -> &'static str {
         "ImageModel" => "tove images fit",
         "TextModel" => "tove text fit",
         "Recommender" => "tove recommend fit",
+        "WordModel" => "tove words fit",
         _ => "tove fit",
     }
 }

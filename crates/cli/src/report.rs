@@ -4,9 +4,9 @@ mod errors;
 
 use std::path::Path;
 
-use tove::data::table::{Column, Dates, Description, Kind, ReadReport, Table as Data, Unit};
+use tove::data::table::{Column, Dates, Description, Kind, ReadReport, Table, Unit};
 use tove::learn::Predict;
-use tove::plot::{BarChart, DecisionMap, LineChart, Report, ScoreChart, Table};
+use tove::plot::{BarChart, DecisionMap, LineChart, Report, ReportTable, ScoreChart};
 use tove::tabular::{EvaluationReport, NamedScore, Outcome, TabularModel};
 use tove::tensor::{DType, Tensor};
 
@@ -26,7 +26,7 @@ const IMPORTANCE_REPEATS: usize = 3;
 /// The report of a fit: verdict, scores, the comparison, charts of the errors, coefficients, learning curves, the columns.
 pub fn of_fit(
     fit: &Fit,
-    data: Option<(&Data, &Description)>,
+    data: Option<(&Table, &Description)>,
     read: &ReadReport,
     outcome: &Outcome,
 ) -> Result<Report, Failure> {
@@ -134,9 +134,9 @@ pub fn file_name(path: &Path) -> String {
 }
 
 /// A table of texts with its first row as the header.
-pub fn table(rows: &[Vec<String>]) -> Table {
+pub fn table(rows: &[Vec<String>]) -> ReportTable {
     let head = rows.first().cloned().unwrap_or_default();
-    rows.iter().skip(1).fold(Table::new(&head), |table, row| table.row(row))
+    rows.iter().skip(1).fold(ReportTable::new(&head), |table, row| table.row(row))
 }
 
 fn comparison(report: Report, outcome: &Outcome) -> Report {
@@ -159,7 +159,7 @@ fn comparison(report: Report, outcome: &Outcome) -> Report {
     if method.is_empty() { report } else { report.text(method) }
 }
 
-fn coefficients(report: Report, outcome: &Outcome, data: Option<&Data>) -> Report {
+fn coefficients(report: Report, outcome: &Outcome, data: Option<&Table>) -> Report {
     let Some(coefficients) = outcome.model.model().coefficients() else { return importance(report, outcome, data) };
     let encoder = outcome.model.encoder();
     let names = data.map_or_else(|| encoder.feature_names().to_vec(), |data| encoder.readable_names(data));
@@ -193,7 +193,7 @@ fn coefficients(report: Report, outcome: &Outcome, data: Option<&Data>) -> Repor
 }
 
 /// Permutation importance on a sample of the held-out rows, for models without coefficients.
-fn importance(report: Report, outcome: &Outcome, data: Option<&Data>) -> Report {
+fn importance(report: Report, outcome: &Outcome, data: Option<&Table>) -> Report {
     let Some(data) = data.filter(|_| !outcome.test_rows.is_empty()) else { return report };
     let step = outcome.test_rows.len().div_ceil(IMPORTANCE_ROWS).max(1);
     let rows: Vec<usize> = outcome.test_rows.iter().copied().step_by(step).collect();
@@ -255,7 +255,7 @@ const GRID: usize = 61;
 const DRAWN: usize = 600;
 
 /// The regions of a classifier that looks at exactly two columns of numbers, with some rows of the table.
-fn regions(data: &Data, model: &TabularModel) -> Option<DecisionMap> {
+fn regions(data: &Table, model: &TabularModel) -> Option<DecisionMap> {
     let names: Vec<&str> = model.encoder().columns().collect();
     let &[first, second] = &names[..] else { return None };
     let (a, b) = (data.column(first).ok()?, data.column(second).ok()?);
@@ -276,7 +276,7 @@ fn regions(data: &Data, model: &TabularModel) -> Option<DecisionMap> {
     // The encoder is asked directly: whole-number columns have no values between.
     let numbers = grid.to_f64_vec();
     let side = |offset: usize| Column::floats(numbers.iter().skip(offset).step_by(2).copied().collect());
-    let table = Data::new([(first, side(0)), (second, side(1))]).ok()?;
+    let table = Table::new([(first, side(0)), (second, side(1))]).ok()?;
     let rows = model.encoder().encode(&table).ok()?.x;
     let classes = model.model().predict(&rows).ok()?.to_dtype(DType::I64).to_vec::<i64>();
     let classes: Vec<usize> = classes.iter().map(|&class| class as usize).collect();
@@ -306,7 +306,7 @@ fn day(seconds: f64) -> String {
 
 fn columns(report: Report, about: &Description) -> Report {
     let head = ["column", "type", "missing", "distinct", "mean", "min", "max", "most common"];
-    let mut table = Table::new(&head);
+    let mut table = ReportTable::new(&head);
     for column in about.columns.iter().cloned() {
         let date = column.kind == Kind::Date;
         let real = |value: Option<f64>| match value {

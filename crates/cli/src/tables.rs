@@ -7,6 +7,7 @@ use tove::data::table::{CsvOptions, Kind, ReadReport, Table, TableFile, Task, Wa
 use tove::data::{DataError, Problem};
 use tove::learn::Record;
 use tove::tabular::{Recommender, TabularModel};
+use tove::words::WordModel;
 
 use crate::arguments::Reading;
 use crate::failure::Failure;
@@ -20,13 +21,22 @@ pub fn model(path: &Path) -> Result<TabularModel, Failure> {
 
 /// The model of tables in a record that was read from a file.
 pub fn restored(path: &Path, record: &Record) -> Result<TabularModel, Failure> {
-    if record.kind() == Recommender::KIND {
-        let path = path.display();
-        return Err(Failure::usage(format!(
-            "{path} holds a recommender; `tove recommend top {path} --user ID` lists items"
-        )));
-    }
+    other_use(path, record.kind())?;
     TabularModel::restore(record).map_err(|error| failed(path, &[], error))
+}
+
+/// Models that have no rows to predict or to evaluate are asked by commands of their own.
+pub fn other_use(path: &Path, kind: &str) -> Result<(), Failure> {
+    let path = path.display();
+    let use_instead = match kind {
+        Recommender::KIND => format!("{path} holds a recommender; `tove recommend top {path} --user ID` lists items"),
+        kind if WordModel::is_kind(kind) => format!(
+            "{path} holds word vectors; `tove words nearest {path} WORD` lists similar words, and `tove words analogy {path} \
+             --questions FILE` evaluates them"
+        ),
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(use_instead))
 }
 
 /// The model, if it predicts a target.

@@ -202,7 +202,7 @@ fn choices_are_recommended_better_than_popular_items() {
     let found = place.run(&fit).ok().json();
     assert_eq!(found["model"], "ImplicitFactorization");
     assert_eq!(found["tried"].as_array().unwrap().iter().filter(|one| one["chosen"] == true).count(), 1);
-    for metric in ["precision_at_10", "ndcg_at_10"] {
+    for metric in ["precision_at_10", "recall_at_10", "map_at_10", "ndcg_at_10"] {
         let (own, popular) = (found["test"][metric].as_f64().unwrap(), found["baseline"][metric].as_f64().unwrap());
         assert!(own > popular && popular > 0.0 && own < 1.0, "{metric}: {own} {popular}");
     }
@@ -274,6 +274,26 @@ fn columns_are_reduced_to_components() {
         let found = place.run(&["reduce", &file, "--drop", "cultivar", "--method", method, "--json"]).ok().json();
         assert_eq!(found["components"].as_array().unwrap().len(), 2, "{method}");
     }
+    // A layout has coordinates, but neither loadings nor shares of the variance; the same ones for the same seed.
+    let call =
+        ["reduce", &file, "--id", "cultivar", "--method", "umap", "--set", "n_epochs=50", "--json", "--overwrite"];
+    let runs = ["--seed=1", "--seed=1", "--seed=2"].map(|seed| {
+        let found = place.run(&[&call[..], &[seed, "-o", "u.csv", "--report", "u.html"]].concat()).ok().json();
+        assert_eq!(
+            found["components"][1],
+            serde_json::json!({"name": "umap1", "explained_variance_ratio": null, "loadings": []})
+        );
+        std::fs::read_to_string(place.path("u.csv")).unwrap()
+    });
+    assert!(runs[0].starts_with("cultivar,umap0,umap1\n") && runs[0].lines().count() == 179, "{}", runs[0]);
+    assert!(runs[0] == runs[1] && runs[0] != runs[2]);
+    let page = std::fs::read_to_string(place.path("u.html")).unwrap();
+    assert!(page.contains("first two components") && !page.contains("Loadings"));
+    let text = place.run(&["reduce", &file, "--drop", "cultivar", "--method", "umap"]).ok().out;
+    assert!(
+        text.starts_with("UMAP reduces 13 features of 178 rows to 2 components.") && !text.contains("loadings"),
+        "{text}"
+    );
     place.write("one.csv", "a,b\n1,2\n");
     place.write("line.csv", "a\n1\n2\n3\n");
     for (call, expected) in [

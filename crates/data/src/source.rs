@@ -30,13 +30,17 @@ pub(crate) struct Source<'a> {
 }
 
 impl Source<'static> {
-    /// Opens a file; whether it is packed is seen from its first bytes, not from its name.
+    /// Opens a file, or standard input if its name is `-`; whether it is packed is seen from its first bytes, not from its name.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let failed = |doing| move |source| DataError::from(FileError::Io { path: path.to_owned(), doing, source });
-        let mut file = File::open(path).map_err(failed("open"))?;
-        let about = file.metadata().map_err(failed("read"))?;
-        // A pipe or a device says nothing of its length.
-        let len = about.is_file().then_some(about.len());
+        let (mut file, len): (Box<dyn Read>, _) = if path == Path::new("-") {
+            (Box::new(io::stdin()), None)
+        } else {
+            let file = File::open(path).map_err(failed("open"))?;
+            let about = file.metadata().map_err(failed("read"))?;
+            // A pipe or a device says nothing of its length.
+            (Box::new(file), about.is_file().then_some(about.len()))
+        };
         let mut magic = Vec::new();
         file.by_ref().take(2).read_to_end(&mut magic).map_err(failed("read"))?;
         let packed = is_packed(&magic);

@@ -34,7 +34,7 @@ pub trait Attribute: Sized {
 }
 
 /// Several attributes that models take in by a field marked `flatten`; derived for a struct without `about`.
-pub trait Part: Sized {
+pub trait AttributeGroup: Sized {
     /// Writes them into a record.
     fn write(&self, record: &mut Record);
     /// Reads what was written.
@@ -43,7 +43,7 @@ pub trait Part: Sized {
     fn attributes(&self, all: &mut Attributes);
 }
 
-impl Part for () {
+impl AttributeGroup for () {
     fn write(&self, _record: &mut Record) {}
 
     fn read(_reading: &mut Reading<'_>) -> Result<()> {

@@ -57,12 +57,17 @@ pub struct Capabilities {
     pub missing: bool,
     /// Whether `transform` replaces all missing values, so that later steps see none.
     pub fills: bool,
+    /// Whether a zero says that nothing was observed, as in counts of implicit feedback.
+    pub zeros_missing: bool,
     /// Incremental fitting on batches (`partial_fit`).
     pub partial_fit: bool,
     /// Fitting on batches that come again in several passes, as long as [`Learner::end_pass`](crate::Learner::end_pass) asks for another.
     pub passes: bool,
     /// Continuing from a fitted model of the same kind ([`Fit::fit_from`](crate::Fit::fit_from)).
     pub warm_start: bool,
+    /// Whether a fit needs means and Gram matrix alone ([`LinearMoments`](crate::linear::LinearMoments)), which are computed once for
+    /// each fold and shared by all penalties.
+    pub moments: bool,
     /// Whether features must not be negative.
     pub nonnegative: bool,
 
@@ -105,9 +110,11 @@ impl Capabilities {
         sparse: false,
         missing: false,
         fills: false,
+        zeros_missing: false,
         partial_fit: false,
         passes: false,
         warm_start: false,
+        moments: false,
         nonnegative: false,
         predictions: Predictions::None,
         probabilities: false,

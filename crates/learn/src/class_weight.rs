@@ -15,7 +15,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Kind, Setting, Value};
+use tove_optim::settings::{Setting, Value, ValueKind};
 
 use crate::{LearnError, Result};
 
@@ -32,8 +32,8 @@ pub enum ClassWeight {
 }
 
 impl Setting for ClassWeight {
-    fn kind() -> Kind {
-        Kind::Optional(Box::new(Kind::Map(Box::new(Kind::Real))))
+    fn kind() -> ValueKind {
+        ValueKind::Optional(Box::new(ValueKind::Map(Box::new(ValueKind::Real))))
     }
 
     fn value(&self) -> Value {

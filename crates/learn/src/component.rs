@@ -17,7 +17,7 @@
 //! # Ok::<(), tove_optim::settings::SettingError>(())
 //! ```
 
-use tove_optim::settings::{Hyperparameter, Input, Kind, Setting, SettingError, Value, inside};
+use tove_optim::settings::{Hyperparameter, Input, Setting, SettingError, Value, ValueKind, inside};
 
 use crate::{Estimator, Result, registry};
 
@@ -48,8 +48,8 @@ fn dotted(part: &str, estimator: &dyn Estimator) -> impl Iterator<Item = (String
 }
 
 impl Setting for Box<dyn Estimator> {
-    fn kind() -> Kind {
-        Kind::Object("estimator")
+    fn kind() -> ValueKind {
+        ValueKind::Object("estimator")
     }
 
     fn value(&self) -> Value {
@@ -138,8 +138,8 @@ fn steps(value: &Value) -> Result<Steps, Option<String>> {
 }
 
 impl Setting for Steps {
-    fn kind() -> Kind {
-        Kind::Map(Box::new(Kind::Object("estimator")))
+    fn kind() -> ValueKind {
+        ValueKind::Map(Box::new(ValueKind::Object("estimator")))
     }
 
     fn value(&self) -> Value {

@@ -10,6 +10,7 @@ use std::fmt;
 use tove_optim::settings::{Hyperparameter, Hyperparameters, Named, Value};
 use tove_tensor::Tensor;
 
+use crate::linear::LinearMoments;
 use crate::{AnyLearner, Capabilities, LearnError, Model, Restore, Result, Rows, Samples};
 
 /// Implemented by authors of estimators: capabilities and training. Users call the methods of [`Fit`].
@@ -31,6 +32,12 @@ pub trait Algorithm: Hyperparameters + Named + Default + Clone + Send + Sync + '
     /// `warm_start`.
     fn train_from(&self, _start: &Self::Fitted, _samples: &Samples) -> Result<Self::Fitted> {
         Err(no_warm_start(Self::NAME))
+    }
+
+    /// Fits to moments instead of samples, if the capabilities include `moments`; `None` if a pass over the samples is needed for
+    /// accuracy.
+    fn train_moments(&self, _moments: &LinearMoments) -> Result<Option<Self::Fitted>> {
+        Ok(None)
     }
 
     /// Returns a learner for fitting on batches, if the capabilities include `partial_fit` or `passes`. Classes as in
@@ -72,6 +79,11 @@ pub trait Estimator: Hyperparameters + Send + Sync {
     fn any_learner(&self, _classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
         Err(no_partial_fit(self.name()))
     }
+    /// Fits to moments instead of samples; `None` if the estimator needs the samples (see
+    /// [`Capabilities::moments`](crate::Capabilities::moments)).
+    fn fit_moments(&self, _moments: &LinearMoments) -> Result<Option<Box<dyn Model>>> {
+        Ok(None)
+    }
     /// Returns a copy.
     fn duplicate(&self) -> Box<dyn Estimator>;
 }
@@ -97,6 +109,17 @@ impl<A: Algorithm> Estimator for A {
 
     fn any_learner(&self, classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
         self.boxed_learner(classes)
+    }
+
+    fn fit_moments(&self, moments: &LinearMoments) -> Result<Option<Box<dyn Model>>> {
+        self.validate()?;
+        if !self.capabilities().moments {
+            return Ok(None);
+        }
+        let finite = |model: &A::Fitted| {
+            model.coefficients().is_none_or(|coef| coef.to_f64_vec().iter().all(|value| value.is_finite()))
+        };
+        Ok(self.train_moments(moments)?.filter(finite).map(|model| Box::new(model) as Box<dyn Model>))
     }
 
     fn duplicate(&self) -> Box<dyn Estimator> {
@@ -271,7 +294,7 @@ fn require_finite(model: &impl Model, samples: &Samples) -> Result<()> {
 // A boxed estimator is an estimator, so generic code accepts boxed ones too.
 
 impl Hyperparameters for Box<dyn Estimator> {
-    fn schema(&self) -> &'static tove_optim::settings::Schema {
+    fn schema(&self) -> &'static tove_optim::settings::HyperparameterSchema {
         (**self).schema()
     }
 
@@ -315,6 +338,10 @@ impl Estimator for Box<dyn Estimator> {
 
     fn any_learner(&self, classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
         (**self).any_learner(classes)
+    }
+
+    fn fit_moments(&self, moments: &LinearMoments) -> Result<Option<Box<dyn Model>>> {
+        (**self).fit_moments(moments)
     }
 
     fn duplicate(&self) -> Box<dyn Estimator> {

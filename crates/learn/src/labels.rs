@@ -53,6 +53,30 @@ impl Labels {
         }
     }
 
+    /// The classes of an incremental fit, which are listed in advance, in ascending order.
+    pub(crate) fn listed(classes: &[i64]) -> Result<Vec<i64>> {
+        let mut sorted = classes.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        if sorted.len() < 2 {
+            let problem = format!("{} classes; list all classes in advance, at least two", sorted.len());
+            return Err(LearnError::parameter("learner", problem));
+        }
+        Ok(sorted)
+    }
+
+    /// The index of each sample's class among listed classes.
+    pub(crate) fn codes_among(&self, who: &'static str, listed: &[i64]) -> Result<Vec<usize>> {
+        let index = |class: &i64| {
+            listed.binary_search(class).map_err(|_| {
+                let problem = format!("class {class} is not in the list of classes given at the start");
+                LearnError::data(who, problem, "list all classes when creating the learner")
+            })
+        };
+        let indices = self.classes.iter().map(index).collect::<Result<Vec<usize>>>()?;
+        Ok(self.codes.iter().map(|&code| indices[code]).collect())
+    }
+
     /// The classes in ascending order.
     pub fn classes(&self) -> &[i64] {
         &self.classes

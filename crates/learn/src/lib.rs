@@ -16,7 +16,7 @@
 //! | [`baseline`] | constant predictions |
 //! | [`cluster`] | clustering |
 //! | [`decomposition`] | principal components, truncated singular value decomposition, nonnegative factors |
-//! | [`discriminant`] | linear discriminant analysis |
+//! | [`discriminant`] | linear and quadratic discriminant analysis |
 //! | [`factorization`] | matrices with missing entries, recommendations |
 //! | [`naive_bayes`] | naive Bayes classifiers |
 //! | [`neighbors`] | nearest neighbors: queries, classification, regression |
@@ -31,6 +31,7 @@
 //! | [`kernel`] | kernels, kernel ridge regression |
 //! | [`semi_supervised`] | few labels, many unlabeled samples |
 //! | [`mixture`] | Gaussian mixtures |
+//! | [`manifold`] | coordinates for pictures of data with many features (UMAP) |
 //! | [`memory`] | memory estimates before large allocations |
 //! | [`registry`] | all estimators by name |
 //! | [`selection`] | splits, cross-validation, scorers, hyperparameter search, learning curves, generalization bounds |
@@ -63,6 +64,7 @@ pub mod kernel;
 mod labels;
 pub mod linear;
 pub mod logistic;
+pub mod manifold;
 pub mod memory;
 pub mod mixture;
 mod model;
@@ -85,7 +87,7 @@ mod warning;
 pub mod words;
 
 pub use about::About;
-pub use attribute::{Attribute, Attributes, Part};
+pub use attribute::{Attribute, AttributeGroup, Attributes};
 pub use baseline::{Centre, Constant, DummyClassifier, DummyRegressor, FittedDummyClassifier, FittedDummyRegressor};
 pub use capabilities::{Capabilities, Predictions, Targets};
 pub use class_weight::{ClassWeight, balanced};
@@ -93,7 +95,10 @@ pub use cluster::{AgglomerativeClustering, Dbscan, FittedKMeans, Hdbscan, KMeans
 pub use component::Steps;
 pub use csr::Csr;
 pub use decomposition::{Components, FittedPca, IncrementalPca, Nmf, Pca, TruncatedSvd};
-pub use discriminant::{FittedLinearDiscriminantAnalysis, LinearDiscriminantAnalysis};
+pub use discriminant::{
+    FittedLinearDiscriminantAnalysis, FittedQuadraticDiscriminantAnalysis, LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+};
 pub use error::{LearnError, Result};
 pub use estimator::{Algorithm, Estimator, Fit};
 pub use features::{
@@ -112,10 +117,11 @@ pub use logistic::{
     Cs, FittedLogisticRegression, FittedLogisticRegressionCv, FittedOneVsRest, LogisticRegression,
     LogisticRegressionCv, OneVsRest, Penalty, SoftmaxRegression, Solver,
 };
+pub use manifold::{FittedUmap, Umap};
 pub use mixture::GaussianMixture;
 pub use model::{Model, Predict, Restore, Stop, Summary, Transform, load, restore};
 pub use naive_bayes::{
-    BernoulliNb, FittedBernoulliNb, FittedGaussianNb, FittedMultinomialNb, GaussianNb, MultinomialNb,
+    BernoulliNb, ComplementNb, FittedBernoulliNb, FittedGaussianNb, FittedMultinomialNb, GaussianNb, MultinomialNb,
 };
 pub use neighbors::{KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors};
 pub use partial::{AnyLearner, Learner, PartialFit, fit_passes};

@@ -5,7 +5,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use tove_optim::settings::{Hyperparameters, Kind, Schema};
+use tove_optim::settings::{HyperparameterSchema, Hyperparameters, ValueKind};
 
 use crate::{Algorithm, Capabilities, Estimator, LearnError, Model, Record, Restore, Result};
 
@@ -23,7 +23,7 @@ pub struct Entry {
     /// Reads a fitted model.
     pub restore: fn(&Record) -> Result<Box<dyn Model>>,
     /// Its hyperparameters with their documentation.
-    pub schema: fn() -> &'static Schema,
+    pub schema: fn() -> &'static HyperparameterSchema,
     /// Whether it is composed of other estimators, which must be set before it can be fitted.
     pub composite: bool,
 }
@@ -88,8 +88,10 @@ pub const OWN: &[Entry] = &[
     entry::<crate::GaussianNb>(),
     entry::<crate::MultinomialNb>(),
     entry::<crate::BernoulliNb>(),
+    entry::<crate::ComplementNb>(),
     // -- discriminant analysis --
     entry::<crate::LinearDiscriminantAnalysis>(),
+    entry::<crate::QuadraticDiscriminantAnalysis>(),
     // -- neighbors --
     entry::<crate::NearestNeighbors>(),
     entry::<crate::KNeighborsClassifier>(),
@@ -107,6 +109,8 @@ pub const OWN: &[Entry] = &[
     entry::<crate::IncrementalPca>(),
     entry::<crate::TruncatedSvd>(),
     entry::<crate::Nmf>(),
+    // -- manifold learning --
+    entry::<crate::Umap>(),
     // -- features --
     entry::<crate::features::StandardScaler>(),
     entry::<crate::features::MinMaxScaler>(),
@@ -161,10 +165,10 @@ pub fn register<A: Algorithm>() {
 
 /// Whether any hyperparameter is an estimator.
 pub(crate) fn is_composite(estimator: &dyn Hyperparameters) -> bool {
-    fn holds_estimators(kind: &Kind) -> bool {
+    fn holds_estimators(kind: &ValueKind) -> bool {
         match kind {
-            Kind::Object(what) => *what == "estimator",
-            Kind::Optional(inner) | Kind::List(inner) | Kind::Map(inner) => holds_estimators(inner),
+            ValueKind::Object(what) => *what == "estimator",
+            ValueKind::Optional(inner) | ValueKind::List(inner) | ValueKind::Map(inner) => holds_estimators(inner),
             _ => false,
         }
     }

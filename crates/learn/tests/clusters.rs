@@ -35,7 +35,7 @@ fn l6_k_means_alternates_between_labels_and_means() {
         let x = matrix(&all[name]);
         for case in all[cases].as_array().unwrap() {
             let k = case["k"].as_u64().unwrap() as usize;
-            for algorithm in [KMeansAlgorithm::Lloyd, KMeansAlgorithm::Hamerly] {
+            for algorithm in [KMeansAlgorithm::Lloyd, KMeansAlgorithm::Hamerly, KMeansAlgorithm::Elkan] {
                 let settings = KMeans::default().n_clusters(k).tol(0.0).algorithm(algorithm);
                 let mut samples = Samples::unlabeled(&x).unwrap();
                 if case["weighted"].as_bool().unwrap() {
@@ -71,17 +71,42 @@ fn bounds_lead_to_the_same_bits() {
         for dtype in [DType::F64, DType::F32] {
             let x = Tensor::from_vec(x.clone(), [n, d]).to_dtype(dtype);
             let fit = |algorithm| KMeans::default().n_clusters(k).algorithm(algorithm).tol(0.0).fit(&x, None).unwrap();
-            let (plain, bounded) = (fit(KMeansAlgorithm::Lloyd), fit(KMeansAlgorithm::Hamerly));
+            let plain = fit(KMeansAlgorithm::Lloyd);
             assert!(plain.summary().iterations > 2);
-            assert_eq!(plain.summary(), bounded.summary());
-            assert_eq!(plain.labels(), bounded.labels());
-            assert_eq!(plain.cluster_centers().to_f64_vec(), bounded.cluster_centers().to_f64_vec());
-            tove_tensor::set_num_threads(1);
-            let one = fit(KMeansAlgorithm::Hamerly);
-            tove_tensor::set_num_threads(0);
-            assert_eq!(one.cluster_centers().to_f64_vec(), bounded.cluster_centers().to_f64_vec());
+            for algorithm in [KMeansAlgorithm::Hamerly, KMeansAlgorithm::Elkan] {
+                for threads in [1, 2, 3, 8] {
+                    tove_tensor::set_num_threads(threads);
+                    let bounded = fit(algorithm);
+                    assert_eq!(plain.summary(), bounded.summary());
+                    assert_eq!(plain.labels(), bounded.labels());
+                    assert_eq!(plain.cluster_centers().to_f64_vec(), bounded.cluster_centers().to_f64_vec());
+                }
+                tove_tensor::set_num_threads(0);
+            }
         }
     }
+}
+
+/// More clusters than different samples: the iterations end, centers that are used are samples, and a warning says why.
+#[test]
+fn repeated_samples_end_the_iterations() {
+    for algorithm in [KMeansAlgorithm::Lloyd, KMeansAlgorithm::Hamerly, KMeansAlgorithm::Elkan] {
+        for (distinct, k, d) in [(1, 3, 1), (3, 8, 2), (5, 20, 20)] {
+            let values = Key::new(7).normal([distinct, d], DType::F64).to_f64_vec();
+            let rows: Vec<f64> = (0..300).flat_map(|i| values[i % distinct * d..][..d].to_vec()).collect();
+            let x = Tensor::from_vec(rows, [300, d]);
+            for seed in 0..5 {
+                let settings = KMeans::default().n_clusters(k).tol(0.0).algorithm(algorithm).seed(seed);
+                let model = tove_learn::quietly(|| settings.fit(&x, None)).unwrap();
+                let summary = model.summary();
+                assert!(summary.iterations < 10 && summary.converged, "{algorithm:?} {distinct} {k}: {summary:?}");
+                assert!(summary.warnings.iter().any(|text| text.contains("ask for fewer clusters")), "{summary:?}");
+                assert!(model.inertia() < 1e-20);
+            }
+        }
+    }
+    let apart = KMeans::default().n_clusters(3).fit(&Tensor::from([[0.0], [1.0], [5.0]]), None).unwrap();
+    assert!(apart.summary().warnings.is_empty());
 }
 
 /// Centers are drawn in proportion to squared distances, and that pays.

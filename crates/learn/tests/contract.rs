@@ -12,7 +12,7 @@ use tove_learn::{
     Pipeline, PolynomialFeatures, Remainder, Result, Ridge, Samples, SelectKBest, SgdRegressor, StandardScaler,
     contract, registry,
 };
-use tove_optim::settings::{Hyperparameter, Hyperparameters, Input, Schema, SettingError, Value};
+use tove_optim::settings::{Hyperparameter, HyperparameterSchema, Hyperparameters, Input, SettingError, Value};
 
 /// Runs the contract over estimators and tells all failures at once.
 fn check<'a>(estimators: impl IntoIterator<Item = &'a dyn Estimator>) {
@@ -207,7 +207,7 @@ struct Precise {
 }
 
 impl Hyperparameters for Precise {
-    fn schema(&self) -> &'static Schema {
+    fn schema(&self) -> &'static HyperparameterSchema {
         self.inner.schema()
     }
     fn value(&self, name: &str) -> Option<Value> {

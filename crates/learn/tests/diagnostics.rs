@@ -110,7 +110,7 @@ fn g2_drift_and_dependence_are_flagged_and_independent_samples_are_not() {
 /// The mean squared error of a polynomial fitted to `train`, on fresh samples.
 fn fresh_error(degree: usize, train: &Samples, seed: u64) -> f64 {
     let model = Polynomial::default().degree(degree).fit_samples(train).unwrap();
-    risk(&model, &cubic(4000, seed), Loss::Squared, 0.05).unwrap().mean
+    risk(&model, &cubic(4000, seed), RiskLoss::Squared, 0.05).unwrap().mean
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn reports_label_over_and_underfitting() {
         let train = Train::new(&cubic(30, 100 + seed));
         let label = |degree: usize| {
             let estimator = Polynomial::default().degree(degree);
-            diagnose_fit(&estimator, &train, &KFold::new(5).shuffled(seed), Loss::Squared, None).unwrap()
+            diagnose_fit(&estimator, &train, &KFold::new(5).shuffled(seed), RiskLoss::Squared, None).unwrap()
         };
         let (stiff, right, wild) = (label(1), label(3), label(15));
         assert_eq!(stiff.fitness, Fitness::Underfitted, "{stiff}");
@@ -157,17 +157,17 @@ fn g7_the_empirical_risk_is_unbiased_for_a_fixed_function_and_optimistic_on_trai
     // Within the interval in about 95 of 100 samples, for every size; the interval narrows as 1/√n.
     for n in [100, 400, 1600] {
         let inside = (0..400).filter(|seed| {
-            let found = risk(&model, &cubic(n, 1000 + seed), Loss::Squared, 0.05).unwrap();
+            let found = risk(&model, &cubic(n, 1000 + seed), RiskLoss::Squared, 0.05).unwrap();
             (found.mean - expected).abs() <= found.epsilon
         });
         let inside = inside.count();
         assert!((360..=398).contains(&inside), "{inside} of 400 at {n}");
     }
-    let width = |n: usize| risk(&model, &cubic(n, 1), Loss::Squared, 0.05).unwrap().epsilon;
+    let width = |n: usize| risk(&model, &cubic(n, 1), RiskLoss::Squared, 0.05).unwrap().epsilon;
     assert!((width(1600) / width(100) - 0.25).abs() < 0.05);
     // Unbiased: the mean of 400 estimates at n = 100 lies within four standard errors.
     let means: Vec<f64> =
-        (0..400).map(|s| risk(&model, &cubic(100, 9000 + s), Loss::Squared, 0.05).unwrap().mean).collect();
+        (0..400).map(|s| risk(&model, &cubic(100, 9000 + s), RiskLoss::Squared, 0.05).unwrap().mean).collect();
     let mean = means.iter().sum::<f64>() / 400.0;
     let error = (means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / 399.0 / 400.0).sqrt();
     assert!((mean - expected).abs() < 4.0 * error);
@@ -176,7 +176,7 @@ fn g7_the_empirical_risk_is_unbiased_for_a_fixed_function_and_optimistic_on_trai
         .map(|seed| {
             let train = cubic(20, 40_000 + seed);
             let model = Polynomial::default().degree(3).fit_samples(&train).unwrap();
-            let on = |samples: &Samples| risk(&model, samples, Loss::Squared, 0.05).unwrap().mean;
+            let on = |samples: &Samples| risk(&model, samples, RiskLoss::Squared, 0.05).unwrap().mean;
             on(&cubic(500, 80_000 + seed)) - on(&train)
         })
         .collect();
@@ -193,10 +193,10 @@ fn the_gap_of_a_neighbour_is_reported_with_its_interval() {
     let (train, fresh) =
         (all.take(&(0..200).collect::<Vec<_>>()).unwrap(), all.take(&(200..400).collect::<Vec<_>>()).unwrap());
     let model = Nearest::default().fit_samples(&train).unwrap();
-    let report = generalisation_gap(&model, &train, &fresh, Loss::ZeroOne, 0.05).unwrap();
+    let report = generalisation_gap(&model, &train, &fresh, RiskLoss::ZeroOne, 0.05).unwrap();
     assert_eq!(report.train, 0.0);
     assert!(report.low < 0.5 && 0.5 < report.high && (report.gap - 0.5).abs() < 0.15, "{report}");
-    assert!(generalisation_gap(&model, &train, &fresh, Loss::Squared, 0.05).is_err());
+    assert!(generalisation_gap(&model, &train, &fresh, RiskLoss::Squared, 0.05).is_err());
 }
 
 /// How often the mean of n draws is at least ε away from 1/2 … in `trials` trials.

@@ -8,7 +8,7 @@ use tove_data::table::read_csv;
 use tove_learn::factorization::{FactorizationSolver, ImplicitFactorization, MatrixFactorization, recommend, sgd_step};
 use tove_learn::{Csr, Fit, LearnError, Model, Ridge, Rows, Transform, quietly, restore};
 use tove_tensor::linalg::svd;
-use tove_tensor::{DType, Key, Tensor, grad, gradcheck};
+use tove_tensor::{DType, Key, Tensor, grad, gradcheck, meter};
 
 fn normal(seed: u64, shape: [usize; 2]) -> Tensor {
     Key::new(seed).normal(shape, DType::F64)
@@ -145,6 +145,52 @@ fn l17_factors_are_neither_unique_nor_jointly_convex() {
     }
 }
 
+thread_local! {
+    static OPERATIONS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// A number that counts what is done with it.
+#[derive(Clone, Copy)]
+struct Counted(f64);
+
+fn counted(value: f64) -> Counted {
+    OPERATIONS.set(OPERATIONS.get() + 1);
+    Counted(value)
+}
+
+impl std::ops::Mul for Counted {
+    type Output = Counted;
+    fn mul(self, other: Counted) -> Counted {
+        counted(self.0 * other.0)
+    }
+}
+
+impl std::ops::Sub for Counted {
+    type Output = Counted;
+    fn sub(self, other: Counted) -> Counted {
+        counted(self.0 - other.0)
+    }
+}
+
+impl std::ops::AddAssign for Counted {
+    fn add_assign(&mut self, other: Counted) {
+        *self = counted(self.0 + other.0);
+    }
+}
+
+/// Operations of a step for one entry, its prediction included, of a matrix with so many rows and columns.
+fn operations_of_a_step(k: usize, rows: usize) -> usize {
+    let mut users = vec![Counted(0.5); rows * k];
+    let mut items = vec![Counted(0.25); rows * k];
+    OPERATIONS.set(0);
+    let (w, z) = (&mut users[k..2 * k], &mut items[k..2 * k]);
+    let mut product = Counted(0.0);
+    w.iter().zip(&*z).for_each(|(w, z)| product += *w * *z);
+    let error = Counted(2.0) - product;
+    sgd_step(w, z, error, Counted(0.01), [Counted(0.1); 2]);
+    OPERATIONS.get()
+}
+
 /// L18: a step follows the gradient of one entry's cost; regularization lowers the held-out error.
 #[test]
 fn l18_stochastic_gradients_of_one_entry() {
@@ -159,11 +205,14 @@ fn l18_stochastic_gradients_of_one_entry() {
     let by_z = grad(|z: &Tensor| loss(&[w.clone(), z.clone()]))(&z).to_f64_vec();
     let error = value - (&w * &z).sum().item::<f64>();
     let (mut stepped_w, mut stepped_z) = (w.to_f64_vec(), z.to_f64_vec());
-    // K numbers of the user and K of the item are all that a step reads or writes.
     sgd_step(&mut stepped_w, &mut stepped_z, error, rate, [lambda_w, lambda_z]);
     let moved = |x: &Tensor, by: &[f64]| x.to_f64_vec().iter().zip(by).map(|(x, by)| x - rate * by).collect::<Vec<_>>();
     assert_close(&stepped_w, &moved(&w, &by_w), 1e-14);
     assert_close(&stepped_z, &moved(&z, &by_z), 1e-14);
+    // Counted: twelve operations per factor, whatever the size of the matrix.
+    for (k, rows) in [(1, 2), (10, 2), (10, 1000), (100, 50), (1000, 10)] {
+        assert_eq!(operations_of_a_step(k, rows), 12 * k + 1);
+    }
 
     // Epochs of such steps on half of the ratings: the penalty lowers the error on the other half.
     let (entries, users, items) = ratings();
@@ -202,8 +251,11 @@ fn l18_stochastic_gradients_of_one_entry() {
 fn l19_alternating_least_squares_reach_the_best_rank_k_error() {
     let x = normal(5, [30, 12]);
     let als = MatrixFactorization::default().n_components(4).biases(false).max_iter(5000).tol(1e-14);
-    let model = als.clone().alpha(0.0).fit(&x, None).unwrap();
+    let (model, cost) = meter::measure(|| als.clone().alpha(0.0).fit(&x, None).unwrap());
     never_increases(&model.summary().curve);
+    // Counted: one system per row and column in each iteration, each of four unknowns (4³/3 = 21 operations to decompose it).
+    let solved = 42 * model.summary().curve.len() as u64;
+    assert_eq!((cost.calls("row_solve"), cost.flops_of("row_solve")), (solved, 21 * solved));
     let s = svd(&x).unwrap().s.to_f64_vec();
     let best: f64 = s[4..].iter().map(|s| s * s).sum();
     let filled = model.inverse_transform(model.transform(&x).unwrap()).unwrap();
@@ -361,4 +413,42 @@ fn results_do_not_depend_on_the_number_of_threads_and_bad_data_are_refused() {
     let wild = MatrixFactorization::default().solver(FactorizationSolver::Sgd).learning_rate(10.0);
     let error = wild.fit(&x, None).unwrap_err().to_string();
     assert!(error.contains("learning_rate"), "{error}");
+}
+
+/// A rating of 0 is a rating; a count of 0 says nothing, stored or not.
+#[test]
+fn zeros_are_ratings_but_not_counts() {
+    let values = [5.0, 3.0, 0.0, 4.0, 0.0, 0.0, 2.0, 0.0, 6.0, 1.0, 0.0, 3.0];
+    let dense = Tensor::from_vec(values.to_vec(), [3, 4]);
+    let stored = Csr::new(vec![0, 4, 8, 12], [0, 1, 2, 3].repeat(3), Tensor::from(values), 4).unwrap();
+    let listed = |model: &dyn Model, x: Rows| -> Vec<usize> {
+        recommend(model, x, 4, true).unwrap().iter().map(Vec::len).collect()
+    };
+    let ratings = MatrixFactorization::default().n_components(1).fit(&stored, None).unwrap();
+    let counts = ImplicitFactorization::default().n_components(2).fit(&stored, None).unwrap();
+    for x in [Rows::from(&dense), Rows::from(stored)] {
+        assert_eq!(listed(&ratings, x.clone()), [0, 0, 0]);
+        assert_eq!(listed(&counts, x), [1, 3, 1]);
+    }
+}
+
+/// However small the penalty and however many the factors, no system becomes singular.
+#[test]
+fn implicit_factorization_stays_regular_without_a_penalty() {
+    let (entries, users, items) = ratings();
+    let x = sparse(&entries[..500], users, items);
+    let same = Csr::from_dense(&Tensor::from_vec(vec![1.0; 12], [4, 3])).unwrap();
+    let one = Csr::new(vec![0, 1, 1], vec![1], Tensor::from([1e-9]), 3).unwrap();
+    let dislikes = Csr::new(vec![0, 1, 2], vec![1, 0], Tensor::from([-1.0, -3.0]), 3).unwrap();
+    for alpha in [1e-320, 1e-100, 1e-12] {
+        for (x, k) in [(&x, 64), (&same, 8), (&one, 5), (&dislikes, 4)] {
+            let estimator = ImplicitFactorization::default().alpha(alpha).n_components(k).max_iter(5);
+            let model = quietly(|| estimator.fit(x, None)).unwrap();
+            let factors = model.transform(x).unwrap();
+            let scores = model.inverse_transform(&factors).unwrap().to_f64_vec();
+            let sound = |values: &[f64]| values.iter().all(|x| x.is_finite());
+            assert!(sound(&scores) && sound(&model.components().to_f64_vec()), "{alpha} {k}");
+            assert!(scores.iter().all(|score| score.abs() < 100.0), "{alpha} {k}");
+        }
+    }
 }

@@ -15,7 +15,6 @@ fn integers(value: &Value) -> Vec<i64> {
     numbers(value).into_iter().map(|label| label as i64).collect()
 }
 
-#[test]
 fn graphs_are_those_of_scikit_learn() {
     let all = fixture("semi_supervised.json");
     let (x, y, new) = (matrix(&all["x"]), Tensor::from(integers(&all["y"])), matrix(&all["new"]));
@@ -37,6 +36,22 @@ fn graphs_are_those_of_scikit_learn() {
     }
 }
 
+/// A graph of neighbors is sparse: all pairs of these samples would take 12 GB.
+#[test]
+fn neighbor_graphs_of_many_samples() {
+    let n = 40_000;
+    let moons = tove_data::sets::two_moons(n, 0.05, Key::new(3)).unwrap();
+    let truth = moons.y().to_dtype(DType::I64).to_vec::<i64>();
+    let labels: Vec<i64> = truth.iter().enumerate().map(|(i, &label)| if i % 20 == 0 { label } else { -1 }).collect();
+    let spreading = LabelSpreading::default().kernel(GraphKernel::Knn).alpha(0.9);
+    let model = quietly(|| spreading.fit(moons.x(), &Tensor::from(labels))).unwrap();
+    let found = model.transduction().unwrap().to_vec::<i64>();
+    assert!(found.iter().zip(&truth).filter(|(a, b)| a == b).count() > n * 99 / 100);
+    let back = tove_learn::restore(&model.record()).unwrap();
+    let some = moons.x().narrow(0, 0, 100);
+    assert_eq!(back.predict_proba(&some).unwrap().to_f64_vec(), model.predict_proba(&some).unwrap().to_f64_vec());
+}
+
 #[test]
 fn self_training_is_that_of_scikit_learn() {
     let all = fixture("semi_supervised.json");
@@ -55,9 +70,12 @@ fn self_training_is_that_of_scikit_learn() {
     }
 }
 
-/// L29: on two moons with ten labels, spreading them beats the model that sees the labeled samples alone.
+/// L29: scikit-learn's label propagation, label spreading and self-training; on two moons with ten labels, spreading them beats the
+/// model that sees the labeled samples alone.
 #[test]
 fn l29_unlabeled_samples_help_where_labels_are_few() {
+    graphs_are_those_of_scikit_learn();
+    self_training_is_that_of_scikit_learn();
     let moons = tove_data::sets::two_moons(400, 0.1, Key::new(8)).unwrap();
     let (x, truth) = (moons.x().clone(), moons.y().to_dtype(DType::I64).to_vec::<i64>());
     let mut gains = Vec::new();

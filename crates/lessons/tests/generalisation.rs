@@ -1,7 +1,7 @@
 //! The memoriser and its gap.
 #![allow(clippy::unwrap_used)]
 
-use tove_learn::diagnostics::{Loss, generalisation_gap};
+use tove_learn::diagnostics::{RiskLoss, generalisation_gap};
 use tove_learn::{Fit, Predict, Samples};
 use tove_lessons::memoriser::Memoriser;
 use tove_tensor::{DType, Key, Tensor};
@@ -19,7 +19,7 @@ fn g8_a_lookup_table_has_no_training_error_and_guesses_on_fresh_samples() {
     for (classes, chance) in [(2, 0.5), (4, 0.75)] {
         let (train, fresh) = (draw(300, classes, 1), draw(4000, classes, 2));
         let table = Memoriser::default().fit_samples(&train).unwrap();
-        let report = generalisation_gap(&table, &train, &fresh, Loss::ZeroOne, 0.05).unwrap();
+        let report = generalisation_gap(&table, &train, &fresh, RiskLoss::ZeroOne, 0.05).unwrap();
         assert_eq!(report.train, 0.0);
         // Chance to three standard deviations of 4000 guesses, and within the reported interval.
         assert!((report.fresh.mean - chance).abs() < 3.0 * (chance * (1.0 - chance) / 4000.0f64).sqrt(), "{report}");
@@ -32,7 +32,7 @@ fn g8_a_lookup_table_has_no_training_error_and_guesses_on_fresh_samples() {
     let train = draw(100, 2, 3);
     let table = Memoriser::default().fit_samples(&train).unwrap();
     let held = (0..400).filter(|&seed| {
-        let report = generalisation_gap(&table, &train, &draw(200, 2, 1000 + seed), Loss::ZeroOne, 0.05).unwrap();
+        let report = generalisation_gap(&table, &train, &draw(200, 2, 1000 + seed), RiskLoss::ZeroOne, 0.05).unwrap();
         report.low <= 0.5 && 0.5 <= report.high
     });
     assert!(held.count() >= 380);

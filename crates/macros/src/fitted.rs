@@ -2,7 +2,7 @@
 //!
 //! A struct with a field `about: About` is a model: `#[fitted(estimator = GaussianNb, version = 1)]` names its estimator; several of them may share one. Made are
 //! a method per attribute, `state_record`, `state_attributes`, `read_state` and `Restore`, which checks shapes, types and that
-//! numbers are finite. A struct without `about` is a part of models, `tove_learn::Part`, taken in by a field marked `flatten`.
+//! numbers are finite. A struct without `about` is a part of models, `tove_learn::AttributeGroup`, taken in by a field marked `flatten`.
 //!
 //! On the struct: `bound = "E: Algorithm"` for generics, `complete = function` (`fn(Self, &Record) -> Result<Self>`) for what is
 //! made from the fields after reading them and for further checks, `attributes = function` (`fn(&Self) -> Vec<(&str, Tensor)>`) for
@@ -86,10 +86,10 @@ impl Code {
             return Ok(());
         }
         if inner.flatten {
-            self.writes.push(quote!(::tove_learn::Part::write(&self.#name, record);));
-            self.reads.push(quote!(let #name = <#kind as ::tove_learn::Part>::read(reading)?;));
+            self.writes.push(quote!(::tove_learn::AttributeGroup::write(&self.#name, record);));
+            self.reads.push(quote!(let #name = <#kind as ::tove_learn::AttributeGroup>::read(reading)?;));
             if !inner.hidden {
-                self.attributes.push(quote!(::tove_learn::Part::attributes(&self.#name, all);));
+                self.attributes.push(quote!(::tove_learn::AttributeGroup::attributes(&self.#name, all);));
             }
             return Ok(());
         }
@@ -229,7 +229,7 @@ fn part(input: &DeriveInput, outer: &Outer, code: &Code) -> TokenStream {
         .map_or_else(|| quote!(::core::result::Result::Ok(part)), |path| quote!(#path(part, reading.record())));
     quote! {
         #[automatically_derived]
-        impl #generics ::tove_learn::Part for #ident #arguments #wheres {
+        impl #generics ::tove_learn::AttributeGroup for #ident #arguments #wheres {
             fn write(&self, record: &mut ::tove_learn::Record) {
                 #(#writes)*
             }

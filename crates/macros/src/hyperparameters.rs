@@ -366,13 +366,13 @@ fn implementation(ident: &Ident, outer: &Outer, doc: &str, fields: &[Field<'_>])
         }
         #[automatically_derived]
         impl #path::Hyperparameters for #ident {
-            fn schema(&self) -> &'static #path::Schema {
-                static SCHEMA: ::std::sync::LazyLock<#path::Schema> = ::std::sync::LazyLock::new(|| {
+            fn schema(&self) -> &'static #path::HyperparameterSchema {
+                static SCHEMA: ::std::sync::LazyLock<#path::HyperparameterSchema> = ::std::sync::LazyLock::new(|| {
                     let #defaults = <#ident as ::core::default::Default>::default();
                     #[allow(unused_mut)]
                     let mut all = ::std::vec::Vec::new();
                     #(#described)*
-                    #path::Schema { name: #name, doc: #doc, hyperparameters: all }
+                    #path::HyperparameterSchema { name: #name, doc: #doc, hyperparameters: all }
                 });
                 &SCHEMA
             }

@@ -8,6 +8,9 @@
 //! | adjusted Rand index | (Σ C(nᵢⱼ, 2) − E) / (½ (Σ C(aᵢ, 2) + Σ C(bⱼ, 2)) − E), E = Σ C(aᵢ, 2) Σ C(bⱼ, 2) / C(n, 2) |
 //! | mutual information I | Σ nᵢⱼ/n ln(n nᵢⱼ / (aᵢ bⱼ)) |
 //! | normalized mutual information | I / ½ (H₁ + H₂), with the entropies of the groupings |
+//! | homogeneity | I / H₁: every group of the second grouping lies within one of the first |
+//! | completeness | I / H₂: every group of the first grouping lies within one of the second |
+//! | V-measure | (1 + β) h c / (β h + c), the weighted harmonic mean of both |
 //! | adjusted mutual information | (I − E\[I\]) / (½ (H₁ + H₂) − E\[I\]), for groups of the same sizes drawn at random |
 
 use std::collections::BTreeMap;
@@ -16,7 +19,7 @@ use tove_tensor::Tensor;
 
 use crate::read::{View, check_pair, dense};
 use crate::score::Sum;
-use crate::{Result, Score};
+use crate::{MetricError, Result, Score};
 
 /// Sizes of the groups and of their intersections.
 struct Table {
@@ -55,11 +58,17 @@ impl Table {
         self.cells.iter().map(term).collect::<Sum>().value().max(0.0)
     }
 
-    fn mean_entropy(&self) -> f64 {
+    /// Entropies of both groupings.
+    fn entropies(&self) -> (f64, f64) {
         let entropy = |sizes: &BTreeMap<i64, u64>| {
             -sizes.values().map(|&size| size as f64 / self.n * (size as f64 / self.n).ln()).collect::<Sum>().value()
         };
-        0.5 * (entropy(&self.first) + entropy(&self.second))
+        (entropy(&self.first), entropy(&self.second))
+    }
+
+    fn mean_entropy(&self) -> f64 {
+        let (first, second) = self.entropies();
+        0.5 * (first + second)
     }
 
     /// The mean of the mutual information over all groupings with groups of these sizes (Vinh, Epps, Bailey 2010).
@@ -163,4 +172,46 @@ pub fn adjusted_mutual_info_score(truth: &Tensor, prediction: &Tensor) -> Result
     let room = table.mean_entropy() - expected;
     let room = if room < 0.0 { room.min(-f64::EPSILON) } else { room.max(f64::EPSILON) };
     Ok(Score::plain((table.mutual_information() - expected) / room, truth.numel()))
+}
+
+/// Homogeneity, completeness and V-measure of a clustering, from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Homogeneity {
+    /// 1 if every cluster has samples of one class only.
+    pub homogeneity: f64,
+    /// 1 if all samples of a class are in one cluster.
+    pub completeness: f64,
+    /// The weighted harmonic mean of both.
+    pub v_measure: f64,
+}
+
+/// Homogeneity, completeness and V-measure of clusters beside true classes. `beta` above 1 weighs completeness more; scikit-learn's
+/// default is 1. Not corrected for chance.
+///
+/// ```
+/// use tove_metrics::homogeneity_completeness_v_measure;
+/// use tove_tensor::Tensor;
+/// // Each cluster has one class, but class 1 is spread over two clusters.
+/// let (truth, found) = (Tensor::from([0i64, 0, 1, 1]), Tensor::from([0i64, 0, 1, 2]));
+/// let scores = homogeneity_completeness_v_measure(&truth, &found, 1.0)?;
+/// assert!((scores.homogeneity - 1.0).abs() < 1e-12 && (scores.completeness - 2.0 / 3.0).abs() < 1e-12);
+/// assert!((scores.v_measure - 0.8).abs() < 1e-12);
+/// # Ok::<(), tove_metrics::MetricError>(())
+/// ```
+///
+/// # Errors
+/// As [`adjusted_rand_score`], or if `beta` is negative or not finite.
+pub fn homogeneity_completeness_v_measure(truth: &Tensor, prediction: &Tensor, beta: f64) -> Result<Homogeneity> {
+    const WHAT: &str = "homogeneity_completeness_v_measure";
+    if !(beta >= 0.0 && beta.is_finite()) {
+        let problem = format!("beta is {beta}; give a finite number of at least 0");
+        return Err(MetricError::Parameter { what: WHAT, problem });
+    }
+    let table = Table::new(WHAT, truth, prediction)?;
+    let (information, (first, second)) = (table.mutual_information(), table.entropies());
+    let share = |entropy: f64| if entropy > 0.0 { (information / entropy).min(1.0) } else { 1.0 };
+    let (homogeneity, completeness) = (share(first), share(second));
+    let both = beta * homogeneity + completeness;
+    let v_measure = if both > 0.0 { (1.0 + beta) * homogeneity * completeness / both } else { 0.0 };
+    Ok(Homogeneity { homogeneity, completeness, v_measure })
 }

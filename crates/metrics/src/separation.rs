@@ -121,7 +121,7 @@ impl Kernel for Distances<'_> {
 }
 
 #[inline(always)]
-fn square(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn square(a: &[f64], b: &[f64]) -> f64 {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<16>(), b.as_chunks::<16>());
     let mut lanes = [0.0; 16];
     for (a, b) in a.iter().zip(b) {

@@ -56,6 +56,6 @@ pub use nets::*;
 pub use pass::{Pass, Rng};
 pub use record::{LayerCall, LayerReport, Moments, PassRecord, Window, gradient_norms};
 pub use state::ModuleExt;
-pub use summary::{Summary, SummaryRow, summary};
+pub use summary::{NetSummary, SummaryRow, summary};
 pub use tove_macros::Module;
 pub use train::*;

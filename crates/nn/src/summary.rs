@@ -34,7 +34,7 @@ pub struct SummaryRow {
 
 /// The table of a net.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Summary {
+pub struct NetSummary {
     /// One row per call of a layer, in order.
     pub rows: Vec<SummaryRow>,
     /// All parameters.
@@ -49,7 +49,7 @@ pub struct Summary {
 }
 
 /// Runs `net` on an example and tells what happened. For nets that are not from one tensor to one tensor, record a pass
-/// and use [`Summary::of`].
+/// and use [`NetSummary::of`].
 ///
 /// ```
 /// use tove_nn::{Mlp, Rng, summary};
@@ -60,15 +60,15 @@ pub struct Summary {
 /// assert!(table.to_string().contains("235,146"));
 /// # Ok::<(), tove_nn::Error>(())
 /// ```
-pub fn summary<L: Layer + ?Sized>(net: &L, example: &Tensor) -> Result<Summary> {
+pub fn summary<L: Layer + ?Sized>(net: &L, example: &Tensor) -> Result<NetSummary> {
     let pass = Pass::eval().recording();
     no_grad(|| net.forward(example, &pass))?;
-    Ok(Summary::of(net, &pass.into_record()))
+    Ok(NetSummary::of(net, &pass.into_record()))
 }
 
-impl Summary {
+impl NetSummary {
     /// The table of a recorded pass of `net`.
-    pub fn of<M: Module + ?Sized>(net: &M, record: &PassRecord) -> Summary {
+    pub fn of<M: Module + ?Sized>(net: &M, record: &PassRecord) -> NetSummary {
         let parameters = net.named_parameters();
         let mut seen: Vec<String> = Vec::new();
         let (mut field, mut jump, mut spatial, mut sees_all) = (1, 1, false, false);
@@ -104,7 +104,7 @@ impl Summary {
             });
         }
         let flops = rows.iter().map(|row| row.flops).sum();
-        Summary { rows, parameters: net.count_parameters(), trainable: net.count_trainable(), flops, notes, depth }
+        NetSummary { rows, parameters: net.count_parameters(), trainable: net.count_trainable(), flops, notes, depth }
     }
 
     /// Number of layers with a weight matrix or filters, hidden ones and the output. The input is not counted, nor are
@@ -127,7 +127,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-impl fmt::Display for Summary {
+impl fmt::Display for NetSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = ["layer", "kind", "output", "parameters", "neurons", "sees", "FLOPs"].map(String::from);
         let line = |row: &SummaryRow| {

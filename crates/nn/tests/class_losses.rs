@@ -7,7 +7,7 @@
 mod fixtures;
 
 use tove_data::Batch;
-use tove_nn::{Classification, Nonlinearity, Pass, Task};
+use tove_nn::{Classification, Nonlinearity, Pass, TrainingTask};
 use tove_tensor::{CrossEntropy, Tensor};
 
 /// A reference array in f32.

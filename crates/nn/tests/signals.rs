@@ -51,7 +51,7 @@ fn an_interruption_belongs_to_the_fits_under_way() {
     }
     // A fit that fails after the signal clears it, too.
     struct Failing;
-    impl Task<Linear> for Failing {
+    impl TrainingTask<Linear> for Failing {
         fn loss(&self, net: &Linear, batch: &tove_data::Batch, pass: &Pass) -> Result<tove_tensor::Tensor> {
             raise(SIGINT).unwrap();
             let _ = net.forward(&batch.x, pass)?;

@@ -34,7 +34,7 @@ pub use groups::{Group, bias_or_norm};
 pub use interrupt::{heed, interrupted};
 pub use lbfgs::{Lbfgs, LbfgsSettings};
 pub use leaves::same_leaves;
-pub use optimizer::{Loss, Optimizer, OptimizerState, StateError};
+pub use optimizer::{Closure, Optimizer, OptimizerState, StateError};
 pub use rules::{
     Adagrad, AdagradSettings, Adam, AdamSettings, AdamW, AdamWSettings, NesterovLookAhead, NesterovLookAheadSettings,
     RmsProp, RmsPropSettings, Sgd, SgdSettings,
@@ -79,14 +79,15 @@ pub use multi_start::{MultiStart, multi_start};
 pub use newton::{Damping, Newton, NewtonStep, newton_step};
 pub use objective::{Objective, ravel};
 pub use optimality::{
-    BallSample, Claim, Classification, FirstOrder, Kind, SecondOrder, classify, first_order, sample_ball, second_order,
+    BallSample, Claim, Classification, FirstOrder, PointKind, SecondOrder, classify, first_order, sample_ball,
+    second_order,
 };
-pub use penalties::{Mask, Norm, Penalty, SparseActivations};
+pub use penalties::{Mask, Norm, NormPenalty, SparseActivations};
 pub use penalty_method::{Indicator, Penalised, PenaltyRun, QuadraticPenalty, Round};
 pub use projection::{
     Affine, BoxSet, ConvexSet, HalfSpace, Intersection, L1Ball, L2Ball, LInfBall, Simplex, projected_gradient,
 };
-pub use risk::{EmpiricalRisk, Fit, Fitted, Method, compare};
+pub use risk::{EmpiricalRisk, Fitted, Method, RiskFit, compare};
 pub use sampling::Region;
 pub use stochastic::{FiniteSum, StochasticRun, stochastic_gradient};
 pub use subgradient::{

@@ -9,10 +9,10 @@
 //!   bounded: f(w) − f* ≤ ‖∇f(w)‖²/(2m) if ∇²f ⪰ mI, and f(w) − f* ≤ ‖∇f(w)‖ R if some minimiser lies within R of w.
 //!
 //! ```
-//! use tove_optim::{Kind, classify};
+//! use tove_optim::{PointKind, classify};
 //! use tove_tensor::Tensor;
 //! let saddle = |x: &Tensor| x.get(0).square() - x.get(1).square();
-//! assert_eq!(classify(&saddle, &Tensor::from([0.0, 0.0]), 0.1)?.kind, Kind::Saddle);
+//! assert_eq!(classify(&saddle, &Tensor::from([0.0, 0.0]), 0.1)?.kind, PointKind::Saddle);
 //! # Ok::<(), tove_tensor::Error>(())
 //! ```
 
@@ -29,7 +29,7 @@ use crate::sampling::Region;
 
 /// What the gradient and the spectrum of the Hessian say about a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PointKind {
     /// The gradient is not zero: it is large beside the curvature.
     NotStationary,
     /// All eigenvalues are positive: a strict local minimum.
@@ -75,7 +75,7 @@ impl BallSample {
 #[derive(Clone, Debug)]
 pub struct Classification {
     /// The label by first and second derivatives.
-    pub kind: Kind,
+    pub kind: PointKind,
     /// ‖∇f‖.
     pub gradient_norm: f64,
     /// Eigenvalues of the Hessian, ascending.
@@ -96,7 +96,7 @@ fn tolerance(x: &Tensor) -> f64 {
 /// The label does not change when f is multiplied by a positive number. A gradient counts as zero if it is small beside the
 /// largest curvature; then the Newton step −H⁻¹∇f leads to the stationary point that the label speaks of. The point must be
 /// near, and the Hessian there must be the same up to a quarter of its smallest absolute eigenvalue, or the label is
-/// [`Kind::Undecided`]: x³ next to 0 has a small gradient and a positive second derivative, and no minimum anywhere.
+/// [`PointKind::Undecided`]: x³ next to 0 has a small gradient and a positive second derivative, and no minimum anywhere.
 pub fn classify(objective: &dyn Objective, x: &Tensor, radius: f64) -> Result<Classification> {
     let (value, gradient) = objective.value_and_gradient(x)?;
     let gradient_norm = fault::norm(&gradient);
@@ -108,17 +108,17 @@ pub fn classify(objective: &dyn Objective, x: &Tensor, radius: f64) -> Result<Cl
     let positive = eigenvalues.iter().filter(|&&e| e > zero).count();
     let negative = eigenvalues.iter().filter(|&&e| e < -zero).count();
     let kind = if gradient_norm.is_nan() || gradient_norm > near * most {
-        Kind::NotStationary
+        PointKind::NotStationary
     } else if gradient_norm > 0.0 && !confirmed(objective, x, &gradient, &hessian, zero, near)? {
-        Kind::Undecided
+        PointKind::Undecided
     } else if positive > 0 && negative > 0 {
-        Kind::Saddle
+        PointKind::Saddle
     } else if positive == eigenvalues.len() {
-        Kind::Minimum
+        PointKind::Minimum
     } else if negative == eigenvalues.len() {
-        Kind::Maximum
+        PointKind::Maximum
     } else {
-        Kind::Undecided
+        PointKind::Undecided
     };
     Ok(Classification { kind, gradient_norm, eigenvalues, ball: sample_ball(objective, x, value, radius, 700, 0)? })
 }
@@ -228,17 +228,17 @@ pub struct SecondOrder {
 pub fn second_order(objective: &dyn Objective, x: &Tensor) -> Result<SecondOrder> {
     let found = classify(objective, x, 1e-3)?;
     let because = match found.kind {
-        Kind::NotStationary => "the gradient is not zero",
-        Kind::Minimum => "the gradient is zero and the Hessian positive definite",
-        Kind::Maximum => "the Hessian is negative definite: a maximum",
-        Kind::Saddle => "the Hessian has eigenvalues of both signs: a saddle",
-        Kind::Undecided if found.gradient_norm > 0.0 => {
+        PointKind::NotStationary => "the gradient is not zero",
+        PointKind::Minimum => "the gradient is zero and the Hessian positive definite",
+        PointKind::Maximum => "the Hessian is negative definite: a maximum",
+        PointKind::Saddle => "the Hessian has eigenvalues of both signs: a saddle",
+        PointKind::Undecided if found.gradient_norm > 0.0 => {
             "the gradient is not exactly zero and the Hessian does not confirm a stationary point nearby"
         }
-        Kind::Undecided => "the Hessian is singular; semidefinite is necessary for a minimum, not sufficient",
+        PointKind::Undecided => "the Hessian is singular; semidefinite is necessary for a minimum, not sufficient",
     };
     Ok(SecondOrder {
-        accepted: found.kind == Kind::Minimum,
+        accepted: found.kind == PointKind::Minimum,
         least_eigenvalue: found.eigenvalues.first().copied().unwrap_or(0.0),
         gradient_norm: found.gradient_norm,
         because,

@@ -100,7 +100,7 @@ pub trait Optimizer: Send {
     /// assert_eq!((value, w.item::<f64>()), (16.0, 0.0));
     /// # Ok::<(), Error>(())
     /// ```
-    fn step_with(&mut self, parameters: &mut [&mut Tensor], loss: &mut Loss<'_>) -> Result<f64> {
+    fn step_with(&mut self, parameters: &mut [&mut Tensor], loss: &mut Closure<'_>) -> Result<f64> {
         self.look_ahead(parameters)?;
         let value = match loss(parameters) {
             Ok(value) => value,
@@ -158,7 +158,7 @@ pub trait Optimizer: Send {
 }
 
 /// Computes the loss at the given parameters and fills the gradients of their leaves.
-pub type Loss<'a> = dyn FnMut(&[&mut Tensor]) -> Result<f64> + 'a;
+pub type Closure<'a> = dyn FnMut(&[&mut Tensor]) -> Result<f64> + 'a;
 
 /// The state of an optimiser: named tensors and counters, exact.
 #[derive(Clone, Debug, Default)]

@@ -12,10 +12,10 @@
 //! [`Mask`] says which names count. [`SparseActivations`] penalises hidden activations instead of weights.
 //!
 //! ```
-//! use tove_optim::{Norm, Penalty};
+//! use tove_optim::{Norm, NormPenalty};
 //! use tove_tensor::Tensor;
 //! let (w, b) = (Tensor::from([3.0, -4.0]), Tensor::from([100.0]));
-//! let penalty = Penalty::new(0.1, Norm::L2)?;
+//! let penalty = NormPenalty::new(0.1, Norm::L2)?;
 //! let value = penalty.of(&[("layer.weight", &w), ("layer.bias", &b)])?;
 //! assert_eq!(value.item::<f64>(), 1.25); // 0.1 · ½ · 25, without the bias
 //! # Ok::<(), tove_tensor::Error>(())
@@ -79,26 +79,26 @@ impl Mask {
 
 /// α Ω(θ) over named parameters.
 #[derive(Clone, Debug)]
-pub struct Penalty {
+pub struct NormPenalty {
     alpha: f64,
     norm: Norm,
     mask: Mask,
 }
 
-impl Penalty {
+impl NormPenalty {
     /// α times a norm, of all parameters but biases.
-    pub fn new(alpha: f64, norm: Norm) -> Result<Penalty> {
+    pub fn new(alpha: f64, norm: Norm) -> Result<NormPenalty> {
         fault::not_negative("penalty", "alpha", alpha)?;
         if let Norm::Elastic { l1_ratio } = norm
             && !(0.0..=1.0).contains(&l1_ratio)
         {
             return Err(fault::parameter("penalty", "l1_ratio", format!("is {l1_ratio}; it must lie between 0 and 1")));
         }
-        Ok(Penalty { alpha, norm, mask: Mask::default() })
+        Ok(NormPenalty { alpha, norm, mask: Mask::default() })
     }
 
     /// The same for other parameters.
-    pub fn on(mut self, mask: Mask) -> Penalty {
+    pub fn on(mut self, mask: Mask) -> NormPenalty {
         self.mask = mask;
         self
     }

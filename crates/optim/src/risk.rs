@@ -4,12 +4,12 @@
 //! changes neither the objective nor its gradient. Models are compared by their mean loss on the same data ([`compare`]).
 //!
 //! ```
-//! use tove_optim::{Fit, Method, Newton, losses::Squared};
+//! use tove_optim::{RiskFit, Method, Newton, losses::Squared};
 //! use tove_tensor::Tensor;
 //! let (x, y) = (Tensor::from([[0.0], [1.0], [2.0]]), Tensor::from([1.0, 3.0, 5.0]));
 //! let model = |(w, b): &(Tensor, Tensor), x: &Tensor| x.matmul(w) + b;
 //! let start = (Tensor::from([0.0]), Tensor::from(0.0));
-//! let fitted = Fit::new(&Squared).method(Method::Newton(Newton::default())).run(model, &start, &x, &y)?;
+//! let fitted = RiskFit::new(&Squared).method(Method::Newton(Newton::default())).run(model, &start, &x, &y)?;
 //! let (w, b) = fitted.parameters;
 //! assert!((w.item::<f64>() - 2.0).abs() < 1e-12 && (b.item::<f64>() - 1.0).abs() < 1e-12);
 //! # Ok::<(), tove_tensor::Error>(())
@@ -24,7 +24,7 @@ use crate::line_search::Armijo;
 use crate::losses::Loss;
 use crate::newton::Newton;
 use crate::objective::{Objective, Unravel, ravel};
-use crate::penalties::Penalty;
+use crate::penalties::NormPenalty;
 use crate::subgradient::subgradient_descent;
 
 /// The mean loss of a model on data as a function of its parameters, flattened to one vector.
@@ -35,7 +35,7 @@ pub struct EmpiricalRisk<'a, P, M> {
     inputs: Tensor,
     targets: Tensor,
     weights: Option<Tensor>,
-    penalties: Vec<Penalty>,
+    penalties: Vec<NormPenalty>,
     names: Vec<String>,
 }
 
@@ -124,41 +124,41 @@ pub struct Fitted<P> {
 }
 
 /// Settings of a fit.
-pub struct Fit<'a> {
+pub struct RiskFit<'a> {
     loss: &'a dyn Loss,
     method: Method,
     weights: Option<Tensor>,
-    penalties: Vec<Penalty>,
+    penalties: Vec<NormPenalty>,
     names: Vec<String>,
 }
 
-impl<'a> Fit<'a> {
+impl<'a> RiskFit<'a> {
     /// Minimises the mean of this loss, by backtracking gradient descent unless told otherwise.
-    pub fn new(loss: &'a dyn Loss) -> Fit<'a> {
+    pub fn new(loss: &'a dyn Loss) -> RiskFit<'a> {
         let method = Method::Backtracking(Armijo::default(), Rules::default());
-        Fit { loss, method, weights: None, penalties: Vec::new(), names: Vec::new() }
+        RiskFit { loss, method, weights: None, penalties: Vec::new(), names: Vec::new() }
     }
 
     /// Another method.
-    pub fn method(mut self, method: Method) -> Fit<'a> {
+    pub fn method(mut self, method: Method) -> RiskFit<'a> {
         self.method = method;
         self
     }
 
     /// A weight per sample.
-    pub fn sample_weights(mut self, weights: &Tensor) -> Fit<'a> {
+    pub fn sample_weights(mut self, weights: &Tensor) -> RiskFit<'a> {
         self.weights = Some(weights.detach());
         self
     }
 
     /// Names of the parameters, in the order of the tree's leaves; penalties need them.
-    pub fn names(mut self, names: &[&str]) -> Fit<'a> {
+    pub fn names(mut self, names: &[&str]) -> RiskFit<'a> {
         self.names = names.iter().map(|name| name.to_string()).collect();
         self
     }
 
     /// Adds a penalty.
-    pub fn penalty(mut self, penalty: Penalty) -> Fit<'a> {
+    pub fn penalty(mut self, penalty: NormPenalty) -> RiskFit<'a> {
         self.penalties.push(penalty);
         self
     }
@@ -178,7 +178,7 @@ impl<'a> Fit<'a> {
         let leaves = start.leaves().len();
         if !self.penalties.is_empty() && self.names.len() != leaves {
             let problem = format!(
-                "has {} entries for {leaves} parameters; penalties go by name, see `Fit::names`",
+                "has {} entries for {leaves} parameters; penalties go by name, see `RiskFit::names`",
                 self.names.len()
             );
             return Err(fault::parameter("fit", "names", problem));

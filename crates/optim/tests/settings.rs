@@ -1,7 +1,7 @@
 //! Hyperparameters declared once: what the derive makes of them.
 
 use serde_json::json;
-use tove_optim::settings::{Choice, Hyperparameters, Kind, SettingError, Value};
+use tove_optim::settings::{Choice, Hyperparameters, SettingError, Value, ValueKind};
 
 #[derive(Clone, Copy, Debug, PartialEq, Choice)]
 enum Solver {
@@ -160,10 +160,10 @@ fn descriptions_hold_everything_declared() {
     assert_eq!(described.len(), 10);
     let strength = &described[0];
     assert_eq!((strength.name, strength.aliases), ("strength", &["alpha", "lambda"][..]));
-    assert_eq!((&strength.kind, &strength.default), (&Kind::Real, &Value::Real(0.5)));
+    assert_eq!((&strength.kind, &strength.default), (&ValueKind::Real, &Value::Real(0.5)));
     assert_eq!(strength.range.map(|range| range.to_string()).as_deref(), Some("(0, inf)"));
     assert_eq!(strength.doc, "Strength of the penalty on the weights.");
-    assert_eq!(described[8].kind, Kind::Optional(Box::new(Kind::Choice(&["lbfgs", "newton-cg"]))));
+    assert_eq!(described[8].kind, ValueKind::Optional(Box::new(ValueKind::Choice(&["lbfgs", "newton-cg"]))));
     assert_eq!(described[9].doc, "A number without a range.");
 
     let schema = Everything::default().schema();

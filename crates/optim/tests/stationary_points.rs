@@ -6,7 +6,7 @@
 mod support;
 
 use support::near;
-use tove_optim::{Claim, DivergenceWatch, Kind, Objective, Rules, classify, gradient_descent, second_order};
+use tove_optim::{Claim, DivergenceWatch, Objective, PointKind, Rules, classify, gradient_descent, second_order};
 use tove_tensor::{DType, Tensor};
 
 /// The label of a point is the same for f and for c f, and small gradients alone make no minimum.
@@ -16,24 +16,27 @@ fn labels_do_not_depend_on_the_scale_of_the_function() {
     for scale in [1e-30, 1e-8, 1.0, 1e8, 1e30] {
         // No stationary point anywhere: the gradient is as large as the curvature.
         for x in [-20.0, -3.0, 0.0, 5.0] {
-            assert_eq!(at(&|x: &Tensor| x.exp().sum() * scale, &[x]), Kind::NotStationary, "{scale:e} exp at {x}");
+            assert_eq!(at(&|x: &Tensor| x.exp().sum() * scale, &[x]), PointKind::NotStationary, "{scale:e} exp at {x}");
         }
         // x³ has no minimum, however near to 0 one looks.
         for x in [1e-2, 1e-4, 1e-7, 1e-12] {
             let cubic = |x: &Tensor| x.powf(3.0).sum() * scale;
-            assert!(!matches!(at(&cubic, &[x]), Kind::Minimum | Kind::Maximum | Kind::Saddle), "{scale:e} x³ at {x}");
+            assert!(
+                !matches!(at(&cubic, &[x]), PointKind::Minimum | PointKind::Maximum | PointKind::Saddle),
+                "{scale:e} x³ at {x}"
+            );
             assert!(!second_order(&cubic, &Tensor::from([x])).unwrap().accepted);
         }
         // Next to a minimum, a maximum or a saddle the label is theirs; farther away there is none.
         let bowl = |x: &Tensor| ((x - 2.0).square() + (x - 2.0).powf(4.0)).sum() * scale;
         let saddle = |x: &Tensor| (x.get(0).square() - x.get(1).square()) * scale;
         for d in [0.0, 1e-12, 1e-8] {
-            assert_eq!(at(&bowl, &[2.0 + d, 2.0 - d]), Kind::Minimum, "{scale:e}, {d:e}");
-            assert_eq!(at(&|x: &Tensor| -bowl(x), &[2.0 + d, 2.0 - d]), Kind::Maximum);
-            assert_eq!(at(&saddle, &[d, d]), Kind::Saddle);
+            assert_eq!(at(&bowl, &[2.0 + d, 2.0 - d]), PointKind::Minimum, "{scale:e}, {d:e}");
+            assert_eq!(at(&|x: &Tensor| -bowl(x), &[2.0 + d, 2.0 - d]), PointKind::Maximum);
+            assert_eq!(at(&saddle, &[d, d]), PointKind::Saddle);
         }
         for f in [&bowl as &dyn Objective, &saddle] {
-            assert_eq!(at(f, &[2.0 + 1e-3, 2.1]), Kind::NotStationary);
+            assert_eq!(at(f, &[2.0 + 1e-3, 2.1]), PointKind::NotStationary);
         }
     }
     let found = second_order(&|x: &Tensor| x.powf(3.0).sum(), &Tensor::from([1e-8])).unwrap();

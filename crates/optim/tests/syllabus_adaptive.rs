@@ -159,7 +159,7 @@ fn c34_every_optimiser_lists_its_hyperparameters() {
         assert_eq!(schema.name, optimizer.name());
         for entry in &schema.hyperparameters {
             assert!(!entry.doc.is_empty());
-            let is_real = entry.kind == tove_optim::settings::Kind::Real;
+            let is_real = entry.kind == tove_optim::settings::ValueKind::Real;
             assert!(!is_real || entry.range.is_some(), "{}: {} has no range", schema.name, entry.name);
         }
         let names: Vec<&str> = schema.hyperparameters.iter().map(|entry| entry.name).collect();

@@ -11,7 +11,7 @@ use support::{close, least_squares_data, least_squares_solution};
 use tove_optim::landscape::Range;
 use tove_optim::objective::Fallible;
 use tove_optim::{
-    Batches, Claim, FiniteSum, Kind, Objective, Rules, Steepest, Stop, classify, directional_derivative,
+    Batches, Claim, FiniteSum, Objective, PointKind, Rules, Steepest, Stop, classify, directional_derivative,
     gradient_descent, is_descent_direction, iterate, multi_start, random_start, steepest_descent, steepest_direction,
     vector_field,
 };
@@ -112,22 +112,22 @@ fn c3_no_unit_direction_beats_the_negative_gradient() {
 fn c5_spectrum_and_ball_label_stationary_points() {
     let at = |f: &dyn Objective, n: usize| classify(f, &Tensor::zeros([n], DType::F64), 0.5).unwrap();
     let bowl = at(&|x: &Tensor| x.square().sum(), 2);
-    assert!(bowl.kind == Kind::Minimum && bowl.ball.looks_like_minimum() && bowl.ball.higher == bowl.ball.points);
+    assert!(bowl.kind == PointKind::Minimum && bowl.ball.looks_like_minimum() && bowl.ball.higher == bowl.ball.points);
     let dome = at(&|x: &Tensor| -x.square().sum(), 2);
-    assert!(dome.kind == Kind::Maximum && dome.ball.looks_like_maximum() && dome.ball.lower == dome.ball.points);
+    assert!(dome.kind == PointKind::Maximum && dome.ball.looks_like_maximum() && dome.ball.lower == dome.ball.points);
     let saddle = at(&|x: &Tensor| x.get(0).square() - x.get(1).square(), 2);
-    assert!(saddle.kind == Kind::Saddle && saddle.ball.looks_like_saddle());
+    assert!(saddle.kind == PointKind::Saddle && saddle.ball.looks_like_saddle());
     assert_eq!(saddle.eigenvalues, [-2.0, 2.0]);
     // Second order does not decide these; the ball tells them apart.
     let cubic = at(&|x: &Tensor| x.powf(3.0).sum(), 1);
-    assert!(cubic.kind == Kind::Undecided && cubic.ball.looks_like_saddle());
+    assert!(cubic.kind == PointKind::Undecided && cubic.ball.looks_like_saddle());
     let quartic = at(&|x: &Tensor| x.powf(4.0).sum(), 1);
-    assert!(quartic.kind == Kind::Undecided && quartic.ball.looks_like_minimum());
+    assert!(quartic.kind == PointKind::Undecided && quartic.ball.looks_like_minimum());
     let slope = classify(&|x: &Tensor| x.square().sum(), &Tensor::from([1.0]), 0.5).unwrap();
-    assert!(slope.kind == Kind::NotStationary && slope.ball.looks_like_saddle());
+    assert!(slope.kind == PointKind::NotStationary && slope.ball.looks_like_saddle());
     // The same in f32.
     let single = classify(&|x: &Tensor| x.square().sum(), &Tensor::from([0.0f32, 0.0]), 0.5).unwrap();
-    assert!(single.kind == Kind::Minimum && single.ball.looks_like_minimum());
+    assert!(single.kind == PointKind::Minimum && single.ball.looks_like_minimum());
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn c6_descent_ends_at_stationary_points_and_claims_no_more() {
     let run = gradient_descent(&saddle, &Tensor::from([3.0, 0.0]), 0.1, &Rules::default()).unwrap();
     assert_eq!((run.stop.clone(), run.claim()), (Stop::SmallGradient, Claim::Stationary));
     assert!(run.gradient_norm <= 1e-8);
-    assert_eq!(classify(&saddle, &run.x, 0.5).unwrap().kind, Kind::Saddle);
+    assert_eq!(classify(&saddle, &run.x, 0.5).unwrap().kind, PointKind::Saddle);
     // On a smooth function bounded below, the gradient tends to zero.
     let wavy = |x: &Tensor| x.square().sum() + x.sin().sum() * 3.0;
     for seed in 0..20 {

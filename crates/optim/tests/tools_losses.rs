@@ -10,7 +10,7 @@ use tove_optim::losses::{
     Absolute, BinaryCrossEntropy, BinaryLogits, CrossEntropy, Exponential, Hinge, Huber, Logistic, Loss, Margin,
     Perfect, Smoothing, Softmax, Squared, ZeroOne, margins, smooth_targets,
 };
-use tove_optim::{Fit, Method, Newton, Objective, check_subgradient};
+use tove_optim::{Method, Newton, Objective, RiskFit, check_subgradient};
 use tove_tensor::{DType, Error, GradCheck, Key, Reduction, Scheme, Tensor, grad, numerical_jacobian};
 
 fn normal(seed: u64, shape: &[usize]) -> Tensor {
@@ -133,7 +133,7 @@ fn d3_zero_one_is_one_minus_accuracy_and_refuses_training() {
     let risk = tove_optim::objective::Fallible(|p: &Tensor| ZeroOne.mean(p, &y));
     assert!(matches!(risk.gradient(&p), Err(Error::Derivative { .. })));
     let model = |w: &Tensor, x: &Tensor| x.matmul(w);
-    let fit = Fit::new(&ZeroOne).run(model, &Tensor::from([0.0]), &p.reshape([40, 1]), &y);
+    let fit = RiskFit::new(&ZeroOne).run(model, &Tensor::from([0.0]), &p.reshape([40, 1]), &y);
     assert!(matches!(&fit, Err(Error::Derivative { .. })));
     assert!(fit.err().unwrap().to_string().contains("Hinge"));
     // sign(0) = 0 takes no side: wrong for both classes.
@@ -225,10 +225,10 @@ fn d7_squared_and_absolute_match_scikit_learn_and_lead_to_mean_and_median() {
     let constant = |c: &Tensor, x: &Tensor| x * 0.0 + c;
     let (zero, targets) = (Tensor::from([0.3]), y.narrow(0, 0, 39)); // an odd number: one median
     let newton = Method::Newton(Newton::default());
-    let found = Fit::new(&Squared).method(newton).run(constant, &zero, &targets, &targets).unwrap().parameters;
+    let found = RiskFit::new(&Squared).method(newton).run(constant, &zero, &targets, &targets).unwrap().parameters;
     near(found.item(), targets.mean().item(), 1e-10);
     let steps = Method::Subgradient { step: 1.0, iterations: 20_000 };
-    let found = Fit::new(&Absolute).method(steps).run(constant, &zero, &targets, &targets).unwrap().parameters;
+    let found = RiskFit::new(&Absolute).method(steps).run(constant, &zero, &targets, &targets).unwrap().parameters;
     near(found.item(), targets.median().item(), 1e-2);
     // Exactly: at the median as many targets lie above as below, so that 0 is a subgradient; at the mean it is not.
     let total = |c: &Tensor| Absolute.mean(&(targets.zeros_like() + c), &targets).unwrap();

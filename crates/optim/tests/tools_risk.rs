@@ -9,8 +9,8 @@ use support::{close, fixture, input, least_squares_data, least_squares_solution,
 use tove_optim::losses::{Absolute, Exponential, Hinge, Huber, Logistic, Loss, Softmax, Squared};
 use tove_optim::penalties::{l1, l2, toward, tying};
 use tove_optim::{
-    Armijo, Fit, Mask, Method, Newton, Norm, Objective, Penalty, Rules, SparseActivations, compare, gradient_descent,
-    ravel,
+    Armijo, Mask, Method, Newton, Norm, NormPenalty, Objective, RiskFit, Rules, SparseActivations, compare,
+    gradient_descent, ravel,
 };
 use tove_tensor::{DType, Error, GradCheck, Key, Tensor, grad};
 
@@ -49,7 +49,7 @@ fn d2_one_fit_drives_any_model_and_loss_and_repeated_data_change_nothing() {
         (&Squared, Method::GradientDescent { step: 0.2, rules: Rules::default() }, &y),
     ];
     for (loss, method, target) in pairs {
-        let fit = Fit::new(loss).method(method.clone());
+        let fit = RiskFit::new(loss).method(method.clone());
         let (risk, start) = fit.risk(line, &zero_line(3), &x, target).unwrap();
         let (double, _) = fit.risk(line, &zero_line(3), &twice(&x), &twice(target)).unwrap();
         for seed in 0..3 {
@@ -72,15 +72,15 @@ fn d2_one_fit_drives_any_model_and_loss_and_repeated_data_change_nothing() {
         }
     }
     let rows = Tensor::concat(&[&x, &Tensor::ones([60, 1], DType::F64)], 1);
-    let fitted = Fit::new(&Squared).method(newton()).run(line, &zero_line(3), &x, &y).unwrap();
+    let fitted = RiskFit::new(&Squared).method(newton()).run(line, &zero_line(3), &x, &y).unwrap();
     close(&ravel(&fitted.parameters).unwrap().0, &least_squares_solution(&rows, &y), 1e-9);
     // Class scores, and a network with mini-batches.
     let start = Tensor::zeros([3, 2], DType::F64);
-    let softmax = Fit::new(&Softmax::default()).run(scores, &start, &x, &classes).unwrap();
+    let softmax = RiskFit::new(&Softmax::default()).run(scores, &start, &x, &classes).unwrap();
     assert!(softmax.risk < 0.5 * 2f64.ln());
     let net = (Key::new(1).normal([3, 8], DType::F64) * 0.5, Key::new(2).normal([8], DType::F64) * 0.3);
     let method = Method::Stochastic { batch_size: 10, epochs: 200, step: 0.05, decay: 1e-3, seed: 1 };
-    let fitted = Fit::new(&Squared).method(method).run(mlp, &net, &x, &y).unwrap();
+    let fitted = RiskFit::new(&Squared).method(method).run(mlp, &net, &x, &y).unwrap();
     assert_eq!(fitted.steps, 1200);
     let before = Squared.mean(&mlp(&net, &x), &y).unwrap().item::<f64>();
     assert!(fitted.risk < before / 3.0);
@@ -88,12 +88,12 @@ fn d2_one_fit_drives_any_model_and_loss_and_repeated_data_change_nothing() {
     let weights = Tensor::from_vec((0..60).map(|i| if i < 20 { 2.0 } else { 1.0 }).collect(), [60]);
     let copies = |t: &Tensor| Tensor::concat(&[t, &t.narrow(0, 0, 20)], 0);
     let weighted =
-        Fit::new(&Squared).method(newton()).sample_weights(&weights).run(line, &zero_line(3), &x, &y).unwrap();
-    let copied = Fit::new(&Squared).method(newton()).run(line, &zero_line(3), &copies(&x), &copies(&y)).unwrap();
+        RiskFit::new(&Squared).method(newton()).sample_weights(&weights).run(line, &zero_line(3), &x, &y).unwrap();
+    let copied = RiskFit::new(&Squared).method(newton()).run(line, &zero_line(3), &copies(&x), &copies(&y)).unwrap();
     close(&weighted.parameters.0, &copied.parameters.0, 1e-10);
     let single = |t: &Tensor| t.to_dtype(DType::F32);
     let start = (single(&zero_line(3).0), single(&zero_line(3).1));
-    let fitted32 = Fit::new(&Squared).run(line, &start, &single(&x), &single(&y)).unwrap();
+    let fitted32 = RiskFit::new(&Squared).run(line, &start, &single(&x), &single(&y)).unwrap();
     close(&fitted32.parameters.0.to_dtype(DType::F64), &least_squares_solution(&rows, &y).narrow(0, 0, 3), 1e-3);
     // Models are compared by mean loss on the same data.
     let table = compare(&Squared, &[("line", line(&weighted.parameters, &x)), ("zero", y.zeros_like())], &y).unwrap();
@@ -101,10 +101,10 @@ fn d2_one_fit_drives_any_model_and_loss_and_repeated_data_change_nothing() {
     near(table[1].1, y.square().mean().item(), 1e-12);
     // Divergence and mismatched rows are errors.
     let wild = Method::GradientDescent { step: 100.0, rules: Rules::default() };
-    let error = Fit::new(&Squared).method(wild).run(line, &zero_line(3), &x, &y).unwrap_err();
+    let error = RiskFit::new(&Squared).method(wild).run(line, &zero_line(3), &x, &y).unwrap_err();
     assert!(error.is_data() && error.to_string().contains("must stay below"), "{error}");
     assert!(matches!(
-        Fit::new(&Squared).run(line, &zero_line(3), &x, &y.narrow(0, 0, 5)),
+        RiskFit::new(&Squared).run(line, &zero_line(3), &x, &y.narrow(0, 0, 5)),
         Err(Error::ShapePair { .. })
     ));
 }
@@ -118,7 +118,7 @@ fn d9_one_outlier_moves_the_squared_fit_more_than_ten_times_as_far() {
     assert_eq!((&y - &moved).count_nonzero().item::<i64>(), 1);
     assert_eq!(moved.max().item::<f64>(), 1e3);
     let slope = |loss: &dyn Loss, method: Method, y: &Tensor| {
-        Fit::new(loss).method(method).run(line, &zero_line(1), &x, y).unwrap().parameters.0.item::<f64>()
+        RiskFit::new(loss).method(method).run(line, &zero_line(1), &x, y).unwrap().parameters.0.item::<f64>()
     };
     let newton = || Method::Newton(Newton::default());
     let subgradient = || Method::Subgradient { step: 1.0, iterations: 20_000 };
@@ -157,11 +157,11 @@ fn d16_norm_penalties_have_their_gradients_and_their_pull() {
     close(&grad(|v: &Tensor| tying(&w, v).unwrap())(&b), &-&twice, 1e-14);
     // α multiplies each of them once.
     let parameters: [(&str, &Tensor); 2] = [("v", &w), ("w", &b)];
-    let scaled = |norm: Norm| Penalty::new(0.3, norm).unwrap().of(&parameters).unwrap().item::<f64>();
+    let scaled = |norm: Norm| NormPenalty::new(0.3, norm).unwrap().of(&parameters).unwrap().item::<f64>();
     near(scaled(Norm::Tied("v".into(), "w".into())), 0.3 * square, 1e-12);
-    let alone = Penalty::new(0.3, Norm::Toward(b.clone())).unwrap().of(&[("v", &w)]).unwrap().item::<f64>();
+    let alone = NormPenalty::new(0.3, Norm::Toward(b.clone())).unwrap().of(&[("v", &w)]).unwrap().item::<f64>();
     near(alone, 0.3 * square, 1e-12);
-    let elastic = Penalty::new(0.7, Norm::Elastic { l1_ratio: 0.3 }).unwrap();
+    let elastic = NormPenalty::new(0.7, Norm::Elastic { l1_ratio: 0.3 }).unwrap();
     GradCheck::default().check(|x| elastic.of(&[("w", &x[0])]).unwrap(), one).unwrap();
     assert_eq!(grad(|w: &Tensor| l2(w).unwrap())(&w).to_vec::<f64>(), w.to_vec::<f64>(), "the gradient of ½‖w‖² is w");
     assert_eq!(grad(|w: &Tensor| l1(w).unwrap())(&w).to_vec::<f64>(), w.sign().to_vec::<f64>());
@@ -171,26 +171,27 @@ fn d16_norm_penalties_have_their_gradients_and_their_pull() {
     let (x, y) = least_squares_data(40, 3, 3);
     let y = y + 5.0;
     let names = ["layer.weight", "layer.bias"];
-    let fit =
-        |penalty: Penalty| Fit::new(&Squared).method(Method::Newton(Newton::default())).names(&names).penalty(penalty);
+    let fit = |penalty: NormPenalty| {
+        RiskFit::new(&Squared).method(Method::Newton(Newton::default())).names(&names).penalty(penalty)
+    };
     let flat = Key::new(5).normal([4], DType::F64);
-    let (plain, _) = Fit::new(&Squared).risk(line, &zero_line(3), &x, &y).unwrap();
-    let ridge = fit(Penalty::new(0.4, Norm::L2).unwrap());
+    let (plain, _) = RiskFit::new(&Squared).risk(line, &zero_line(3), &x, &y).unwrap();
+    let ridge = fit(NormPenalty::new(0.4, Norm::L2).unwrap());
     let (ridged, _) = ridge.risk(line, &zero_line(3), &x, &y).unwrap();
     let masked = &flat * Tensor::from([1.0, 1.0, 1.0, 0.0]); // the bias is left out
     close(&ridged.gradient(&flat).unwrap(), &(plain.gradient(&flat).unwrap() + masked * 0.4), 1e-10);
     // Large α: to 0, to b, or together; the bias stays free and finds the mean.
     let fitted = |penalty| fit(penalty).run(line, &zero_line(3), &x, &y).unwrap().parameters;
-    let (weight, bias) = fitted(Penalty::new(1e6, Norm::L2).unwrap());
+    let (weight, bias) = fitted(NormPenalty::new(1e6, Norm::L2).unwrap());
     assert!(weight.norm(2.0).item::<f64>() < 1e-4);
     near(bias.item(), y.mean().item(), 1e-3);
-    let (_, bias) = fitted(Penalty::new(1e6, Norm::L2).unwrap().on(Mask::All));
+    let (_, bias) = fitted(NormPenalty::new(1e6, Norm::L2).unwrap().on(Mask::All));
     assert!(bias.item::<f64>().abs() < 1e-3, "counted when asked for");
     let reference = Tensor::from([1.0, -2.0, 3.0]);
-    let (weight, _) = fitted(Penalty::new(1e6, Norm::Toward(reference.clone())).unwrap());
+    let (weight, _) = fitted(NormPenalty::new(1e6, Norm::Toward(reference.clone())).unwrap());
     close(&weight, &reference, 1e-4);
     let lasso =
-        fit(Penalty::new(50.0, Norm::L1).unwrap()).method(Method::Subgradient { step: 0.02, iterations: 20_000 });
+        fit(NormPenalty::new(50.0, Norm::L1).unwrap()).method(Method::Subgradient { step: 0.02, iterations: 20_000 });
     let started = (Tensor::from([1.0, 1.0, 1.0]), Tensor::from(5.0));
     let (weight, bias) = lasso.run(line, &started, &x, &y).unwrap().parameters;
     assert!(weight.norm(f64::INFINITY).item::<f64>() < 0.02 && bias.item::<f64>() > 2.0);
@@ -198,15 +199,15 @@ fn d16_norm_penalties_have_their_gradients_and_their_pull() {
     let both = |(v, w): &(Tensor, Tensor), x: &Tensor| x.narrow(1, 0, 1).matmul(v) + x.narrow(1, 1, 1).matmul(w);
     let start = (Tensor::from([1.0]), Tensor::from([-1.0]));
     let apart = |alpha| {
-        let tie = Penalty::new(alpha, Norm::Tied("v".into(), "w".into())).unwrap();
-        let fit = Fit::new(&Squared).method(Method::Newton(Newton::default())).names(&["v", "w"]).penalty(tie);
+        let tie = NormPenalty::new(alpha, Norm::Tied("v".into(), "w".into())).unwrap();
+        let fit = RiskFit::new(&Squared).method(Method::Newton(Newton::default())).names(&["v", "w"]).penalty(tie);
         let (v, w) = fit.run(both, &start, &x, &y).unwrap().parameters;
         ((v.item::<f64>() - w.item::<f64>()).abs(), v.item::<f64>().abs())
     };
     assert!(apart(0.0).0 > 0.1 && apart(1e6).0 < 1e-5 && apart(1e6).1 > 1e-2, "{:?} {:?}", apart(0.0), apart(1e6));
     // Names decide; unknown ones and negative α are errors.
     let of = |mask: Mask, names: [&str; 2]| {
-        Penalty::new(1.0, Norm::L1)
+        NormPenalty::new(1.0, Norm::L1)
             .unwrap()
             .on(mask)
             .of(&[(names[0], &Tensor::from([1.0])), (names[1], &Tensor::from([10.0]))])
@@ -217,8 +218,15 @@ fn d16_norm_penalties_have_their_gradients_and_their_pull() {
     assert_eq!(of(Mask::Only(vec!["x".into()]), ["w", "x"]).unwrap().item::<f64>(), 10.0);
     assert_eq!(of(Mask::Except(vec!["x".into()]), ["w", "x"]).unwrap().item::<f64>(), 1.0);
     assert!(of(Mask::Only(vec!["z".into()]), ["w", "x"]).unwrap_err().to_string().contains("w, x"));
-    assert!(Penalty::new(-1.0, Norm::L1).is_err() && Penalty::new(1.0, Norm::Elastic { l1_ratio: 2.0 }).is_err());
-    assert!(Fit::new(&Squared).penalty(Penalty::new(1.0, Norm::L2).unwrap()).run(line, &zero_line(3), &x, &y).is_err());
+    assert!(
+        NormPenalty::new(-1.0, Norm::L1).is_err() && NormPenalty::new(1.0, Norm::Elastic { l1_ratio: 2.0 }).is_err()
+    );
+    assert!(
+        RiskFit::new(&Squared)
+            .penalty(NormPenalty::new(1.0, Norm::L2).unwrap())
+            .run(line, &zero_line(3), &x, &y)
+            .is_err()
+    );
 }
 
 /// A network 2 → 24 → 24 → 1 with rectifiers, trained with penalties on the activations of its hidden layers; the shares of

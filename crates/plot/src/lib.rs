@@ -69,7 +69,7 @@ pub use draw::text::{escape, text_width};
 pub use draw::theme::Theme;
 pub use error::{PlotError, Result};
 pub use picture::Picture;
-pub use report::{Report, Table};
+pub use report::{Report, ReportTable};
 pub use tove_tensor::io::WriteOptions;
 
 /// The style sheet of all pictures, for pages that hold many of them without their own (see [`Scene::svg`]).

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use tove_plot::terminal::{LineText, bars, spark};
-use tove_plot::{LineChart, Report, Table, WriteOptions};
+use tove_plot::{LineChart, Report, ReportTable, WriteOptions};
 
 #[test]
 fn a_rising_line_rises() {
@@ -70,7 +70,7 @@ fn report() -> Report {
         .card_with_note("loss", "0.21", "±0.02")
         .text("Before <all>.\n\nSecond paragraph.")
         .section("One")
-        .table(&Table::new(&["model", "score"]).row(&["tree", "−0.9 ± 0.1"]).row(&["net", "12%"]).row(&["short"]))
+        .table(&ReportTable::new(&["model", "score"]).row(&["tree", "−0.9 ± 0.1"]).row(&["net", "12%"]).row(&["short"]))
         .section("Two")
         .picture(&LineChart::new().series("a", &[1.0, 2.0], &[1.0, 2.0]).title("Curve"))
         .unwrap()

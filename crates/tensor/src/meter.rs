@@ -107,6 +107,19 @@ impl Cost {
     }
 }
 
+/// Counts work that is done outside of tensor operations; nothing happens unless somebody measures on this thread.
+///
+/// ```
+/// use tove_tensor::meter;
+/// let (_, cost) = meter::measure(|| meter::record("solve", 2, 100));
+/// assert_eq!((cost.calls("solve"), cost.flops_of("solve")), (2, 100));
+/// ```
+pub fn record(op: &'static str, calls: u64, flops: u64) {
+    if on() && calls > 0 {
+        add(op, calls, flops);
+    }
+}
+
 #[inline]
 pub(crate) fn on() -> bool {
     ON.get()
@@ -114,10 +127,14 @@ pub(crate) fn on() -> bool {
 
 #[cold]
 pub(crate) fn count(op: &'static str, flops: u64) {
+    add(op, 1, flops);
+}
+
+fn add(op: &'static str, calls: u64, flops: u64) {
     COST.with_borrow_mut(|stack| {
         if let Some(cost) = stack.last_mut() {
             let counts = cost.calls.entry(op).or_default();
-            *counts = (counts.0 + 1, counts.1 + flops);
+            *counts = (counts.0 + calls, counts.1 + flops);
         }
     });
 }

@@ -5,7 +5,7 @@
 
 use tove::data::{CharVocabulary, DataError, TextWindows};
 use tove::nn::{
-    BlockConfig, EncoderConfig, IGNORED, Masking, Readout, Scored, SequenceEncoder, Task, masked_token_loss,
+    BlockConfig, EncoderConfig, IGNORED, Masking, Readout, Scored, SequenceEncoder, TrainingTask, masked_token_loss,
 };
 use tove::prelude::*;
 
@@ -32,7 +32,7 @@ impl Dataset for MaskedWindows {
 /// Cross-entropy of the hidden tokens, and the share that is told rightly.
 struct Unmask;
 
-impl Task<SequenceEncoder> for Unmask {
+impl TrainingTask<SequenceEncoder> for Unmask {
     fn loss(&self, net: &SequenceEncoder, batch: &Batch, pass: &Pass) -> nn::Result<Tensor> {
         masked_token_loss(&net.forward(&batch.x, pass)?, &batch.y)
     }

@@ -1,6 +1,6 @@
 //! tove trains, checks and ships models with one native engine.
 //!
-//! This is the crate to depend on; `use tove::prelude::*` brings what most programs need. The rooms behind it are
+//! This is the crate to depend on; `use tove::prelude::*` imports what most programs need. The crates behind it are
 //! [`tensor`] (arrays, operations, derivatives, linear algebra, files), [`optim`] (losses, step rules, tools for any
 //! differentiable function), [`data`] (data sets), [`metrics`] (scores), [`learn`] (estimators,
 //! pipelines, model selection) and [`nn`] (nets and their training).
@@ -17,6 +17,7 @@ mod net_files;
 pub mod tabular;
 #[cfg(feature = "images")]
 pub mod vision;
+pub mod words;
 
 pub use tove_data as data;
 pub use tove_learn as learn;

@@ -5,11 +5,11 @@ use tove::prelude::*;
 use tove_data::DataError;
 use tove_data::sets::two_moons;
 use tove_learn::Samples;
-use tove_learn::diagnostics::{Fitness, Loss, diagnose_fit};
+use tove_learn::diagnostics::{Fitness, RiskLoss, diagnose_fit};
 use tove_learn::ensemble::{average_probabilities, vote};
 use tove_learn::linear::LinearRegression;
 use tove_learn::selection::{KFold, Scorer, Train, learning_curve};
-use tove_nn::Task;
+use tove_nn::TrainingTask;
 
 /// Two moons with a fifth of the labels wrong.
 fn noisy(count: usize, seed: u64) -> TensorDataset {
@@ -58,7 +58,7 @@ fn g4_reports_label_over_and_underfitting_and_width_helps_or_hurts() {
     for seed in 0..20 {
         let label = |degree| {
             let train = Train::new(&cubic(30, degree, 100 + seed));
-            diagnose_fit(&line, &train, &KFold::new(5).shuffled(seed), Loss::Squared, None).unwrap()
+            diagnose_fit(&line, &train, &KFold::new(5).shuffled(seed), RiskLoss::Squared, None).unwrap()
         };
         let (stiff, wild) = (label(1), label(15));
         assert_eq!(stiff.fitness, Fitness::Underfitted, "{stiff}");
@@ -124,7 +124,7 @@ fn regularised(name: &str, train: &TensorDataset, valid: &TensorDataset, seed: u
     let plain = Classification::new();
     let penalised = |strength: f64, power: i32| {
         move |net: &Mlp, batch: &Batch, pass: &Pass| -> tove_nn::Result<Tensor> {
-            let mut loss = Task::loss(&Classification::new(), net, batch, pass)?;
+            let mut loss = TrainingTask::loss(&Classification::new(), net, batch, pass)?;
             for layer in net.layers.iter().filter(|_| pass.is_training()) {
                 let size = if power == 2 { &layer.weight * &layer.weight } else { layer.weight.abs() };
                 loss += size.sum() * strength;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tove::data::Remedy;
-use tove::data::table::{Column, Role, Table, TaskKind};
+use tove::data::table::{Column, Dates, Role, Table, TaskKind, Unit};
 use tove::learn::linear::Ridge;
 use tove::learn::{Capabilities, Estimator, LearnError, Model, Predictions, Samples};
 use tove::metrics::hoeffding_union;
@@ -299,4 +299,50 @@ fn plans_that_fail_have_remedies() {
     let error = fit(plan, &[ridge]);
     assert_eq!(error.remedies(), [Remedy::DropFewer]);
     assert!(error.reworded(|_| "drop nothing".to_owned()).to_string().ends_with("; drop nothing"));
+}
+
+/// Mixed columns with gaps, rare categories and dates, some of which only one fold has.
+fn mixed(rows: usize) -> Table {
+    let noise = Key::new(8).normal([rows, 4], DType::F64).to_vec::<f64>();
+    let at = |row: usize, column: usize| noise[row * 4 + column];
+    let gaps = (0..rows).map(|row| if row % 7 == 0 { f64::NAN } else { 100.0 + at(row, 1) }).collect();
+    let rare = (0..rows)
+        .map(|row| if row == 17 { None } else { Some(format!("r{}", (row * 13) % if row < 40 { 9 } else { 5 })) });
+    let days = (0..rows).map(|row| Some(10_000 + 3 * row as i64)).collect();
+    let y = (0..rows).map(|row| at(row, 0) + at(row, 1) + (row % 5) as f64 + 0.5 * at(row, 3)).collect();
+    let columns = [
+        ("a", Column::floats((0..rows).map(|row| at(row, 0)).collect())),
+        ("gaps", Column::floats(gaps)),
+        ("late", Column::floats((0..rows).map(|row| if row == 3 { f64::NAN } else { at(row, 2) }).collect())),
+        ("rare", Column::Categorical(rare.collect())),
+        ("day", Column::Date(Dates::new(days, Unit::Days))),
+        ("y", Column::floats(y)),
+    ];
+    Table::new(columns).unwrap()
+}
+
+#[test]
+fn folds_that_share_statistics_have_the_scores_of_refitted_encoders() {
+    let table = mixed(600);
+    for (name, alpha) in [("Ridge", Some(3.0)), ("LinearRegression", None), ("Lasso", Some(0.01))] {
+        let candidate = Candidate::named(name).unwrap();
+        let candidate = alpha.map_or(Ok(candidate.clone()), |alpha| candidate.set("alpha", alpha)).unwrap();
+        let scores = |plan: Plan| {
+            let outcome = plan.fit(&table, std::slice::from_ref(&candidate), &mut |_| {}).unwrap();
+            outcome.candidates[0].scores.clone()
+        };
+        let plan = || Plan::new("y").folds(5).task(TaskKind::Regression);
+        // A budget measures each fit by itself.
+        let (shared, refitted) = (scores(plan()), scores(plan().budget(Duration::from_secs(3600))));
+        assert_eq!(shared.len(), 5);
+        assert!(shared.iter().zip(&refitted).all(|(a, b)| (a - b).abs() < 1e-7), "{name}: {shared:?} {refitted:?}");
+        let bits = |threads: usize| {
+            tove::tensor::pool::set_num_threads(threads);
+            scores(plan()).into_iter().map(f64::to_bits).collect::<Vec<u64>>()
+        };
+        let before = tove::tensor::pool::num_threads();
+        let all: Vec<Vec<u64>> = [1, 2, 3, 8].into_iter().map(bits).collect();
+        tove::tensor::pool::set_num_threads(before);
+        assert!(all.windows(2).all(|two| two[0] == two[1]), "{name}");
+    }
 }

@@ -143,6 +143,8 @@ pub enum ReduceMethod {
     TruncatedSvd,
     /// Parts without negative weights, of numbers that are not negative
     Nmf,
+    /// A layout that keeps neighbors together, for pictures, of standardized numbers
+    Umap,
 }
 
 #[derive(Args)]
@@ -152,13 +154,14 @@ Examples:
   tove reduce data/wine.csv --drop cultivar --components 5 -o wine-pca.csv --report wine-pca.html
   tove reduce data/wine.csv --id cultivar --components 0.9 -o wine-pca.csv
   tove reduce counts.csv --method nmf --components 4 -o parts.parquet
+  tove reduce data/wine.csv --id cultivar --method umap --set n_neighbors=10 --report wine-umap.html
   tove reduce data/wine.csv --drop cultivar --components 5 -o wine.tove
   tove reduce digits --components 20 -o digits.tove --report digits.html
   tove rebuild digits.tove -o rebuilt
 
-Categories are one-hot encoded and missing numbers imputed by the mean; for pca numbers are standardized. Text, constant columns and columns with more than 100 categories are left out. With pca, --components takes a number, all, or a share of the variance to explain.
+Categories are one-hot encoded and missing numbers imputed by the mean; for pca and umap numbers are standardized. Text, constant columns and columns with more than 100 categories are left out. With pca, --components takes a number, all, or a share of the variance to explain.
 
-A file ending in .tove holds the components with what `tove rebuild` needs to give the table back. Images (a folder of PNG or JPEG files, IDX files, or the word digits for the built-in ones) are compressed by pca to --components numbers of 16 bits each.")]
+A file ending in .tove holds the components with what `tove rebuild` needs to give the table back; umap has no way back. Images (a folder of PNG or JPEG files, IDX files, or the word digits for the built-in ones) are compressed by pca to --components numbers of 16 bits each.")]
 pub struct Reduce {
     /// The table: CSV or JSON (also gzipped), Parquet, a pipe, or - for standard input; or images
     pub file: PathBuf,

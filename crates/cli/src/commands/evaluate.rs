@@ -6,8 +6,9 @@ mod nets;
 use serde_json::{Value, json};
 use tove::data::table::{Field, Format, Kind, Role, Schema};
 use tove::learn::selection::Scorer;
-use tove::tabular::{EvaluationReport, NamedScore, TabularError, TabularModel};
+use tove::tabular::{EvaluationReport, NamedScore, Recommender, TabularError, TabularModel};
 use tove::tensor::io::WriteOptions;
+use tove::words::WordModel;
 
 use crate::arguments::Evaluate;
 use crate::chunks::Chunks;
@@ -29,6 +30,8 @@ pub fn run(evaluate: &Evaluate, output: &Output) -> Result<(), Failure> {
         AnyModel::Table(model) => tables::with_target(&evaluate.model, *model)?,
         AnyModel::Image(model) => return nets::images(evaluate, &model, output),
         AnyModel::Text(model) => return nets::text(evaluate, &model, output),
+        AnyModel::Items(_) => return tables::other_use(&evaluate.model, Recommender::KIND),
+        AnyModel::Words(_) => return tables::other_use(&evaluate.model, WordModel::KIND),
     };
     let metric = evaluate.metric.as_deref();
     let metric = metric.map(|name| metrics::chosen(name, model.model().capabilities(), model.classes().len()));

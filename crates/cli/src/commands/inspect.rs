@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tove::learn::Record;
 use tove::tabular::{Recommender, TabularModel};
 use tove::tensor::io::Container;
+use tove::words::WordModel;
 
 use crate::arguments::Inspect;
 use crate::commands::recommend;
@@ -12,7 +13,10 @@ use crate::metrics;
 use crate::output::{Output, entries, number, table};
 
 pub fn run(inspect: &Inspect, output: &Output) -> Result<(), Failure> {
-    let container = Container::load(&inspect.model)?;
+    let container = match WordModel::foreign(&inspect.model) {
+        Some(_) => WordModel::load(&inspect.model)?.record().into_container(),
+        None => Container::load(&inspect.model)?,
+    };
     output.result(|| text(&container, output.is_verbose()), || document(&container))
 }
 
@@ -191,6 +195,26 @@ fn about_recommender(header: &Value) -> Vec<(&'static str, String)> {
     list
 }
 
+/// What word vectors are made of.
+fn about_words(container: &Container) -> Vec<(&'static str, String)> {
+    let Ok(model) = WordModel::restore(&Record::from_container(container.clone())) else { return Vec::new() };
+    let (vectors, facts) = (model.vectors(), model.facts());
+    let unseen = if model.has_subwords() { "vectors from their n-grams" } else { "none" };
+    let words: Vec<&str> = vectors.words().iter().take(CLASSES).map(String::as_str).collect();
+    let score = facts["analogies"]["accuracy"].as_f64();
+    vec![
+        ("model", model.method().to_owned()),
+        ("settings", line(&vectors.settings()["settings"])),
+        ("vocabulary", format!("{} words: {} …", vectors.words().len(), words.join(", "))),
+        ("dimension", vectors.dimension().to_string()),
+        ("unseen words", unseen.to_owned()),
+        ("texts", line(&facts["texts"])),
+        ("words", line(&facts["words"])),
+        ("phrases", line(&facts["phrases"])),
+        ("analogies", score.map_or(String::new(), |share| format!("{:.1} % right", 100.0 * share))),
+    ]
+}
+
 /// How a net was trained.
 fn about_training(facts: &Value) -> Vec<(&'static str, String)> {
     let mut list: Vec<(&'static str, String)> = [
@@ -222,6 +246,7 @@ fn about_other(container: &Container) -> String {
         "ImageModel" => list.extend(own(about_images(header))),
         "TextModel" => list.extend(own(about_text(header))),
         Recommender::KIND => list.extend(own(about_recommender(header))),
+        kind if WordModel::is_kind(kind) => list.extend(own(about_words(container))),
         _ => {
             let rest = header.as_object().into_iter().flatten().filter(|(name, _)| *name != "facts");
             list.extend(rest.map(|(name, value)| (name.replace('_', " "), line(value))));

@@ -20,3 +20,4 @@ pub mod runs;
 pub mod split;
 pub mod text;
 pub mod training;
+pub mod words;

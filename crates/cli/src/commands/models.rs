@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 use tove::learn::Capabilities;
 use tove::learn::registry::{self, Entry};
+use tove::optim::settings::HyperparameterSchema;
+use tove::words::{WordFit, WordMethod};
 
 use crate::arguments::Models;
 use crate::failure::Failure;
@@ -12,13 +14,34 @@ pub fn run(models: &Models, output: &Output) -> Result<(), Failure> {
     match &models.name {
         None => output.result(
             || list(output.is_verbose()),
-            || registry::all().iter().map(describe).collect::<Vec<Value>>().into(),
+            || {
+                registry::all()
+                    .iter()
+                    .map(describe)
+                    .chain(of_words().map(describe_words))
+                    .collect::<Vec<Value>>()
+                    .into()
+            },
         ),
         Some(name) => {
+            if let Some((schema, example)) = of_words().find(|(schema, _)| schema.name.eq_ignore_ascii_case(name)) {
+                return output.result(|| words_details(schema, example), || describe_words((schema, example)));
+            }
             let entry = registry::find(name).map_err(Failure::usage)?;
             output.result(|| details(&entry), || describe(&entry))
         }
     }
+}
+
+/// What learns word vectors, with a call; it is not in the registry, because texts are not rows of numbers.
+fn of_words() -> impl Iterator<Item = (&'static HyperparameterSchema, &'static str)> {
+    let example = |method: WordMethod| match method {
+        WordMethod::GloVe => "tove words fit text.txt --method glove -o words.tove",
+        WordMethod::FastText => "tove words fit text.txt --method fasttext -o words.tove",
+        _ => "tove words fit text.txt -o words.tove",
+    };
+    let methods = [WordMethod::SkipGram, WordMethod::GloVe, WordMethod::FastText];
+    methods.into_iter().map(move |method| (WordFit::new(method).settings().schema(), example(method)))
 }
 
 /// What kind of model it is; of one made of others, that depends on them.
@@ -78,6 +101,12 @@ fn list(verbose: bool) -> String {
         }
         text.push('\n');
     }
+    text.push_str("Word vectors\n");
+    for (schema, _) in of_words() {
+        let room = width().saturating_sub(longest + 12).max(20);
+        text.push_str(&format!("  {:<longest$}  {:6}  {}\n", schema.name, "", sentence(schema.doc, room)));
+    }
+    text.push('\n');
     text.push_str(&paragraph(
         "p probabilities, m more than two classes or several targets, w sample weights, s sparse rows, n missing values, \
          i partial fit (--stream), r inverse transform. `tove models NAME` lists the hyperparameters.",
@@ -95,8 +124,27 @@ fn details(entry: &Entry) -> String {
     if let Some(example) = example(entry) {
         text.push_str(&format!("\nExample:\n  {example}\n"));
     }
+    text.push_str(&hyperparameters(schema));
+    text
+}
+
+fn words_details(schema: &HyperparameterSchema, example: &str) -> String {
+    let doc = paragraph(schema.doc);
+    format!("{} (word vectors)\n\n{doc}\nExample:\n  {example}\n{}", schema.name, hyperparameters(schema))
+}
+
+fn describe_words((schema, example): (&'static HyperparameterSchema, &'static str)) -> Value {
+    let mut document = schema.to_json();
+    document["kind"] = "word vectors".into();
+    document["capabilities"] = json!([]);
+    document["example"] = example.into();
+    document
+}
+
+/// The hyperparameters with their defaults and ranges.
+fn hyperparameters(schema: &HyperparameterSchema) -> String {
     if schema.hyperparameters.is_empty() {
-        return text;
+        return String::new();
     }
     let mut rows = vec![["--set", "default", "range", "meaning"].map(str::to_owned).to_vec()];
     for entry in &schema.hyperparameters {
@@ -106,8 +154,7 @@ fn details(entry: &Entry) -> String {
         };
         rows.push(vec![entry.name.to_owned(), entry.default.to_string(), range, entry.doc.to_owned()]);
     }
-    text.push_str(&format!("\n{}", table(&rows)));
-    text
+    format!("\n{}", table(&rows))
 }
 
 /// A call that fits a model with this estimator; none if nothing can be predicted by it.

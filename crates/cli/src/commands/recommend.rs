@@ -29,7 +29,10 @@ pub fn run(recommend: &Recommend, output: &Output) -> Result<(), Failure> {
 pub fn metric_name(metric: &str) -> &'static str {
     match metric {
         "rmse" => "RMSE",
+        "mae" => "MAE",
         "precision_at_10" => "precision@10",
+        "recall_at_10" => "recall@10",
+        "map_at_10" => "MAP@10",
         "ndcg_at_10" => "NDCG@10",
         _ => "score",
     }

@@ -34,9 +34,13 @@ pub fn run(reduce: &Reduce, output: &Output) -> Result<(), Failure> {
     if super::compress::is_images(&reduce.file) {
         return super::compress::run(reduce, output);
     }
-    let candidate = candidate(reduce)?;
+    let candidate = candidate(reduce, output)?;
     files::differ(&[reduce.output.as_ref(), reduce.columns.report.as_ref()])?;
     let compact = reduce.output.as_deref().is_some_and(|path| path.extension().is_some_and(|ending| ending == "tove"));
+    if compact && reduce.method == ReduceMethod::Umap {
+        let problem = "a layout by umap cannot be rebuilt; write it to .csv, .parquet, .json or .jsonl";
+        return Err(Failure::usage(problem));
+    }
     if !compact {
         reduce.output.as_deref().map(files::Rows::of).transpose()?;
     }
@@ -97,14 +101,18 @@ pub fn run(reduce: &Reduce, output: &Output) -> Result<(), Failure> {
 }
 
 /// The estimator with the seed and the settings of the command line.
-fn candidate(reduce: &Reduce) -> Result<Candidate, Failure> {
+fn candidate(reduce: &Reduce, output: &Output) -> Result<Candidate, Failure> {
     let mut candidate = Candidate::named(match reduce.method {
         ReduceMethod::Pca => "PCA",
         ReduceMethod::TruncatedSvd => "TruncatedSVD",
         ReduceMethod::Nmf => "NMF",
+        ReduceMethod::Umap => "UMAP",
     })?;
     if candidate.estimator.value("seed").is_some() {
         candidate = candidate.set("seed", reduce.columns.seed)?;
+    }
+    if candidate.estimator.value("verbose").is_some() && !output.is_quiet() {
+        candidate = candidate.set("verbose", true)?;
     }
     if let Some(components) = &reduce.components {
         let wrong = |error: Failure| Failure::usage(format!("--components {components}: {error}"));
@@ -136,7 +144,10 @@ fn component_rows(found: &ReduceOutcome) -> Vec<Vec<String>> {
     if explains {
         head.extend(["variance", "together"].map(str::to_owned));
     }
-    head.push("largest loadings".to_owned());
+    let loaded = found.components.iter().any(|one| !one.loadings.is_empty());
+    if loaded {
+        head.push("largest loadings".to_owned());
+    }
     let (mut rows, mut sum) = (vec![head], 0.0);
     for one in found.components.iter().take(LISTED) {
         let mut row = vec![one.name.clone()];
@@ -145,7 +156,9 @@ fn component_rows(found: &ReduceOutcome) -> Vec<Vec<String>> {
             sum += share;
             row.extend([share, sum].map(|share| format!("{:.1} %", 100.0 * share)));
         }
-        row.push(loadings(one));
+        if loaded {
+            row.push(loadings(one));
+        }
         rows.push(row);
     }
     rows
@@ -249,8 +262,12 @@ fn page(reduce: &Reduce, found: &ReduceOutcome) -> Result<Report, Failure> {
         }
         page = page.section("Effect of standardizing").text(scaling(effect)).picture_or_reason(&chart);
     }
-    page = page.section("Loadings").text("The weights of the features in each component; the 15 largest are shown.");
-    for one in found.components.iter().take(4) {
+    let loaded: Vec<&TableComponent> = found.components.iter().filter(|one| !one.loadings.is_empty()).take(4).collect();
+    if !loaded.is_empty() {
+        page =
+            page.section("Loadings").text("The weights of the features in each component; the 15 largest are shown.");
+    }
+    for one in loaded {
         let mut chart = BarChart::new().sorted().top(15).capped().title(one.name.as_str()).value_label("weight");
         for (name, weight) in &one.loadings {
             chart = chart.bar(name.as_str(), *weight);

@@ -1,7 +1,7 @@
 //! From the tree of a text to typed values, each checked by the estimator that it is for.
 
 use tove::learn::{Estimator, Steps, registry};
-use tove::optim::settings::{Kind, Setting, SettingError, Value};
+use tove::optim::settings::{Setting, SettingError, Value, ValueKind};
 
 use super::Mistake;
 use super::parser::{Argument, Item, Node};
@@ -47,9 +47,9 @@ fn is_estimator(value: &Value) -> bool {
 /// The hyperparameters that hold estimators: the one with several, and those with one.
 fn places(estimator: &dyn Estimator) -> (Option<&'static str>, Vec<&'static str>) {
     let own = &estimator.schema().hyperparameters;
-    let object = |kind: &Kind| matches!(kind, Kind::Object("estimator"));
-    let several = own.iter().find(|entry| matches!(&entry.kind, Kind::Map(inner) if object(inner)));
-    let single = |kind: &Kind| object(kind) || matches!(kind, Kind::Optional(inner) if object(inner));
+    let object = |kind: &ValueKind| matches!(kind, ValueKind::Object("estimator"));
+    let several = own.iter().find(|entry| matches!(&entry.kind, ValueKind::Map(inner) if object(inner)));
+    let single = |kind: &ValueKind| object(kind) || matches!(kind, ValueKind::Optional(inner) if object(inner));
     (several.map(|entry| entry.name), own.iter().filter(|entry| single(&entry.kind)).map(|entry| entry.name).collect())
 }
 

@@ -10,7 +10,7 @@ mod build;
 mod parser;
 
 use tove::learn::Estimator;
-use tove::optim::settings::{Kind, Setting, Value};
+use tove::optim::settings::{Setting, Value, ValueKind};
 
 use crate::failure::Failure;
 
@@ -66,9 +66,9 @@ fn value_of(option: &str, text: &str) -> Result<Value, Failure> {
 
 /// Sets a hyperparameter from the text of `--set`: estimators and values by name are described as above.
 pub fn set(estimator: &mut dyn Estimator, name: &str, text: &str) -> Result<(), Failure> {
-    let structured = |kind: &Kind| match kind {
-        Kind::Object(_) | Kind::Map(_) => true,
-        Kind::Optional(inner) => matches!(**inner, Kind::Object(_) | Kind::Map(_)),
+    let structured = |kind: &ValueKind| match kind {
+        ValueKind::Object(_) | ValueKind::Map(_) => true,
+        ValueKind::Optional(inner) => matches!(**inner, ValueKind::Object(_) | ValueKind::Map(_)),
         _ => false,
     };
     let known = estimator.describe_all().into_iter().find(|(own, entry)| own == name || entry.aliases.contains(&name));

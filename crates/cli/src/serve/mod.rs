@@ -5,6 +5,8 @@
 //! | `GET /` | a page with a form |
 //! | `POST /predict` | predictions for rows as JSON or CSV, or for PNG and JPEG images |
 //! | `POST /generate` | the continuation of a prompt, by a text model |
+//! | `POST /recommend` | the best items for a user, by a recommender |
+//! | `POST /nearest`, `POST /analogy` | similar words, answers to analogies, by word vectors |
 //! | `GET /schema` | the columns of a row, or what else the model takes |
 //! | `GET /health` | the model that is served |
 //! | `GET /metrics` | counters in the text format of Prometheus |
@@ -21,6 +23,7 @@ mod counters;
 mod hosts;
 mod images;
 mod json;
+mod lists;
 mod openapi;
 mod page;
 mod predictor;
@@ -99,9 +102,10 @@ pub fn run(serve: &Serve, output: &Output) -> Result<(), Failure> {
 }
 
 fn router(shared: Arc<Shared>) -> Router {
-    Router::new()
+    let paths = shared.served.paths().iter();
+    paths
+        .fold(Router::new(), |router, path| router.route(path, post(predict)))
         .route("/", get(front))
-        .route(shared.served.path(), post(predict))
         .route("/schema", get(async |State(shared): State<Arc<Shared>>| document(&shared.documents.schema)))
         .route("/health", get(async |State(shared): State<Arc<Shared>>| document(&shared.documents.about)))
         .route("/metrics", get(metrics))
@@ -194,7 +198,7 @@ async fn missing(uri: Uri) -> Refusal {
 }
 
 async fn other_method(State(shared): State<Arc<Shared>>, method: Method, uri: Uri) -> Refusal {
-    let wanted = if uri.path() == shared.served.path() { "POST" } else { "GET" };
+    let wanted = if shared.served.paths().contains(&uri.path()) { "POST" } else { "GET" };
     Refusal::new(405, format!("{} does not support {method}; use {wanted}", uri.path()))
 }
 
@@ -215,7 +219,7 @@ async fn answer(shared: &Shared, request: Request) -> Result<Answer, Refusal> {
     let seconds = shared.timeout.as_secs_f64();
     let (head, body) = request.into_parts();
     let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let content = shared.served.content(text(header::CONTENT_TYPE))?;
+    let content = shared.served.content(head.uri.path(), text(header::CONTENT_TYPE))?;
     let most = shared.max_body;
     let large = || {
         let megabytes = most >> 20;

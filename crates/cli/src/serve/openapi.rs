@@ -6,6 +6,7 @@ use tove::language::Generation;
 use tove::tabular::TabularModel;
 
 use super::images::ImageServer;
+use super::lists::{ListServer, Lists, USUAL};
 use super::rows::needed;
 use super::texts::TextServer;
 
@@ -166,7 +167,7 @@ fn json_content(name: &str) -> Value {
 }
 
 /// The document, with what differs between kinds of models.
-fn whole((title, description): (String, String), (path, operation): (&str, Value), mut schemas: Value) -> Value {
+fn whole((title, description): (String, String), operations: &[(&str, Value)], mut schemas: Value) -> Value {
     let string = || json!({"type": "string"});
     let ok = |name: &str, text: &str| json!({"200": {"description": text, "content": json_content(name)}});
     schemas["Health"] = object(
@@ -205,7 +206,9 @@ fn whole((title, description): (String, String), (path, operation): (&str, Value
         },
         "components": {"schemas": schemas},
     });
-    document["paths"][path] = json!({"post": operation});
+    for (path, operation) in operations {
+        document["paths"][*path] = json!({"post": operation});
+    }
     document
 }
 
@@ -236,7 +239,7 @@ pub fn document(model: &TabularModel) -> Value {
         task => format!("{task} of {}", model.target()),
     };
     let description = format!("Predictions of a {} model", model.model().name());
-    whole((title, description), ("/predict", operation), schemas)
+    whole((title, description), &[("/predict", operation)], schemas)
 }
 
 /// The document of an image model.
@@ -270,7 +273,7 @@ pub fn image(server: &ImageServer) -> Value {
         "responses": responses("Predictions", "The predictions"),
     });
     let description = format!("Predictions of a {} model", server.model.config().name());
-    whole(("classification of images".to_owned(), description), ("/predict", operation), schemas)
+    whole(("classification of images".to_owned(), description), &[("/predict", operation)], schemas)
 }
 
 /// The document of a text model.
@@ -326,5 +329,81 @@ pub fn text(server: &TextServer) -> Value {
         "responses": responses("Continuation", "The continuation"),
     });
     let description = "Continuations by a GPT".to_owned();
-    whole(("language model".to_owned(), description), ("/generate", operation), schemas)
+    whole(("language model".to_owned(), description), &[("/generate", operation)], schemas)
+}
+
+/// The document of a recommender or of word vectors.
+pub fn lists(server: &ListServer) -> Value {
+    let (string, count) = (json!({"type": "string"}), json!({"type": "integer", "minimum": 0}));
+    let k = json!({"type": "integer", "minimum": 1, "maximum": server.most, "default": USUAL.min(server.most)});
+    let question = |members: &[(&str, Value)], description: &str| {
+        let mut schema = object(members, description);
+        schema["properties"]["k"] = k.clone();
+        schema["additionalProperties"] = json!(false);
+        schema
+    };
+    let operation = |id: &str, summary: &str, asked: &str, given: &str, example: Value| {
+        json!({
+            "operationId": id,
+            "summary": summary,
+            "requestBody": {"required": true, "content": {"application/json": {
+                "schema": reference(asked),
+                "examples": {"question": {"summary": "A question", "value": example}},
+            }}},
+            "responses": responses(given, "The list, the best first"),
+        })
+    };
+    let facts = ("facts", json!({"type": "object"}));
+    let (name, _, task) = server.about();
+    let title = (task.to_owned(), format!("Lists by a {name} model"));
+    match &server.model {
+        Lists::Items(model) => {
+            let item =
+                object(&[("item", string.clone()), ("score", json!({"type": "number"}))], "An item and its score");
+            let schemas = json!({
+                "Recommend": question(&[("user", json!({"type": ["string", "integer"]}))], "A user, and how many items"),
+                "Items": object(&[("user", string.clone()), ("items", array(item))], "Items that the user has not had"),
+                "Schema": object(&[
+                    ("user", string.clone()),
+                    ("item", string.clone()),
+                    ("rating", json!({"type": ["string", "null"]})),
+                    ("users", count.clone()),
+                    ("items", count.clone()),
+                    ("max_k", count),
+                    facts,
+                ], "The columns of the model"),
+            });
+            let example = json!({"user": model.users().first(), "k": 3.min(server.most)});
+            let recommend = operation("recommend", "The best items for a user", "Recommend", "Items", example);
+            whole(title, &[("/recommend", recommend)], schemas)
+        }
+        Lists::Words(model) => {
+            let neighbor =
+                object(&[("word", string.clone()), ("similarity", json!({"type": "number"}))], "A word and its cosine");
+            let word = || string.clone();
+            let schemas = json!({
+                "Word": question(&[("word", word())], "A word, and how many neighbors"),
+                "Nearest": object(&[("word", word()), ("nearest", array(neighbor.clone()))], "The most similar words"),
+                "Analogy": question(&[("a", word()), ("b", word()), ("c", word())], "a is to b as c is to ?"),
+                "Answers": object(
+                    &[("a", word()), ("b", word()), ("c", word()), ("answers", array(neighbor))],
+                    "The words most similar to b - a + c"
+                ),
+                "Schema": object(&[
+                    ("vocabulary", count.clone()),
+                    ("dimension", count.clone()),
+                    ("unseen_words", json!({"type": "boolean"})),
+                    ("max_k", count),
+                    facts,
+                ], "What the model takes"),
+            });
+            let words = model.vectors().words();
+            let some = |at: usize| words[at % words.len()].clone();
+            let nearest =
+                operation("nearest", "The words most similar to a word", "Word", "Nearest", json!({"word": some(0)}));
+            let example = json!({"a": some(0), "b": some(1), "c": some(2), "k": 1});
+            let analogy = operation("analogy", "a is to b as c is to ?", "Analogy", "Answers", example);
+            whole(title, &[("/nearest", nearest), ("/analogy", analogy)], schemas)
+        }
+    }
 }

@@ -5,6 +5,7 @@ use tove::plot::{BarChart, Picture, Theme, escape, style_sheet};
 use tove::tabular::TabularModel;
 
 use super::images::ImageServer;
+use super::lists::{ListServer, Lists, USUAL};
 use super::texts::TextServer;
 use crate::metrics;
 
@@ -14,6 +15,7 @@ const SHOW: &str = include_str!("show.js");
 const TABLE: &str = include_str!("page.js");
 const IMAGE: &str = include_str!("image.js");
 const TEXT: &str = include_str!("text.js");
+const LIST: &str = include_str!("list.js");
 /// A list of choices is drawn for at most this many.
 const CHOICES: usize = 200;
 
@@ -104,6 +106,37 @@ pub fn text(server: &TextServer) -> String {
         actions("Generate", "")
     );
     whole("Generate text", ("gpt, language model.", "/generate"), &form, "", TEXT)
+}
+
+/// The page of a recommender or of word vectors.
+pub fn lists(server: &ListServer) -> String {
+    let (most, (name, _, task)) = (server.most, server.about());
+    let mut number = 0;
+    let mut field = |name: &str, label: &str| {
+        number += 1;
+        let (id, label) = (number, escape(label));
+        format!(
+            "<div class=\"field\"><label for=\"f{id}\">{label}</label><input id=\"f{id}\" name=\"{name}\" \
+             autocomplete=\"off\"></div>\n"
+        )
+    };
+    let (title, own) = match &server.model {
+        Lists::Items(model) => {
+            (format!("Recommend {}", escape(&model.columns().item)), field("user", &model.columns().user))
+        }
+        Lists::Words(_) => {
+            let fields = [("word", "word"), ("b", "is to (analogy)"), ("c", "as (analogy)")];
+            ("Nearest words and analogies".to_owned(), fields.map(|(name, label)| field(name, label)).concat())
+        }
+    };
+    let k = format!(
+        "<div class=\"field\"><label for=\"f0\">how many</label><input id=\"f0\" name=\"k\" type=\"number\" min=\"1\" \
+         max=\"{most}\" value=\"{}\"></div>\n",
+        most.min(USUAL)
+    );
+    let about = format!("{}, {task}.", escape(name));
+    let form = format!("{own}{k}{}", actions("Ask", ""));
+    whole(&title, (&about, &server.paths().join("</code>, <code>POST ")), &form, "", LIST)
 }
 
 /// The buttons of a form; `more` stands between the first and the last.

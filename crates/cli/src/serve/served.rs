@@ -1,4 +1,4 @@
-//! What is served: a model of tables, of images or of texts, behind one set of addresses.
+//! What is served: a model of tables, of images, of texts, of items or of words, behind one set of addresses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 use super::batches::Batches;
 use super::counters::Counters;
 use super::images::{ImageServer, Picture};
+use super::lists::{ListServer, Lists, Question};
 use super::predictor::{Answer, Predictor};
 use super::refusal::{Refusal, guarded};
 use super::room::Body;
@@ -25,6 +26,7 @@ pub enum Served {
     Table(Arc<Predictor>),
     Image(Arc<ImageServer>),
     Text(Arc<TextServer>),
+    Lists(Arc<ListServer>),
 }
 
 /// What a body is, by its content type.
@@ -32,6 +34,7 @@ pub enum Content {
     Rows(Format),
     Picture(Picture),
     Prompt(Prompt),
+    Question(Question),
 }
 
 /// What the other addresses give.
@@ -67,22 +70,37 @@ impl Served {
                 let documents = documents(&server.schema(), page::text(&server), &openapi::text(&server), &about);
                 (Served::Text(Arc::new(server)), documents)
             }
+            AnyModel::Items(model) => Served::lists(Lists::Items(model), serve, about),
+            AnyModel::Words(model) => Served::lists(Lists::Words(model), serve, about),
         }
     }
 
-    /// The address of the answers.
-    pub fn path(&self) -> &'static str {
+    fn lists(model: Lists, serve: &Serve, about: impl Fn(&str, &str, &str) -> Value) -> (Served, Documents) {
+        let server = ListServer::new(model, serve.max_rows);
+        let (name, target, task) = server.about();
+        let about = about(name, target, task);
+        let documents = documents(&server.schema(), page::lists(&server), &openapi::lists(&server), &about);
+        (Served::Lists(Arc::new(server)), documents)
+    }
+
+    /// The addresses of the answers.
+    pub fn paths(&self) -> &'static [&'static str] {
         match self {
-            Served::Table(_) | Served::Image(_) => "/predict",
-            Served::Text(_) => "/generate",
+            Served::Table(_) | Served::Image(_) => &["/predict"],
+            Served::Text(_) => &["/generate"],
+            Served::Lists(server) => server.paths(),
         }
     }
 
-    pub fn content(&self, content_type: &str) -> Result<Content, Refusal> {
+    pub fn content(&self, path: &str, content_type: &str) -> Result<Content, Refusal> {
         match self {
             Served::Table(_) => Format::of(content_type).map(Content::Rows),
             Served::Image(_) => Picture::of(content_type).map(Content::Picture),
             Served::Text(_) => Prompt::of(content_type).map(Content::Prompt),
+            Served::Lists(_) => match Prompt::of(content_type)? {
+                Prompt::Json => Ok(Content::Question(Question::of(path))),
+                Prompt::Plain => Err(Refusal::new(415, "unsupported content type text/plain; send application/json")),
+            },
         }
     }
 
@@ -96,6 +114,10 @@ impl Served {
             (Served::Text(server), Content::Prompt(kind)) => {
                 let work = Arc::clone(server);
                 server.workers.run(move || work.answer(kind, &body.bytes)).await
+            }
+            (Served::Lists(server), Content::Question(question)) => {
+                let work = Arc::clone(server);
+                server.workers.run(move || work.answer(question, &body.bytes)).await
             }
             _ => Err(Refusal::fault("the body was taken for something else")),
         }

@@ -178,6 +178,36 @@ fn the_documents_of_image_and_text_models_are_openapi_and_true() {
     }
 }
 
+#[test]
+fn the_documents_of_lists_are_openapi_and_true() {
+    let place = Place::new("openapi-lists");
+    place.write("t.txt", &"one two three\n".repeat(20));
+    place.run(&["words", "fit", "t.txt", "--set", "dimension=4", "-o", "w.tove", "-q"]).ok();
+    let choices: String = (0..20).map(|i| format!("u{},i{}\n", i % 5, i * 3 % 7)).collect();
+    place.write("c.csv", &format!("u,i\n{choices}"));
+    place.run(&["recommend", "fit", "c.csv", "--user", "u", "--item", "i", "-o", "r.tove", "-q"]).ok();
+    let bodies = |path: &str| match path {
+        "nearest" => {
+            vec![json!({"word": "two", "k": 2}), json!({"word": 2}), json!({"word": "two", "j": 1}), json!({})]
+        }
+        "analogy" => vec![json!({"a": "one", "b": "two", "c": "three"}), json!({"a": "one"}), json!([])],
+        _ => vec![json!({"user": "u1", "k": 2}), json!({"user": [1]}), json!({"user": "u1", "k": 0}), json!("u1")],
+    };
+    for (model, paths) in [("w.tove", &["nearest", "analogy"][..]), ("r.tove", &["recommend"])] {
+        let server = Server::start(&place, model, &[]);
+        let document = sound(&server);
+        for path in paths {
+            let content = &document["paths"][format!("/{path}")]["post"]["requestBody"]["content"]["application/json"];
+            agrees_at(&server, &document, path, &content["examples"]["question"]["value"]);
+            bodies(path).iter().for_each(|body| agrees_at(&server, &document, path, body));
+        }
+        for path in ["schema", "health"] {
+            let reply = server.ask("GET", &format!("/{path}"), "", b"").json();
+            assert_eq!(problems_at(&document, &answered(path, "get", 200), &reply), Vec::<String>::new());
+        }
+    }
+}
+
 /// The validator finds what is wrong.
 #[test]
 fn documents_that_are_not_openapi_are_found() {

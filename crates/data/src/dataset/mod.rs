@@ -12,7 +12,7 @@ use crate::Result;
 use crate::augment::{Augment, Augmented};
 
 pub use map::Mapped;
-pub use subset::{Part, Subset};
+pub use subset::{SplitSubset, Subset};
 pub use tensors::TensorDataset;
 
 /// Samples side by side: the first axis of both tensors counts them.
@@ -107,7 +107,7 @@ pub trait Dataset: Send + Sync {
     ///
     /// # Errors
     /// If the fraction is not between 0 and 1, or one part would be empty.
-    fn split(self, fraction: f64, key: Key) -> Result<(Part<Self>, Part<Self>)>
+    fn split(self, fraction: f64, key: Key) -> Result<(SplitSubset<Self>, SplitSubset<Self>)>
     where
         Self: Sized,
     {
@@ -129,7 +129,12 @@ pub trait Dataset: Send + Sync {
     ///
     /// # Errors
     /// As [`Dataset::split`]; or if the labels are not whole numbers, one per sample.
-    fn split_stratified(self, labels: &Tensor, fraction: f64, key: Key) -> Result<(Part<Self>, Part<Self>)>
+    fn split_stratified(
+        self,
+        labels: &Tensor,
+        fraction: f64,
+        key: Key,
+    ) -> Result<(SplitSubset<Self>, SplitSubset<Self>)>
     where
         Self: Sized,
     {

@@ -56,9 +56,9 @@ impl<D: Dataset> Dataset for Subset<D> {
 }
 
 /// One side of a split; both sides share the whole set.
-pub type Part<D> = Subset<Arc<D>>;
+pub type SplitSubset<D> = Subset<Arc<D>>;
 
-type Parts<D> = (Part<D>, Part<D>);
+type Parts<D> = (SplitSubset<D>, SplitSubset<D>);
 
 pub(super) fn split<D: Dataset>(data: D, fraction: f64, key: Key) -> Result<Parts<D>> {
     check(fraction)?;

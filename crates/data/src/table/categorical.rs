@@ -85,6 +85,11 @@ impl Categorical {
         &self.categories
     }
 
+    /// The categories, shared.
+    pub(crate) fn dictionary(&self) -> &Arc<Vec<String>> {
+        &self.categories
+    }
+
     /// The code of a row.
     #[inline]
     pub fn code(&self, row: usize) -> Option<u32> {

@@ -11,7 +11,7 @@ use super::{Column, Kind, Table};
 
 /// One column in figures.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Summary {
+pub struct ColumnSummary {
     /// The column's name.
     pub name: String,
     /// What it holds.
@@ -48,13 +48,13 @@ pub struct Summary {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Description {
     /// One summary per column.
-    pub columns: Vec<Summary>,
+    pub columns: Vec<ColumnSummary>,
 }
 
 impl Table {
     /// Each column in figures: kind, missing and distinct values, range and mean, the most common value.
     pub fn describe(&self) -> Description {
-        let slots: Vec<Mutex<Option<Summary>>> = self.names().iter().map(|_| Mutex::new(None)).collect();
+        let slots: Vec<Mutex<Option<ColumnSummary>>> = self.names().iter().map(|_| Mutex::new(None)).collect();
         parallel_for(slots.len(), &|at| {
             let made = summary(&self.names()[at], &self.columns()[at]);
             *slots[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
@@ -64,7 +64,7 @@ impl Table {
     }
 }
 
-fn summary(name: &str, column: &Column) -> Summary {
+fn summary(name: &str, column: &Column) -> ColumnSummary {
     let rows = column.len();
     let numbers: Vec<f64> = (0..rows).filter_map(|row| column.number(row)).collect();
     let count = numbers.len() as f64;
@@ -72,7 +72,7 @@ fn summary(name: &str, column: &Column) -> Summary {
     let variance = mean.filter(|_| numbers.len() > 1);
     let variance = variance.map(|mean| numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (count - 1.0));
     let (distinct, most_common) = commonest(column);
-    Summary {
+    ColumnSummary {
         name: name.to_owned(),
         kind: column.kind(),
         rows,
@@ -144,7 +144,7 @@ impl fmt::Display for Description {
     }
 }
 
-fn cells(column: &Summary) -> [String; 8] {
+fn cells(column: &ColumnSummary) -> [String; 8] {
     let date = column.kind == Kind::Date;
     let number = |value: Option<f64>| match value {
         Some(seconds) if date => super::date::format((seconds / 86_400.0).floor() as i64, super::Unit::Days),

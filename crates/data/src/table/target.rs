@@ -174,14 +174,14 @@ fn class_names(column: &Column) -> Vec<String> {
 
 /// How a target column becomes numbers, and predictions become values again.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Labels {
+pub struct TargetLabels {
     /// The task.
     pub task: Task,
     /// Names of the classes in the order of their codes; empty for regression and clustering.
     pub classes: Vec<String>,
 }
 
-impl Labels {
+impl TargetLabels {
     /// Finds task and classes; `kind` overrides the proposal.
     ///
     /// # Errors
@@ -265,7 +265,7 @@ impl Labels {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Target {
-    labels: Labels,
+    labels: TargetLabels,
     y: Tensor,
 }
 
@@ -273,9 +273,9 @@ impl Target {
     /// Finds task and classes and encodes the column; `kind` overrides the proposal.
     ///
     /// # Errors
-    /// As [`Labels::fit`] and [`Labels::encode`].
+    /// As [`TargetLabels::fit`] and [`TargetLabels::encode`].
     pub fn encode(column: &Column, kind: Option<TaskKind>) -> Result<Self> {
-        let labels = Labels::fit(column, kind)?;
+        let labels = TargetLabels::fit(column, kind)?;
         let y = labels.encode(column)?;
         Ok(Self { labels, y })
     }
@@ -291,7 +291,7 @@ impl Target {
     }
 
     /// How the values became numbers; to be kept with the model.
-    pub fn labels(&self) -> &Labels {
+    pub fn labels(&self) -> &TargetLabels {
         &self.labels
     }
 

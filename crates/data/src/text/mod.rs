@@ -28,7 +28,7 @@ pub use bpe::Bpe;
 pub use characters::CharVocabulary;
 pub use windows::TextWindows;
 
-/// Reads a text file in UTF-8, packed with gzip or not. A byte-order mark at the start is dropped.
+/// Reads a text file in UTF-8, packed with gzip or not; `-` is standard input. A byte-order mark at the start is dropped.
 ///
 /// # Errors
 /// If the file cannot be read or is not UTF-8; the error names the byte.

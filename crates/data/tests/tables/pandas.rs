@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tove_data::sets::data_dir;
-use tove_data::table::{Kind, ReadReport, Summary, Table, read_csv};
+use tove_data::table::{ColumnSummary, Kind, ReadReport, Table, read_csv};
 
 fn read(path: &std::path::Path) -> Option<(Table, ReadReport)> {
     if path.extension().is_some_and(|end| end == "parquet") {
@@ -18,7 +18,7 @@ fn close(found: Option<f64>, expected: &Value) -> bool {
     expected.is_null() || expected.as_f64().zip(found).is_some_and(|(a, b)| (a - b).abs() <= 1e-10 * a.abs().max(1.0))
 }
 
-fn check(file: &str, summary: &Summary, expected: &Value) {
+fn check(file: &str, summary: &ColumnSummary, expected: &Value) {
     let name = &summary.name;
     let kind = match summary.kind {
         Kind::Categorical | Kind::Text => "string",

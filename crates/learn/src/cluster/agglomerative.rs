@@ -35,6 +35,7 @@ pub struct AgglomerativeClustering {
     pub linkage: Linkage,
 }
 
+// Not derived: the rows are kept in an index of neighbors, which is rebuilt when they are read.
 /// A fitted [`AgglomerativeClustering`].
 #[derive(Clone, Debug)]
 pub struct FittedAgglomerativeClustering {

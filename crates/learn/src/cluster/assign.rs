@@ -12,7 +12,7 @@ use crate::selection::in_parallel;
 use crate::{Real, Result};
 
 /// Rows of a matrix product.
-const BLOCK: usize = 1024;
+pub(super) const BLOCK: usize = 1024;
 /// Numbers that are looked at together.
 const GROUP: usize = 16;
 
@@ -97,46 +97,61 @@ impl<'a, T: Real> Points<'a, T> {
         (self.norms.iter().zip(weights).map(|(norm, weight)| weight * norm * norm).sum(), &self.origin)
     }
 
-    /// The nearest of centers (k, d) for these rows, of equally near ones the first.
-    pub(super) fn nearest(&self, centers: &[f64], which: Which<'_>) -> Result<Vec<Assigned>> {
-        let (d, k) = (self.d, centers.len() / self.d);
-        let turned: Vec<T> = centers
+    /// Norm of a row without the origin.
+    pub(super) fn norm(&self, i: usize) -> f64 {
+        self.norms[i]
+    }
+
+    /// The rows without the origin.
+    pub(super) fn shadow(&self) -> &Tensor {
+        &self.shadow
+    }
+
+    /// The numbers of [`Points::shadow`].
+    pub(super) fn shadow_slice(&self) -> Result<&[T]> {
+        Ok(self.shadow.as_slice::<T>()?)
+    }
+
+    /// Some of the rows without the origin.
+    pub(super) fn gather(&self, rows: &[usize]) -> Result<Tensor> {
+        let (d, shadow, mut gathered) = (self.d, self.shadow_slice()?, Vec::with_capacity(rows.len() * self.d));
+        rows.iter().for_each(|&row| gathered.extend_from_slice(&shadow[row * d..(row + 1) * d]));
+        Ok(Tensor::try_from_vec(gathered, [rows.len(), d])?)
+    }
+
+    /// Centers (k, d), ready for products.
+    pub(super) fn prepare<'c>(&self, exact: &'c [f64]) -> Centers<'c, T> {
+        let d = self.d;
+        let shadow: Vec<T> = exact
             .chunks_exact(d)
             .flat_map(|center| center.iter().zip(&self.origin).map(|(x, origin)| T::of(x - origin)))
             .collect();
-        let squares: Vec<f64> = turned.chunks_exact(d).map(square_norm).collect();
+        let squares: Vec<f64> = shadow.chunks_exact(d).map(square_norm).collect();
         let largest = squares.iter().fold(0.0f64, |most, square| most.max(*square)).sqrt();
-        let squares: Vec<T> = squares.into_iter().map(T::of).collect();
-        let turned = Tensor::try_from_vec(turned, [k, d])?.try_t()?;
+        Centers { exact, d, shadow, squares: squares.into_iter().map(T::of).collect(), largest }
+    }
+
+    /// The nearest of centers (k, d) for these rows, of equally near ones the first.
+    pub(super) fn nearest(&self, centers: &[f64], which: Which<'_>) -> Result<Vec<Assigned>> {
+        let (centers, k) = (self.prepare(centers), centers.len() / self.d);
+        let turned = centers.turned()?;
         let count = match which {
             Which::All => self.len(),
             Which::These(rows) => rows.len(),
         };
-        let place = |i: usize| match which {
-            Which::All => i,
-            Which::These(rows) => rows[i] as usize,
-        };
-        let shadow = self.shadow.as_slice::<T>()?;
         let blocks = in_parallel(count.div_ceil(BLOCK), |block| -> Result<Vec<Assigned>> {
             let (first, end) = (block * BLOCK, ((block + 1) * BLOCK).min(count));
+            let rows: Vec<usize> = match which {
+                Which::All => (first..end).collect(),
+                Which::These(rows) => rows[first..end].iter().map(|&row| row as usize).collect(),
+            };
             let block = match which {
                 Which::All => self.shadow.try_narrow(0, first, end - first)?,
-                Which::These(rows) => {
-                    let mut gathered = Vec::with_capacity((end - first) * d);
-                    for &row in &rows[first..end] {
-                        gathered.extend_from_slice(&shadow[row as usize * d..(row as usize + 1) * d]);
-                    }
-                    Tensor::try_from_vec(gathered, [end - first, d])?
-                }
+                Which::These(_) => self.gather(&rows)?,
             };
             let products = block.try_matmul(&turned)?.try_contiguous()?;
-            let rows = products.as_slice::<T>()?.chunks_exact(k).enumerate();
-            Ok(rows
-                .map(|(offset, products)| {
-                    let row = place(first + offset);
-                    self.decide(row, products, &squares, largest, centers)
-                })
-                .collect())
+            let all = products.as_slice::<T>()?.chunks_exact(k).zip(rows);
+            Ok(all.map(|(products, row)| self.decide(row, products, &centers)).collect())
         });
         let mut all = Vec::with_capacity(count);
         for block in blocks {
@@ -145,13 +160,11 @@ impl<'a, T: Real> Points<'a, T> {
         Ok(all)
     }
 
-    fn decide(&self, row: usize, products: &[T], squares: &[T], largest: f64, centers: &[f64]) -> Assigned {
-        let norm = self.norms[row];
-        let error = product_error::<T>(self.d, largest, norm);
+    /// The nearest center of a row, from its products with all of them.
+    pub(super) fn decide(&self, row: usize, products: &[T], centers: &Centers<'_, T>) -> Assigned {
+        let (norm, squares) = (self.norms[row], &centers.squares);
+        let (error, sound) = (centers.error(norm), centers.sound(norm));
         let (best, second) = dispatch(TwoSmallest { products, squares });
-        let size = largest + norm;
-        // Squares beyond the range of the precision say nothing.
-        let sound = size * size * 16.0 < T::MAX;
         let (low, high) = (best.f64(), second.f64());
         let root = |square: f64| (square + norm * norm).max(0.0).sqrt();
         if sound && high - low > 2.0 * error {
@@ -167,7 +180,7 @@ impl<'a, T: Real> Points<'a, T> {
                 next = next.min((score - error + norm * norm).max(0.0));
                 continue;
             }
-            let exact = self.exact(row, j, centers);
+            let exact = self.exact(row, j, centers.exact);
             if exact < least {
                 next = next.min(least);
                 (label, least) = (j, exact);
@@ -184,12 +197,44 @@ impl<'a, T: Real> Points<'a, T> {
     }
 }
 
+/// Centers, and what products with rows take.
+pub(super) struct Centers<'a, T> {
+    pub(super) exact: &'a [f64], // (k, d)
+    d: usize,
+    /// Without the origin of the rows.
+    pub(super) shadow: Vec<T>, // (k, d)
+    pub(super) squares: Vec<T>,
+    largest: f64,
+}
+
+impl<T: Real> Centers<'_, T> {
+    pub(super) fn count(&self) -> usize {
+        self.squares.len()
+    }
+
+    /// The centers as columns.
+    pub(super) fn turned(&self) -> Result<Tensor> {
+        Ok(Tensor::from_slice(&self.shadow).try_reshape([self.count(), self.d])?.try_t()?)
+    }
+
+    /// Bound of the error of scores of a row with this norm.
+    pub(super) fn error(&self, norm: f64) -> f64 {
+        product_error::<T>(self.d, self.largest, norm)
+    }
+
+    /// Whether squares stay in the range of the precision; beyond it scores say nothing.
+    pub(super) fn sound(&self, norm: f64) -> bool {
+        let size = self.largest + norm;
+        size * size * 16.0 < T::MAX
+    }
+}
+
 /// What bounds are multiplied by, so that rounding of the sums behind them (of up to a million numbers) is covered.
 pub(super) const OUT: f64 = 1.0 + 1e-9;
 pub(super) const IN: f64 = 1.0 - 1e-9;
 
 #[inline(always)]
-fn score<T: Real>(product: T, square: T) -> T {
+pub(super) fn score<T: Real>(product: T, square: T) -> T {
     square - (product + product)
 }
 
@@ -234,7 +279,7 @@ impl<T: Real> Points<'_, T> {
     /// would be a large part of it.
     pub(super) fn squares_to(&self, others: &[usize]) -> Result<Vec<f64>> {
         let (n, d, t) = (self.len(), self.d, others.len());
-        let shadow = self.shadow.as_slice::<T>()?;
+        let shadow = self.shadow_slice()?;
         let columns: Vec<T> =
             others.iter().flat_map(|&other| shadow[other * d..(other + 1) * d].iter().copied()).collect();
         let columns = Tensor::try_from_vec(columns, [t, d])?.try_t()?;

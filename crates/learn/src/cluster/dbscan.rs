@@ -19,7 +19,7 @@ use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
 
 use super::stored::Stored;
-use crate::neighbors::{Index, NeighborSettings};
+use crate::neighbors::{Index, LOW, NeighborAlgorithm, NeighborSettings};
 use crate::{About, Algorithm, Capabilities, LearnError, Model, Record, Restore, Result, Rows, Samples, memory};
 
 /// Samples whose neighbors are asked for at once.
@@ -37,6 +37,7 @@ pub struct Dbscan {
     pub min_samples: usize,
 }
 
+// Not derived: the rows are kept in an index of neighbors, which is rebuilt when they are read.
 /// A fitted [`Dbscan`].
 #[derive(Clone, Debug)]
 pub struct FittedDbscan {
@@ -54,7 +55,10 @@ impl Algorithm for Dbscan {
 
     fn train(&self, samples: &Samples) -> Result<FittedDbscan> {
         let n = samples.len();
-        let index = Index::new(Self::NAME, &NeighborSettings::default(), samples)?;
+        // Neighborhoods are small: in few dimensions a tree leaves most pairs out.
+        let algorithm = if samples.width() <= LOW { NeighborAlgorithm::KdTree } else { NeighborAlgorithm::Auto };
+        let settings = NeighborSettings { algorithm, ..NeighborSettings::default() };
+        let index = Index::new(Self::NAME, &settings, samples)?;
         let around = self.neighborhoods(&index, samples)?;
         let weights = samples.weights().map(Tensor::to_f64_vec);
         let weight = |own: &[u32]| match &weights {
@@ -105,8 +109,7 @@ impl Dbscan {
                 return Err(LearnError::Interrupted { who: Self::NAME });
             }
             let rows: Vec<usize> = (first..(first + BLOCK).min(n)).collect();
-            for own in index.within(&samples.x().take(&rows)?, self.eps)?.rows {
-                let own: Vec<u32> = own.into_iter().map(|pair| pair.1).collect();
+            for own in index.around(&samples.x().take(&rows)?, self.eps)? {
                 bytes += 4 * own.len() as u64;
                 around.push(own);
             }

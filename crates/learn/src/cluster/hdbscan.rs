@@ -19,9 +19,8 @@ use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::{DType, Tensor};
 
 use super::linkage::{Merge, in_order};
+use super::spanning::spanning_tree;
 use super::stored::Stored;
-use crate::distance::squared;
-use crate::neighbors::{Index, NeighborSettings};
 use crate::{About, Algorithm, Capabilities, LearnError, Model, Record, Restore, Result, Rows, Samples};
 
 /// Finds dense regions of any density, as scikit-learn's `HDBSCAN`.
@@ -39,6 +38,7 @@ pub struct Hdbscan {
     pub allow_single_cluster: bool,
 }
 
+// Not derived: the rows are kept in an index of neighbors, which is rebuilt when they are read.
 /// A fitted [`Hdbscan`].
 #[derive(Clone, Debug)]
 pub struct FittedHdbscan {
@@ -52,53 +52,19 @@ impl Algorithm for Hdbscan {
     const CAPABILITIES: Capabilities = Capabilities { order_free: false, ..Capabilities::CLUSTERER };
 
     fn train(&self, samples: &Samples) -> Result<FittedHdbscan> {
-        let (n, d) = (samples.len(), samples.width());
+        let n = samples.len();
         let least = self.min_samples.unwrap_or(self.min_cluster_size);
         if n < least.max(2) {
             let fix = "give more samples, or lower `min_cluster_size` and `min_samples`".to_owned();
             return Err(LearnError::TooFew { who: Self::NAME, found: n, needed: least.max(2), fix });
         }
-        let index = Index::new(Self::NAME, &NeighborSettings::default(), samples)?;
-        let found = index.nearest(samples.x(), least)?;
-        let core: Vec<f64> = found.chunks_exact(least).map(|row| row[least - 1].0).collect();
-        let rows = samples.x().dense(Self::NAME)?.to_f64_vec();
-        let merges = in_order(n, spanning_tree(&rows, d, &core)?);
+        samples.require_moderate(Self::NAME, true)?;
+        let merges = in_order(n, spanning_tree(Self::NAME, samples, least)?);
         let tree = Condensed::new(n, &merges, self.min_cluster_size);
         let (labels, probabilities) = tree.label(n, self.allow_single_cluster);
         let stored = Stored::new(Self::NAME, samples, labels)?;
         Ok(FittedHdbscan { about: About::of(self, samples), stored, probabilities })
     }
-}
-
-/// The edges of the smallest spanning tree by max(core of both, distance) (Prim 1957).
-fn spanning_tree(rows: &[f64], d: usize, core: &[f64]) -> Result<Vec<(usize, usize, f64)>> {
-    let n = core.len();
-    let row = |i: usize| &rows[i * d..(i + 1) * d];
-    let (mut least, mut from, mut inside) = (vec![f64::INFINITY; n], vec![0usize; n], vec![false; n]);
-    let (mut edges, mut at) = (Vec::with_capacity(n - 1), 0);
-    for step in 1..n {
-        if step % 64 == 0 && tove_optim::interrupted() {
-            return Err(LearnError::Interrupted { who: Hdbscan::NAME });
-        }
-        inside[at] = true;
-        let (mut next, mut shortest) = (usize::MAX, f64::INFINITY);
-        for other in (0..n).filter(|&other| !inside[other]) {
-            let reach = core[at].max(core[other]);
-            // Distances below the core distance need not be known.
-            if reach < least[other] {
-                let distance = squared(row(at), row(other)).sqrt().max(reach);
-                if distance < least[other] {
-                    (least[other], from[other]) = (distance, at);
-                }
-            }
-            if next == usize::MAX || least[other] < shortest {
-                (next, shortest) = (other, least[other]);
-            }
-        }
-        edges.push((from[next], next, shortest));
-        at = next;
-    }
-    Ok(edges)
 }
 
 /// Clusters within clusters, without the small parts that fall out.

@@ -4,8 +4,10 @@
 //! weighted mean of its samples; the objective never rises. A center that lost all its samples is put on the sample that is
 //! farthest from its own center, the next such center on the next sample. Iterations end when no label changes, or when the centers
 //! move by less than `tol` times the mean variance of the features; [`Summary::stop`](crate::Summary::stop) says which. Distances
-//! are compared from matrix products, and again from differences in double precision where rounding could decide; samples whose
-//! label cannot have changed by Hamerly's bounds are left out. The result is that of plain iterations, bit for bit.
+//! are compared from matrix products, and again from differences in double precision where rounding could decide; what cannot have
+//! changed by the bounds of Elkan or Hamerly is left out. The result is that of plain iterations, bit for bit. Where samples repeat and there
+//! are fewer different ones than clusters, some clusters stay empty: the iterations end when samples that are put on their centers no
+//! longer lower the objective, and the summary has a warning.
 //!
 //! ```
 //! use tove_learn::{Fit, KMeans, Predict};
@@ -34,11 +36,28 @@ use crate::{
 /// How labels are brought up to date in each iteration. The results are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
 pub enum KMeansAlgorithm {
-    /// Without samples whose label cannot have changed, by one lower bound per sample (Hamerly 2010).
+    /// By the shape: `elkan` from 16 features on where there are no more clusters than features, else `hamerly`.
     #[default]
+    Auto,
+    /// Without distances that cannot matter, by one lower bound per sample and center (Elkan 2003): as much memory as the samples at most
+    /// where there are no more clusters than features.
+    Elkan,
+    /// Without samples whose label cannot have changed, by one lower bound per sample (Hamerly 2010).
     Hamerly,
     /// All samples against all centers.
     Lloyd,
+}
+
+impl KMeansAlgorithm {
+    /// What is done for k clusters in d dimensions.
+    pub(super) fn resolve(self, k: usize, d: usize) -> KMeansAlgorithm {
+        match self {
+            _ if k < 2 => KMeansAlgorithm::Lloyd,
+            KMeansAlgorithm::Auto if d >= 16 && k <= d => KMeansAlgorithm::Elkan,
+            KMeansAlgorithm::Auto => KMeansAlgorithm::Hamerly,
+            other => other,
+        }
+    }
 }
 
 /// Finds k groups of samples around their means, as scikit-learn's `KMeans`.
@@ -65,8 +84,8 @@ pub struct KMeans {
     /// Movement of the centers, relative to the mean variance of the features, at which to stop.
     #[hyper(default = 1e-4, range = "[0, inf)")]
     pub tol: f64,
-    /// How labels are brought up to date: hamerly or lloyd; the results are the same.
-    #[hyper(default = KMeansAlgorithm::Hamerly)]
+    /// How labels are brought up to date: auto, elkan, hamerly or lloyd; the results are the same.
+    #[hyper(default = KMeansAlgorithm::Auto)]
     pub algorithm: KMeansAlgorithm,
     /// Seed of the first centers.
     #[hyper(default = 0, alias = "random_state")]
@@ -109,7 +128,9 @@ impl Algorithm for KMeans {
         let run = with_real!(x.dtype(), T => {
             self.best(&Points::new(x.as_slice::<T>()?, d)?, &weights)?
         });
-        self.fitted(run, d, x.dtype())
+        let mut used = vec![false; k];
+        run.labels.iter().for_each(|&label| used[label as usize] = true);
+        self.fitted(run, &used, d, x.dtype())
     }
 
     fn train_from(&self, start: &FittedKMeans, samples: &Samples) -> Result<FittedKMeans> {
@@ -156,12 +177,20 @@ pub(crate) fn given(who: &'static str, what: &str, rows: &[Vec<f64>], k: usize, 
 }
 
 impl KMeans {
-    /// The model of a run on rows of this width.
-    pub(super) fn fitted(&self, run: Run, d: usize, dtype: DType) -> Result<FittedKMeans> {
+    /// The model of a run on rows of this width; `used` are the clusters that have samples.
+    pub(super) fn fitted(&self, run: Run, used: &[bool], d: usize, dtype: DType) -> Result<FittedKMeans> {
         let Run { centers, labels, inertia, iterations, shift, stop, curve } = run;
         let k = self.n_clusters;
         let converged = matches!(stop, Stop::Tolerance | Stop::Unchanged);
-        let summary = Summary::iterative(Self::NAME, iterations, converged, shift.sqrt(), inertia).ended(stop, curve);
+        let mut summary =
+            Summary::iterative(Self::NAME, iterations, converged, shift.sqrt(), inertia).ended(stop, curve);
+        let distinct = used.iter().filter(|used| **used).count();
+        if distinct < k {
+            summary.warn(format!(
+                "{}: {distinct} of {k} clusters have samples, because samples are repeated or weigh nothing; ask for fewer clusters",
+                Self::NAME
+            ));
+        }
         let about = About::new(self, d, dtype).outputs(k).summary(summary);
         let cluster_centers = Tensor::try_from_vec(centers, [k, d])?.to_dtype(dtype);
         Ok(FittedKMeans { about, cluster_centers, inertia, labels: labels.into_iter().map(i64::from).collect() })
@@ -171,8 +200,7 @@ impl KMeans {
     pub(super) fn best<T: Real>(&self, points: &Points<'_, T>, weights: &[f64]) -> Result<Run> {
         let (n, d, k) = (points.len(), points.d, self.n_clusters);
         let variance = points.spread(&vec![1.0; n]).0 / (n * d) as f64;
-        let bounds = self.algorithm == KMeansAlgorithm::Hamerly && k > 1;
-        let rules = Rules { max_iter: self.max_iter, shift: self.tol * variance, bounds };
+        let rules = Rules { max_iter: self.max_iter, shift: self.tol * variance, algorithm: self.algorithm };
         if let Some(rows) = &self.initial_centers {
             return iterate(points, weights, given(Self::NAME, "initial_centers", rows, k, d)?, rules);
         }

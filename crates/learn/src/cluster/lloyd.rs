@@ -1,10 +1,14 @@
 //! Lloyd's iterations: assign every sample to its nearest center, move every center to the mean of its samples.
 //!
-//! Hamerly's bounds (2010) leave out samples whose nearest center cannot have changed: an upper bound of the distance to the own
-//! center and a lower bound of the distance to all others move with the centers. Bounds are rounded outwards, and labels are exact
-//! (see `assign`), so that results are those of plain iterations, bit for bit.
+//! Bounds leave out what cannot have changed: one lower bound for each sample (Hamerly 2010), or one for each sample and center (Elkan
+//! 2003, see `elkan`); they move with the centers. Bounds are rounded outwards, and labels are exact (see `assign`), so that results
+//! are those of plain iterations, bit for bit.
+
+use std::sync::{Mutex, PoisonError};
 
 use super::assign::{Assigned, IN, OUT, Points, Which};
+use super::elkan::Bounds;
+use super::kmeans::KMeansAlgorithm;
 use crate::distance::{add_scaled, squared};
 use crate::selection::in_parallel;
 use crate::{Real, Result, Stop};
@@ -28,7 +32,14 @@ pub(super) struct Rules {
     pub(super) max_iter: usize,
     /// Squared movement of all centers together that is small enough.
     pub(super) shift: f64,
-    pub(super) bounds: bool,
+    pub(super) algorithm: KMeansAlgorithm,
+}
+
+/// How labels are brought up to date.
+enum Update {
+    Plain,
+    Hamerly(Tighten),
+    Elkan(Bounds),
 }
 
 /// Iterates from these centers.
@@ -38,9 +49,16 @@ pub(super) fn iterate<T: Real>(
     mut centers: Vec<f64>,
     rules: Rules,
 ) -> Result<Run> {
-    let mut assigned = points.nearest(&centers, Which::All)?;
+    let (mut update, mut assigned) = match rules.algorithm.resolve(centers.len() / points.d, points.d) {
+        KMeansAlgorithm::Elkan => {
+            let (bounds, assigned) = Bounds::new(points, &centers)?;
+            (Update::Elkan(bounds), assigned)
+        }
+        KMeansAlgorithm::Hamerly => (Update::Hamerly(Tighten::default()), points.nearest(&centers, Which::All)?),
+        _ => (Update::Plain, points.nearest(&centers, Which::All)?),
+    };
     let (spread, origin) = points.spread(weights);
-    let mut tighten = Tighten::default();
+    let mut sums = Sums::new(points.len(), points.d, centers.len() / points.d, weights);
     let (mut iterations, mut shift, mut stop, mut curve) = (0, f64::INFINITY, Stop::MaxIter, Vec::new());
     while iterations < rules.max_iter {
         if tove_optim::interrupted() {
@@ -48,25 +66,26 @@ pub(super) fn iterate<T: Real>(
             break;
         }
         iterations += 1;
-        let Means { centers: moved, totals } = means(points, weights, &assigned, &centers);
-        // Σ w ‖x − μ‖² = Σ w ‖x − o‖² − Σ W ‖μ − o‖² for means μ and any o.
-        let explained: f64 =
-            moved.chunks_exact(points.d).zip(&totals).map(|(center, total)| total * squared(center, origin)).sum();
-        curve.push((spread - explained).max(0.0));
+        sums.update(points, weights, &assigned);
+        let Means { centers: moved, totals, relocated } = means(points, weights, &assigned, &centers, &sums);
+        let objective = objective(spread, &moved, &totals, origin);
+        let idle = is_idle(relocated, curve.last(), objective, spread);
+        curve.push(objective);
         let moves: Vec<f64> =
             moved.chunks_exact(points.d).zip(centers.chunks_exact(points.d)).map(|(a, b)| squared(a, b)).collect();
         shift = moves.iter().sum();
         centers = moved;
-        let changed = match rules.bounds {
-            true => reassign(points, &centers, &moves, &mut assigned, &mut tighten)?,
-            false => {
+        let changed = match &mut update {
+            Update::Elkan(bounds) => bounds.reassign(points, &centers, &moves, &mut assigned)?,
+            Update::Hamerly(tighten) => reassign(points, &centers, &moves, &mut assigned, tighten)?,
+            Update::Plain => {
                 let next = points.nearest(&centers, Which::All)?;
                 let changed = next.iter().zip(&assigned).any(|(a, b)| a.label != b.label);
                 assigned = next;
                 changed
             }
         };
-        if !changed {
+        if !changed || idle {
             stop = Stop::Unchanged;
             break;
         }
@@ -141,10 +160,10 @@ fn reassign<T: Real>(
         0.5 * others.fold(f64::INFINITY, |least, (_, other)| least.min(squared(own, other))).sqrt() * IN
     });
     let n = points.len();
-    let parts: Vec<std::sync::Mutex<&mut [Assigned]>> = assigned.chunks_mut(PART).map(std::sync::Mutex::new).collect();
+    let parts: Vec<Mutex<&mut [Assigned]>> = assigned.chunks_mut(PART).map(Mutex::new).collect();
     let exact = tighten.next();
     let open: Vec<(Vec<u32>, usize)> = in_parallel(parts.len(), |part| {
-        let mut own = parts[part].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut own = parts[part].lock().unwrap_or_else(PoisonError::into_inner);
         let (mut open, mut tried) = (Vec::new(), 0);
         for (offset, state) in own.iter_mut().enumerate() {
             let (row, label) = (part * PART + offset, state.label as usize);
@@ -179,35 +198,127 @@ fn reassign<T: Real>(
     Ok(changed)
 }
 
+/// Σ w ‖x − μ‖² = Σ w ‖x − o‖² − Σ W ‖μ − o‖² for means μ and any o.
+pub(super) fn objective(spread: f64, means: &[f64], totals: &[f64], origin: &[f64]) -> f64 {
+    let each = means.chunks_exact(origin.len()).zip(totals);
+    (spread - each.map(|(center, total)| total * squared(center, origin)).sum::<f64>()).max(0.0)
+}
+
+/// Weighted sums of the samples of each cluster, brought up to date.
+struct Sums {
+    d: usize,
+    sums: Vec<f64>, // (k, d)
+    /// Weight of each cluster.
+    totals: Vec<f64>,
+    /// The clusters that the sums are for; none before the first.
+    labels: Vec<u32>,
+    /// Whether all weights are 1, so that totals are exact whatever is added and taken away.
+    plain: bool,
+    /// Updates since the sums were last taken over all samples.
+    age: usize,
+}
+
+/// Updates after which sums are taken over all samples, so that rounding does not pile up.
+pub(super) const AGE: usize = 16;
+
+/// Whether so many samples have changed their clusters that sums are taken over all samples.
+pub(super) fn many(moved: usize, n: usize) -> bool {
+    4 * moved > n
+}
+
+/// Whether samples that were put into empty clusters are copies of others, since that lowers the objective by nothing: there are fewer
+/// clusters to find.
+pub(super) fn is_idle(relocated: bool, last: Option<&f64>, objective: f64, spread: f64) -> bool {
+    relocated && last.is_some_and(|last| objective >= last - 1e-12 * spread)
+}
+
+impl Sums {
+    fn new(n: usize, d: usize, k: usize, weights: &[f64]) -> Sums {
+        let plain = weights.iter().all(|weight| *weight == 1.0);
+        Sums { d, sums: vec![0.0; k * d], totals: vec![0.0; k], labels: vec![u32::MAX; n], plain, age: AGE }
+    }
+
+    fn update<T: Real>(&mut self, points: &Points<'_, T>, weights: &[f64], assigned: &[Assigned]) {
+        let moved = self.labels.iter().zip(assigned).filter(|(label, own)| **label != own.label).count();
+        // A sample that changes its cluster is read twice.
+        if !self.plain || self.age >= AGE || many(moved, assigned.len()) {
+            self.whole(points, weights, assigned);
+        } else {
+            self.change(points, assigned);
+        }
+        self.labels.clear();
+        self.labels.extend(assigned.iter().map(|own| own.label));
+    }
+
+    /// Sums over all samples.
+    fn whole<T: Real>(&mut self, points: &Points<'_, T>, weights: &[f64], assigned: &[Assigned]) {
+        let (n, d, k) = (points.len(), self.d, self.totals.len());
+        let size = rows_of_a_sum(n, k);
+        let sums = in_parallel(n.div_ceil(size), |part| {
+            let (mut sums, mut totals) = (vec![0.0; k * d], vec![0.0; k]);
+            for i in part * size..((part + 1) * size).min(n) {
+                let (label, weight) = (assigned[i].label as usize, weights[i]);
+                totals[label] += weight;
+                let own = &mut sums[label * d..(label + 1) * d];
+                add_scaled(own, points.row(i), weight);
+            }
+            (sums, totals)
+        });
+        let mut both = sums.into_iter();
+        (self.sums, self.totals) = both.next().unwrap_or_default();
+        for (more, own) in both {
+            self.sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+            self.totals.iter_mut().zip(own).for_each(|(total, own)| *total += own);
+        }
+        self.age = 0;
+    }
+
+    /// Samples that changed their clusters are taken from one sum and added to the other, in their order.
+    fn change<T: Real>(&mut self, points: &Points<'_, T>, assigned: &[Assigned]) {
+        let mut changes: Vec<Vec<(u32, f64)>> = vec![Vec::new(); self.totals.len()];
+        for (i, (&from, own)) in
+            self.labels.iter().zip(assigned).enumerate().filter(|(_, (from, own))| **from != own.label)
+        {
+            changes[from as usize].push((i as u32, -1.0));
+            changes[own.label as usize].push((i as u32, 1.0));
+        }
+        let parts: Vec<_> = self.sums.chunks_mut(self.d).zip(&mut self.totals).map(Mutex::new).collect();
+        in_parallel(parts.len(), |j| {
+            let mut own = parts[j].lock().unwrap_or_else(PoisonError::into_inner);
+            let (sum, total) = &mut *own;
+            for &(i, factor) in &changes[j] {
+                add_scaled(sum, points.row(i as usize), factor);
+                **total += factor;
+            }
+            if **total == 0.0 {
+                sum.fill(0.0);
+            }
+        });
+        self.age += 1;
+    }
+}
+
 struct Means {
     centers: Vec<f64>,
     /// Weight of each cluster.
     totals: Vec<f64>,
+    /// Whether samples were put into empty clusters.
+    relocated: bool,
 }
 
 /// The weighted means of the clusters. A cluster without weight is put on the sample that is farthest from its own center, the next
 /// such cluster on the next sample, as long as clusters keep one sample each.
-fn means<T: Real>(points: &Points<'_, T>, weights: &[f64], assigned: &[Assigned], centers: &[f64]) -> Means {
-    let (n, d, k) = (points.len(), points.d, centers.len() / points.d);
-    let size = rows_of_a_sum(n, k);
-    let parts = n.div_ceil(size);
-    let sums = in_parallel(parts, |part| {
-        let (mut sums, mut totals) = (vec![0.0; k * d], vec![0.0; k]);
-        for i in part * size..((part + 1) * size).min(n) {
-            let (label, weight) = (assigned[i].label as usize, weights[i]);
-            totals[label] += weight;
-            let own = &mut sums[label * d..(label + 1) * d];
-            add_scaled(own, points.row(i), weight);
-        }
-        (sums, totals)
-    });
-    let mut both = sums.into_iter();
-    let (mut sums, mut totals) = both.next().unwrap_or_default();
-    for (more, own) in both {
-        sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
-        totals.iter_mut().zip(own).for_each(|(total, own)| *total += own);
-    }
-    if totals.iter().any(|total| *total <= 0.0) {
+fn means<T: Real>(
+    points: &Points<'_, T>,
+    weights: &[f64],
+    assigned: &[Assigned],
+    centers: &[f64],
+    sums: &Sums,
+) -> Means {
+    let (n, k) = (points.len(), centers.len() / points.d);
+    let (mut sums, mut totals) = (sums.sums.clone(), sums.totals.clone());
+    let relocated = totals.iter().any(|total| *total <= 0.0);
+    if relocated {
         let label = |i: usize| assigned[i].label as usize;
         let mut far: Vec<(f64, usize)> =
             (0..n).filter(|&i| weights[i] > 0.0).map(|i| (points.exact(i, label(i), centers), i)).collect();
@@ -218,7 +329,7 @@ fn means<T: Real>(points: &Points<'_, T>, weights: &[f64], assigned: &[Assigned]
         refill(&mut sums, &mut totals, &mut members, far);
     }
     divide(&mut sums, &totals, centers);
-    Means { centers: sums, totals }
+    Means { centers: sums, totals, relocated }
 }
 
 /// Rows that are added up in order before sums are combined.

@@ -12,6 +12,7 @@ mod agglomerative;
 mod assign;
 mod dbscan;
 mod elbow;
+mod elkan;
 mod hdbscan;
 mod kmeans;
 mod kmeans_passes;
@@ -19,6 +20,7 @@ mod linkage;
 mod lloyd;
 mod mini_batch;
 mod seeding;
+mod spanning;
 mod stored;
 
 pub use agglomerative::{AgglomerativeClustering, FittedAgglomerativeClustering};

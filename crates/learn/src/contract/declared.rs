@@ -120,7 +120,7 @@ fn continued(estimator: &dyn Estimator) -> Result<Outcome> {
         return Ok(Outcome::Failed("a model of another estimator was not refused".to_owned()));
     }
     let Rows::Dense(x) = samples.x() else { return Ok(Outcome::Skipped("sparse samples")) };
-    let narrow = Samples::new(&x.narrow(1, 0, 3), samples.y()?)?;
+    let narrow = Samples::new(x.narrow(1, 0, 3), samples.y()?)?;
     if !matches!(estimator.fit_boxed_from(&*first, &narrow), Err(LearnError::Width { .. })) {
         return Ok(Outcome::Failed("samples of another width were not refused".to_owned()));
     }

@@ -142,8 +142,9 @@ fn single_precision(transformer: &dyn Estimator) -> Result<Outcome> {
     }
     let single = given.to_f64_vec();
     // Categories differ in single precision, but their number is the same.
-    let near =
-        single.len() == double.len() && single.iter().zip(&double).all(|(a, b)| (a - b).abs() < 1e-4 * (1.0 + b.abs()));
+    let tolerance = transformer.capabilities().accuracy.max(1e-4);
+    let near = single.len() == double.len()
+        && single.iter().zip(&double).all(|(a, b)| (a - b).abs() < tolerance * (1.0 + b.abs()));
     require(near, || "single precision gives different output".to_owned())
 }
 

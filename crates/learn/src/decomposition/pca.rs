@@ -17,7 +17,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Hyperparameters, Kind, Named, Setting, Value};
+use tove_optim::settings::{Hyperparameters, Named, Setting, Value, ValueKind};
 use tove_tensor::{DType, Tensor, TryOps};
 
 use super::spectrum::{Spectrum, SvdSolver, column_means, spectrum};
@@ -48,8 +48,8 @@ impl From<f64> for Components {
 }
 
 impl Setting for Components {
-    fn kind() -> Kind {
-        Kind::Text
+    fn kind() -> ValueKind {
+        ValueKind::Text
     }
 
     fn value(&self) -> Value {

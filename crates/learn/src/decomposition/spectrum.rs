@@ -76,7 +76,7 @@ pub(super) fn column_means(x: &Tensor) -> Result<Vec<f64>> {
 /// Σ (x − μ)(x − μ)ᵀ (d, d) in double precision; products in the precision of the rows, block by block, only on and above the diagonal.
 pub(super) fn scatter(x: &Tensor, mean: &[f64]) -> Result<Vec<f64>> {
     const ROWS: usize = 1024;
-    const COLUMNS: usize = 200;
+    const COLUMNS: usize = 112;
     let (n, d) = (x.dims()[0], x.dims()[1]);
     let x = x.try_contiguous()?;
     let blocks = n.div_ceil(ROWS);

@@ -11,20 +11,20 @@
 //! says so.
 //!
 //! ```
-//! use tove_learn::diagnostics::{Fitness, Loss, diagnose_fit};
+//! use tove_learn::diagnostics::{Fitness, RiskLoss, diagnose_fit};
 //! use tove_learn::selection::{KFold, Train};
 //! use tove_learn::{DummyRegressor, Samples};
 //! use tove_tensor::{DType, Key};
 //! let x = Key::new(1).normal([50, 1], DType::F64);
 //! let train = Train::new(&Samples::new(&x, &x.squeeze(1))?);
-//! let report = diagnose_fit(&DummyRegressor::default(), &train, &KFold::new(5), Loss::Squared, None)?;
+//! let report = diagnose_fit(&DummyRegressor::default(), &train, &KFold::new(5), RiskLoss::Squared, None)?;
 //! assert_eq!(report.fitness, Fitness::Underfitted);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
 use std::fmt;
 
-use super::risk::{Loss, losses};
+use super::risk::{RiskLoss, losses};
 use crate::selection::{Splitter, Train, in_parallel};
 use crate::{DummyClassifier, DummyRegressor, Estimator, Fit, Result, Samples};
 
@@ -82,7 +82,7 @@ pub fn diagnose_fit(
     estimator: &dyn Estimator,
     train: &Train,
     splitter: &dyn Splitter,
-    loss: Loss,
+    loss: RiskLoss,
     attainable: Option<f64>,
 ) -> Result<FitReport> {
     let folds = splitter.split(train.y()?)?;

@@ -23,5 +23,5 @@ pub use bias_variance::{BiasVariance, Experiment, bias_variance};
 pub use duplicates::{DuplicateReport, Sets, duplicates};
 pub use fit::{FitReport, Fitness, diagnose_fit};
 pub use iid::{BiasReport, Finding, IidReport, check_iid, sampling_bias};
-pub use risk::{GapReport, Loss, Risk, generalisation_gap, losses, risk};
+pub use risk::{GapReport, Risk, RiskLoss, generalisation_gap, losses, risk};
 pub use student::{paired_margin, student_critical, student_two_sided};

@@ -7,12 +7,12 @@
 //! For losses in \[0, 1\] the confidence interval is Hoeffding's, otherwise the normal approximation mean ± z·s/√n.
 //!
 //! ```
-//! use tove_learn::diagnostics::{Loss, risk};
+//! use tove_learn::diagnostics::{RiskLoss, risk};
 //! use tove_learn::{DummyRegressor, Fit, Samples};
 //! use tove_tensor::Tensor;
 //! let samples = Samples::new(&Tensor::from([[0.0], [1.0]]), &Tensor::from([1.0, 3.0]))?;
 //! let model = DummyRegressor::default().fit_samples(&samples)?;
-//! assert_eq!(risk(&model, &samples, Loss::Squared, 0.05)?.mean, 1.0);
+//! assert_eq!(risk(&model, &samples, RiskLoss::Squared, 0.05)?.mean, 1.0);
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
@@ -25,7 +25,7 @@ use crate::{LearnError, Model, Predict, Predictions, Result, Samples};
 
 /// The loss of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loss {
+pub enum RiskLoss {
     /// 1 for a wrong class, 0 for the right one.
     ZeroOne,
     /// (y − ŷ)².
@@ -60,16 +60,16 @@ impl Risk {
 }
 
 /// The loss of each sample.
-pub fn losses(model: &dyn Model, samples: &Samples, loss: Loss) -> Result<Vec<f64>> {
+pub fn losses(model: &dyn Model, samples: &Samples, loss: RiskLoss) -> Result<Vec<f64>> {
     let predicted = model.predict(samples.x())?;
     match (loss, model.capabilities().predictions) {
-        (Loss::ZeroOne, Predictions::Classes) => {
+        (RiskLoss::ZeroOne, Predictions::Classes) => {
             let (truth, guess) = (samples.y()?.to_dtype(DType::I64).to_vec::<i64>(), predicted.to_vec::<i64>());
             Ok(truth.iter().zip(&guess).map(|(a, b)| f64::from(a != b)).collect())
         }
-        (Loss::Squared | Loss::Absolute, Predictions::Numbers) => {
+        (RiskLoss::Squared | RiskLoss::Absolute, Predictions::Numbers) => {
             let (truth, guess) = (samples.y()?.to_f64_vec(), predicted.to_f64_vec());
-            let power = |error: f64| if loss == Loss::Squared { error * error } else { error.abs() };
+            let power = |error: f64| if loss == RiskLoss::Squared { error * error } else { error.abs() };
             Ok(truth.iter().zip(&guess).map(|(a, b)| power(a - b)).collect())
         }
         _ => Err(LearnError::parameter("losses", "use ZeroOne for a classifier, Squared or Absolute for a regressor")),
@@ -78,7 +78,7 @@ pub fn losses(model: &dyn Model, samples: &Samples, loss: Loss) -> Result<Vec<f6
 
 /// The mean loss of a model on samples, with an interval that contains its expectation with probability 1 − δ if the
 /// model was not fitted on them.
-pub fn risk(model: &dyn Model, samples: &Samples, loss: Loss, delta: f64) -> Result<Risk> {
+pub fn risk(model: &dyn Model, samples: &Samples, loss: RiskLoss, delta: f64) -> Result<Risk> {
     if !(delta > 0.0 && delta < 1.0) {
         return Err(LearnError::parameter("risk", format!("δ = {delta}; give a number between 0 and 1")));
     }
@@ -86,7 +86,7 @@ pub fn risk(model: &dyn Model, samples: &Samples, loss: Loss, delta: f64) -> Res
     let n = values.len();
     let mean = values.iter().sum::<f64>() / n as f64;
     let epsilon = match loss {
-        Loss::ZeroOne => hoeffding(n as f64, 1.0, delta),
+        RiskLoss::ZeroOne => hoeffding(n as f64, 1.0, delta),
         _ => {
             let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n as f64 - 1.0);
             normal_quantile(1.0 - delta / 2.0) * (variance / n as f64).sqrt()
@@ -139,7 +139,7 @@ pub fn generalisation_gap(
     model: &dyn Model,
     train: &Samples,
     fresh: &Samples,
-    loss: Loss,
+    loss: RiskLoss,
     delta: f64,
 ) -> Result<GapReport> {
     let (train, fresh) = (risk(model, train, loss, delta)?.mean, risk(model, fresh, loss, delta)?);

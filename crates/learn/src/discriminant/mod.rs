@@ -1,11 +1,15 @@
 //! Discriminant analysis: each class has a normal distribution.
 //!
-//! With one covariance matrix for all classes the boundaries are linear ([`LinearDiscriminantAnalysis`]). Sample weights
-//! are not supported, as in scikit-learn.
+//! With one covariance matrix for all classes the boundaries are linear ([`LinearDiscriminantAnalysis`]); with one for each
+//! class they are quadratic ([`QuadraticDiscriminantAnalysis`]). Sample weights are not supported, as in scikit-learn.
 
+mod covariance;
 mod linear;
+mod quadratic;
 
-pub use linear::{FittedLinearDiscriminantAnalysis, LinearDiscriminantAnalysis};
+pub use covariance::Shrinkage;
+pub use linear::{DiscriminantSolver, FittedLinearDiscriminantAnalysis, LinearDiscriminantAnalysis};
+pub use quadratic::{FittedQuadraticDiscriminantAnalysis, QuadraticDiscriminantAnalysis, QuadraticSolver};
 
 use crate::{Algorithm, Labels, LearnError, Result, Samples};
 
@@ -25,7 +29,7 @@ struct Groups {
 }
 
 impl Groups {
-    fn of<A: Algorithm>(samples: &Samples) -> Result<Groups> {
+    fn of<A: Algorithm>(samples: &Samples, given: Option<&[f64]>) -> Result<Groups> {
         let labels = Labels::several(A::NAME, samples.y()?)?;
         let values = samples.x().dense(A::NAME)?.to_f64_vec();
         let (n, d, m) = (samples.len(), samples.width(), labels.classes().len());
@@ -47,7 +51,37 @@ impl Groups {
         if means.iter().chain(centered.iter().flatten()).any(|value| !value.is_finite()) {
             return Err(too_large::<A>());
         }
+        if let Some(given) = given {
+            if given.len() != m || (given.iter().sum::<f64>() - 1.0).abs() > 1e-6 {
+                let problem = format!("`priors` must be {m} positive numbers with sum 1, one for each class");
+                return Err(LearnError::parameter(A::NAME, problem));
+            }
+            priors = given.to_vec();
+        }
         Ok(Groups { labels, d, centered, means, priors, largest })
+    }
+
+    /// Covariance matrix within the classes, weighted by their shares.
+    fn covariance(&self, shrinkage: Option<Shrinkage>) -> Vec<f64> {
+        let mut sum = vec![0.0; self.d * self.d];
+        for (rows, prior) in self.centered.iter().zip(&self.priors) {
+            let own = covariance::covariance(rows, self.d, shrinkage);
+            sum.iter_mut().zip(own).for_each(|(sum, value)| *sum += prior * value);
+        }
+        sum
+    }
+
+    /// All rows minus their mean.
+    fn around_common_mean(&self) -> Vec<f64> {
+        let groups = self.centered.iter().zip(self.means.chunks(self.d));
+        let mut rows: Vec<f64> = groups
+            .flat_map(|(rows, mean)| {
+                rows.chunks(self.d).flat_map(move |row| row.iter().zip(mean).map(|(x, mean)| x + mean))
+            })
+            .collect();
+        subtract_mean(&mut rows, self.d);
+        subtract_mean(&mut rows, self.d);
+        rows
     }
 }
 

@@ -151,6 +151,7 @@ const fn capabilities(inner: Capabilities) -> Capabilities {
         partial_fit: false,
         passes: false,
         warm_start: false,
+        moments: false,
         checks_finite: false,
         delegates: true,
         ..inner

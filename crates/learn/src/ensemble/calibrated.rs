@@ -95,6 +95,7 @@ const fn calibrated(inner: Capabilities) -> Capabilities {
         partial_fit: false,
         passes: false,
         warm_start: false,
+        moments: false,
         checks_finite: false,
         anytime: false,
         order_free: false,

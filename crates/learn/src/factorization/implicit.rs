@@ -35,7 +35,8 @@ pub struct ImplicitFactorization {
     /// Number of factors K.
     #[hyper(default = 64, range = "[1, inf)")]
     pub n_components: usize,
-    /// Regularization strength λ.
+    /// Regularization strength λ. In the systems it is at least 10⁻¹⁰ of the mean square of a factor, summed over all rows, so that they
+    /// stay regular.
     #[hyper(default = 0.1, range = "(0, inf)")]
     pub alpha: f64,
     /// How much a count of 1 adds to the confidence of 1.
@@ -66,6 +67,9 @@ pub struct FittedImplicitFactorization {
     confidence: f64,
 }
 
+/// The least regularization, relative to the mean of the diagonal of ZᵀZ: a smaller one is lost in rounding, and the inverse with it.
+const LEAST: f64 = 1e-10;
+
 /// The fixed side of a half step.
 struct Side {
     /// Z (rows, k).
@@ -81,7 +85,9 @@ struct Side {
 impl Side {
     fn of(factors: &[f64], k: usize, lambda: f64, confidence: f64) -> Result<Side> {
         let z = Tensor::try_from_vec(factors.to_vec(), [factors.len() / k, k])?;
-        let gram = z.try_t()?.try_matmul(&z)?.try_add(&(Tensor::eye(k, DType::F64) * lambda))?;
+        let squares = dot(factors, factors) / k as f64;
+        let ridge = Tensor::eye(k, DType::F64) * lambda.max(LEAST * squares).max(f64::MIN_POSITIVE / f64::EPSILON);
+        let gram = z.try_t()?.try_matmul(&z)?.try_add(&ridge)?;
         let projected = z.try_matmul(&gram.try_inverse()?)?.try_contiguous()?.to_f64_vec();
         Ok(Side { factors: factors.to_vec(), projected, gram: gram.try_contiguous()?.to_f64_vec(), k, confidence })
     }
@@ -164,16 +170,7 @@ fn objective(
 
 impl Algorithm for ImplicitFactorization {
     type Fitted = FittedImplicitFactorization;
-    const CAPABILITIES: Capabilities = Capabilities {
-        sparse: true,
-        missing: true,
-        fills: true,
-        inverse_transform: true,
-        order_free: false,
-        anytime: true,
-        accuracy: 1e-4,
-        ..Capabilities::TRANSFORMER
-    };
+    const CAPABILITIES: Capabilities = Capabilities { zeros_missing: true, ..super::CAPABILITIES };
 
     fn train(&self, samples: &Samples) -> Result<FittedImplicitFactorization> {
         let observed = Observed::of(Self::NAME, samples.x())?;

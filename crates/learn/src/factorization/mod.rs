@@ -15,6 +15,20 @@ mod ratings;
 mod recommendation;
 pub(crate) mod solve;
 
+use crate::Capabilities;
+
+/// What all factorizations take and give.
+const CAPABILITIES: Capabilities = Capabilities {
+    sparse: true,
+    missing: true,
+    fills: true,
+    inverse_transform: true,
+    order_free: false,
+    anytime: true,
+    accuracy: 1e-4,
+    ..Capabilities::TRANSFORMER
+};
+
 pub use implicit::{FittedImplicitFactorization, ImplicitFactorization};
 pub use ratings::{FactorizationSolver, FittedMatrixFactorization, MatrixFactorization, sgd_step};
 pub use recommendation::{Recommended, recommend};

@@ -20,6 +20,8 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
+use std::ops::{AddAssign, Mul, Sub};
+
 use tove_optim::settings::{Choice, Hyperparameters, Named};
 use tove_tensor::{DType, Key, Tensor, TryOps};
 
@@ -205,9 +207,17 @@ impl Factors {
 /// assert_eq!((w, z), ([1.1, 0.05], [2.05, 1.0]));
 /// ```
 ///
+/// The numbers may be of any type that adds, subtracts and multiplies.
+///
 /// # Panics
 /// If the factors have different lengths.
-pub fn sgd_step(w: &mut [f64], z: &mut [f64], error: f64, rate: f64, [lambda_w, lambda_z]: [f64; 2]) {
+pub fn sgd_step<T: Copy + AddAssign + Sub<Output = T> + Mul<Output = T>>(
+    w: &mut [T],
+    z: &mut [T],
+    error: T,
+    rate: T,
+    [lambda_w, lambda_z]: [T; 2],
+) {
     assert_eq!(w.len(), z.len(), "factors of a user and an item have the same length");
     for (w, z) in w.iter_mut().zip(z) {
         let old = *w;
@@ -242,17 +252,7 @@ impl Factors {
 
 impl Algorithm for MatrixFactorization {
     type Fitted = FittedMatrixFactorization;
-    const CAPABILITIES: Capabilities = Capabilities {
-        sparse: true,
-        missing: true,
-        fills: true,
-        inverse_transform: true,
-        order_free: false,
-        anytime: true,
-        warm_start: true,
-        accuracy: 1e-4,
-        ..Capabilities::TRANSFORMER
-    };
+    const CAPABILITIES: Capabilities = Capabilities { warm_start: true, ..super::CAPABILITIES };
 
     fn train(&self, samples: &Samples) -> Result<FittedMatrixFactorization> {
         self.run(samples, None)

@@ -13,6 +13,8 @@ pub(crate) struct System {
     matrix: Vec<f64>,
     factor: Vec<f64>,
     n: usize,
+    /// Systems that were solved, and the operations of their decompositions: n³/3 each.
+    solved: (u64, u64),
 }
 
 impl System {
@@ -40,6 +42,7 @@ impl System {
                 return;
             }
         }
+        self.solved = (self.solved.0 + 1, self.solved.1 + (n as u64).pow(3) / 3);
         for i in 0..n {
             let (done, rest) = right.split_at_mut(i);
             rest[0] = (rest[0] - dot(&self.factor[i * n..i * n + i], done)) / self.factor[i * n + i];
@@ -101,19 +104,26 @@ pub(crate) struct Scratch {
     pub right: Vec<f64>,
 }
 
-/// Calls `solve` with every row of `out` (rows of `width` numbers), its index and scratch memory, in parallel.
+/// Calls `solve` with every row of `out` (rows of `width` numbers), its index and scratch memory, in parallel. The meter counts the
+/// systems that it solves as `row_solve`.
 pub(crate) fn each_row(out: &mut [f64], width: usize, solve: &(dyn Fn(usize, &mut [f64], &mut Scratch) + Sync)) {
     if width == 0 {
         return;
     }
-    let tasks: Vec<Mutex<&mut [f64]>> = out.chunks_mut(ROWS * width).map(Mutex::new).collect();
+    type Task<'a> = Mutex<(&'a mut [f64], (u64, u64))>;
+    let tasks: Vec<Task<'_>> = out.chunks_mut(ROWS * width).map(|rows| Mutex::new((rows, (0, 0)))).collect();
     parallel_for(tasks.len(), &|task| {
         let mut scratch = Scratch::default();
-        let mut rows = tasks[task].lock().unwrap_or_else(PoisonError::into_inner);
-        for (row, out) in rows.chunks_exact_mut(width).enumerate() {
+        let mut own = tasks[task].lock().unwrap_or_else(PoisonError::into_inner);
+        for (row, out) in own.0.chunks_exact_mut(width).enumerate() {
             solve(task * ROWS + row, out, &mut scratch);
         }
+        own.1 = scratch.system.solved;
     });
+    for task in tasks {
+        let (_, (calls, flops)) = task.into_inner().unwrap_or_else(PoisonError::into_inner);
+        tove_tensor::meter::record("row_solve", calls, flops);
+    }
 }
 
 /// min ½‖Ax − b‖² + ½ α‖x₁‖² + ½ β‖x₂‖², where x₁ are the first `split` unknowns and x₂ the others, for the rows of A in `vectors` and

@@ -12,7 +12,7 @@
 //! # Ok::<(), tove_optim::settings::SettingError>(())
 //! ```
 
-use tove_optim::settings::{Input, Kind, Setting, SettingError, Value};
+use tove_optim::settings::{Input, Setting, SettingError, Value, ValueKind};
 
 /// Lower and upper bound of a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,8 +30,8 @@ impl From<(f64, f64)> for FeatureRange {
 }
 
 impl Setting for FeatureRange {
-    fn kind() -> Kind {
-        Kind::List(Box::new(Kind::Real))
+    fn kind() -> ValueKind {
+        ValueKind::List(Box::new(ValueKind::Real))
     }
 
     fn value(&self) -> Value {

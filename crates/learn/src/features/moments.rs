@@ -9,6 +9,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use tove_data::ColumnMoments;
 use tove_tensor::kernels::simd::{Kernel, dispatch};
 use tove_tensor::pool::parallel_for;
 
@@ -25,6 +26,27 @@ pub struct Spreads {
     pub(crate) total: Vec<f64>,
     pub(crate) mean: Vec<f64>,
     pub(crate) var: Vec<f64>,
+}
+
+impl Spreads {
+    /// The moments of each column, which can be merged.
+    pub(super) fn columns(&self) -> Vec<ColumnMoments> {
+        let column = |c: usize| match self.total[c] {
+            0.0 => ColumnMoments::default(),
+            total => ColumnMoments::from_variance(total, self.mean[c], self.var[c]),
+        };
+        (0..self.mean.len()).map(column).collect()
+    }
+
+    /// From the moments of each column; NaN for a column without values.
+    pub(super) fn of(columns: &[ColumnMoments]) -> Spreads {
+        let known = |c: &ColumnMoments, value: f64| if c.weight() == 0.0 { f64::NAN } else { value };
+        Spreads {
+            total: columns.iter().map(ColumnMoments::weight).collect(),
+            mean: columns.iter().map(|c| known(c, c.mean())).collect(),
+            var: columns.iter().map(|c| known(c, c.variance())).collect(),
+        }
+    }
 }
 
 /// Computes the moments of a dense matrix; `None` if a sum is not finite, because of a value or because squares

@@ -13,6 +13,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
+use tove_data::ColumnMoments;
 use tove_tensor::DType;
 
 use super::columns::{extremes, without_infinite};
@@ -76,21 +77,6 @@ fn merge_extremes(seen: &mut Extremes, batch: Extremes) {
     seen.1.iter_mut().zip(batch.1).for_each(|(high, other)| *high = high.max(other));
 }
 
-fn merge_spreads(seen: &mut Spreads, batch: Spreads) {
-    for column in 0..seen.mean.len() {
-        let (n, m) = (seen.total[column], batch.total[column]);
-        if n == 0.0 {
-            (seen.total[column], seen.mean[column], seen.var[column]) = (m, batch.mean[column], batch.var[column]);
-        } else if m > 0.0 {
-            let (all, delta) = (n + m, batch.mean[column] - seen.mean[column]);
-            seen.mean[column] += m / all * delta;
-            seen.var[column] =
-                n / all * seen.var[column] + m / all * batch.var[column] + n / all * (m / all) * delta * delta;
-            seen.total[column] = all;
-        }
-    }
-}
-
 macro_rules! partial_fit {
     ($type:ident, $fitted:ident, $state:ty, $of:expr, $merge:expr, |$settings:ident, $about:ident, $seen:ident| $model:expr) => {
         impl PartialFit for $type {
@@ -125,14 +111,14 @@ partial_fit!(MaxAbsScaler, FittedMaxAbsScaler, Extremes, batch_extremes, merge_e
 partial_fit!(
     StandardScaler,
     FittedStandardScaler,
-    Spreads,
-    StandardScaler::spreads,
-    merge_spreads,
+    Vec<ColumnMoments>,
+    |settings, samples| Ok(settings.spreads(samples)?.columns()),
+    |seen, batch| seen.iter_mut().zip(&batch).for_each(|(seen, batch)| seen.merge(batch)),
     |settings, about, seen| {
-        if seen.var.iter().zip(&seen.total).any(|(var, total)| *total > 0.0 && !var.is_finite()) {
+        if seen.iter().any(|seen| seen.weight() > 0.0 && !seen.variance().is_finite()) {
             let fix = "fit it to all samples at once, or give the features in other units";
             return Err(LearnError::data("StandardScaler", "the variance of a feature overflows", fix));
         }
-        Ok(settings.of_spreads(about, seen.clone()))
+        Ok(settings.of_spreads(about, Spreads::of(seen)))
     }
 );

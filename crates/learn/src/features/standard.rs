@@ -10,6 +10,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
+use tove_data::ColumnMoments;
 use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
 
@@ -105,9 +106,9 @@ impl StandardScaler {
 
     /// Creates the scaler from these moments.
     pub(super) fn of_spreads(&self, about: About, spreads: Spreads) -> FittedStandardScaler {
-        let Spreads { total, mean, var } = spreads;
-        let scale = |c: usize| if constant(var[c], mean[c], total[c]) { 1.0 } else { var[c].sqrt() };
-        let scale = (0..mean.len()).map(scale).collect();
+        let scale = |column: &ColumnMoments| if column.is_constant() { 1.0 } else { column.deviation() };
+        let scale = spreads.columns().iter().map(scale).collect();
+        let Spreads { mean, var, .. } = spreads;
         FittedStandardScaler { about, settings: self.clone(), mean, var, scale }
     }
 }
@@ -120,11 +121,6 @@ fn dense_spreads(x: &Rows, weights: Option<&[f64]>) -> Result<Option<Spreads>> {
         }
         _ => Ok(None),
     }
-}
-
-/// Whether a variance is only rounding, for a mean over n values.
-fn constant(var: f64, mean: f64, n: f64) -> bool {
-    var <= n * f64::EPSILON * var + (n * mean * f64::EPSILON).powi(2)
 }
 
 /// Weight of the non-missing values and weighted mean of each column, including zeros that are not stored.

@@ -4,7 +4,7 @@ use tove_tensor::{DType, Tensor, TryOps};
 
 use super::matrix::{TILE, product};
 use super::{Features, KernelFunction};
-use crate::{Attributes, Csr, Part, Reading, Record, Result, Rows};
+use crate::{AttributeGroup, Attributes, Csr, Reading, Record, Result, Rows};
 
 /// Points with coefficients.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ impl Expansion {
     }
 }
 
-impl Part for Expansion {
+impl AttributeGroup for Expansion {
     fn write(&self, record: &mut Record) {
         self.function().write(record);
         match self.points.columns() {

@@ -1,6 +1,6 @@
 //! The kernel coefficient γ: a number, or a rule based on the data.
 
-use tove_optim::settings::{Kind, Setting, Value};
+use tove_optim::settings::{Setting, Value, ValueKind};
 use tove_tensor::Tensor;
 
 use crate::{Csr, Real, Result, Rows, with_real};
@@ -32,8 +32,8 @@ impl From<f64> for Gamma {
 }
 
 impl Setting for Gamma {
-    fn kind() -> Kind {
-        Kind::Text
+    fn kind() -> ValueKind {
+        ValueKind::Text
     }
 
     fn value(&self) -> Value {

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use tove_optim::settings::{Kind, Setting, Value};
+use tove_optim::settings::{Setting, Value, ValueKind};
 
 /// Regularization strengths as a typed list. Earlier versions saved them as comma-separated text, which can still be
 /// read.
@@ -47,7 +47,7 @@ impl From<&[f64]> for Alphas {
 }
 
 impl Setting for Alphas {
-    fn kind() -> Kind {
+    fn kind() -> ValueKind {
         Vec::<f64>::kind()
     }
 

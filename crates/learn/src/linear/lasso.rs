@@ -21,6 +21,7 @@ use tove_tensor::{DType, Tensor, TryOps};
 
 use super::columns::Columns;
 use super::descent::{FromGram, Net, Outcome, Products};
+use super::fold_moments::LinearMoments;
 use super::model::FittedLinear;
 use super::moments::{Data, Moments};
 use super::solve::{Solution, prefers_iterations};
@@ -120,6 +121,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     sparse: true,
     multi_output: true,
     warm_start: true,
+    moments: true,
     accuracy: 1e-2,
     ..Capabilities::REGRESSOR
 };
@@ -137,6 +139,13 @@ impl Algorithm for Lasso {
         let (solution, summary) = ElasticNet::from(self).solve_all(Self::NAME, samples, Some(start.coef()))?;
         FittedLinear::new(self, samples, &solution, summary, ())
     }
+
+    fn train_moments(&self, moments: &LinearMoments) -> Result<Option<FittedLasso>> {
+        let Some((solution, summary)) = ElasticNet::from(self).solve_moments(Self::NAME, moments)? else {
+            return Ok(None);
+        };
+        FittedLinear::of_shape(self, &solution, moments.shape, summary, ()).map(Some)
+    }
 }
 
 impl Algorithm for ElasticNet {
@@ -151,6 +160,11 @@ impl Algorithm for ElasticNet {
     fn train_from(&self, start: &FittedElasticNet, samples: &Samples) -> Result<FittedElasticNet> {
         let (solution, summary) = self.solve_all(Self::NAME, samples, Some(start.coef()))?;
         FittedLinear::new(self, samples, &solution, summary, ())
+    }
+
+    fn train_moments(&self, moments: &LinearMoments) -> Result<Option<FittedElasticNet>> {
+        let Some((solution, summary)) = self.solve_moments(Self::NAME, moments)? else { return Ok(None) };
+        FittedLinear::of_shape(self, &solution, moments.shape, summary, ()).map(Some)
     }
 }
 
@@ -233,12 +247,34 @@ impl ElasticNet {
                 let allowed = |w: &f64| if self.positive { w.max(0.0) } else { *w };
                 solver.w = start.iter().map(allowed).collect();
             }
-            let outcome = solver.run(self, self.alpha)?;
-            let weight = solver.weight;
-            let Outcome { iterations, converged, gap, objective } = outcome;
-            let summary = Summary::iterative(who, iterations, converged, gap / weight, objective / weight);
-            Ok((solver.w.clone(), solver.intercept(), summary))
+            self.solved(who, solver)
         })
+    }
+
+    fn solved(&self, who: &'static str, solver: &mut Solver) -> Result<(Vec<f64>, f64, Summary)> {
+        let Outcome { iterations, converged, gap, objective } = solver.run(self, self.alpha)?;
+        let weight = solver.weight;
+        let summary = Summary::iterative(who, iterations, converged, gap / weight, objective / weight);
+        Ok((solver.w.clone(), solver.intercept(), summary))
+    }
+
+    /// Fits one output to moments, unless the Gram matrix is not to be used.
+    fn solve_moments(&self, who: &'static str, moments: &LinearMoments) -> Result<Option<(Solution, Summary)>> {
+        if self.precompute == Precompute::Never || moments.moments.outputs != 1 {
+            return Ok(None);
+        }
+        let (w, intercept, summary) =
+            self.with_gram(&moments.centered(self.fit_intercept), |solver| self.solved(who, solver))?;
+        let rank = w.len();
+        let solution =
+            Solution { coefficients: w, intercepts: vec![intercept], rank, condition: 1.0, covariance: None };
+        Ok(Some((solution, summary)))
+    }
+
+    fn with_gram<R>(&self, moments: &Moments, then: impl FnOnce(&mut Solver) -> Result<R>) -> Result<R> {
+        let products = FromGram::new(&moments.gram, &moments.cross, moments.squares[0]);
+        let (mean_x, mean_y, w) = (&moments.mean_x[..], moments.mean_y[0], vec![0.0; moments.width]);
+        then(&mut Solver { kind: Kind::Gram(products), w, weight: moments.weight, mean_x, mean_y })
     }
 
     /// Fits each output independently, like scikit-learn's `Lasso`.
@@ -280,10 +316,7 @@ impl ElasticNet {
             Precompute::Never => false,
         };
         if gram {
-            let moments = Moments::of(&data, self.fit_intercept)?;
-            let products = FromGram::new(&moments.gram, &moments.cross, moments.squares[0]);
-            let (mean_x, mean_y) = (&moments.mean_x[..], moments.mean_y[0]);
-            return then(&mut Solver { kind: Kind::Gram(products), w: vec![0.0; d], weight, mean_x, mean_y });
+            return self.with_gram(&Moments::of(&data, self.fit_intercept)?, then);
         }
         let (kind, mean_x, mean_y) = match data.x {
             Rows::Dense(x) => {

@@ -19,6 +19,7 @@ use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::DType;
 use tove_tensor::linalg::{ILL_CONDITIONED, ILL_CONDITIONED_F32};
 
+use super::fold_moments::LinearMoments;
 use super::lsqr::lsqr;
 use super::model::{Extras, FittedLinear};
 use super::moments::{Data, Moments};
@@ -82,11 +83,18 @@ impl Algorithm for LinearRegression {
         multi_output: true,
         checks_finite: true,
         partial_fit: true,
+        moments: true,
         ..Capabilities::REGRESSOR
     };
 
     fn capabilities_of(settings: &LinearRegression) -> Capabilities {
-        Capabilities { partial_fit: !settings.positive, ..Self::CAPABILITIES }
+        Capabilities { partial_fit: !settings.positive, moments: !settings.positive, ..Self::CAPABILITIES }
+    }
+
+    fn train_moments(&self, moments: &LinearMoments) -> Result<Option<FittedLinearRegression>> {
+        let problem = Problem { alpha: 0.0, centered: self.fit_intercept, tol: self.tol, covariance: false };
+        let Some(solution) = problem.solve_clear(&moments.centered(self.fit_intercept))? else { return Ok(None) };
+        self.fitted(&solution, moments.shape, moments.rows, Summary::exact()).map(Some)
     }
 
     fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn crate::AnyLearner>> {

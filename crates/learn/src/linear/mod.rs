@@ -21,6 +21,7 @@ mod blocks;
 mod centered;
 mod columns;
 mod descent;
+mod fold_moments;
 mod glm;
 mod glm_newton;
 mod gram_panels;
@@ -54,6 +55,8 @@ mod working_set;
 pub use alphas::Alphas;
 pub use ard::{ArdRegression, FittedArdRegression, Relevance};
 pub use bayes::{BayesianRidge, FittedBayesianRidge, Posterior};
+pub(crate) use fold_moments::of_folds;
+pub use fold_moments::{Combination, LinearMoments, all_but_one, divided};
 pub use glm::{
     Family, FittedGammaRegressor, FittedPoissonRegressor, FittedTweedieRegressor, GammaRegressor, GlmSettings,
     LinkChoice, PoissonRegressor, TweedieRegressor,

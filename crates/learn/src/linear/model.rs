@@ -4,10 +4,10 @@ use tove_metrics::{Score, r2_score};
 use tove_tensor::{DType, Tensor, TryOps};
 
 use super::solve::Solution;
-use crate::{About, Algorithm, Fitted, Model, Part, Record, Result, Rows, Samples, Summary};
+use crate::{About, Algorithm, AttributeGroup, Fitted, Model, Record, Result, Rows, Samples, Summary};
 
 /// What a linear estimator knows beyond coefficients.
-pub trait Extras: Part + Clone + std::fmt::Debug + Send + Sync + 'static {
+pub trait Extras: AttributeGroup + Clone + std::fmt::Debug + Send + Sync + 'static {
     /// How good predictions are: R² unless the model has a score of its own.
     fn score(&self, y: &Tensor, predicted: &Tensor) -> Result<Score> {
         Ok(r2_score(y, predicted, None)?)

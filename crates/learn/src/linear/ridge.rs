@@ -19,6 +19,7 @@
 use tove_optim::settings::{Choice, Hyperparameters, Named};
 
 use super::alphas::Alphas;
+use super::fold_moments::LinearMoments;
 use super::lsqr::lsqr;
 use super::mixed_precision;
 use super::model::FittedLinear;
@@ -72,6 +73,7 @@ impl Algorithm for Ridge {
         multi_output: true,
         checks_finite: true,
         partial_fit: true,
+        moments: true,
         ..Capabilities::REGRESSOR
     };
 
@@ -79,7 +81,13 @@ impl Algorithm for Ridge {
         // Merged moments require the normal equations.
         let merges = matches!(settings.solver, RidgeSolver::Auto | RidgeSolver::Cholesky);
         let plain = !settings.positive && settings.alpha_per_target.is_none();
-        Capabilities { partial_fit: merges && plain, ..Self::CAPABILITIES }
+        Capabilities { partial_fit: merges && plain, moments: merges && plain, ..Self::CAPABILITIES }
+    }
+
+    fn train_moments(&self, moments: &LinearMoments) -> Result<Option<FittedRidge>> {
+        let problem = Problem { alpha: self.alpha, centered: self.fit_intercept, tol: None, covariance: false };
+        let Some(solution) = problem.solve_clear(&moments.centered(self.fit_intercept))? else { return Ok(None) };
+        FittedLinear::of_shape(self, &solution, moments.shape, Summary::exact(), ()).map(Some)
     }
 
     fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn crate::AnyLearner>> {

@@ -24,6 +24,11 @@ pub(super) const SQUARED_CONDITION: f64 = 1e6;
 /// The fraction of the largest singular value below which moments alone cannot distinguish a direction from rounding.
 const ABSENT: f64 = 1e-6;
 
+/// Fractions of the largest eigenvalue of a scaled Gram matrix: directions above the first have nine digits, those below the second
+/// are rounding.
+const CLEAR: f64 = 1e-7;
+const ROUNDING: f64 = 1e-12;
+
 /// Square matrices in memory besides the moments: the scaled one, its factor, the identity, the inverse, squares.
 const CHOLESKY_MATRICES: usize = 5;
 /// The same for eigenvectors and two passes: vectors, their copies, the basis, the second matrix and its decomposition.
@@ -47,6 +52,13 @@ pub(super) struct Solution {
     pub(super) condition: f64,
     /// (XᵀX + αI)⁻¹ (d, d), if requested and defined.
     pub(super) covariance: Option<Vec<f64>>,
+}
+
+impl Solution {
+    fn zero(moments: &Moments) -> Solution {
+        let coefficients = vec![0.0; moments.width * moments.outputs];
+        Solution { coefficients, intercepts: moments.mean_y.clone(), rank: 0, condition: 1.0, covariance: None }
+    }
 }
 
 /// The least-squares problem.
@@ -88,17 +100,52 @@ impl Problem {
     /// accuracy, the eigenvectors of the scaled Gram matrix are used. Then directions with a singular value below 10⁻⁶
     /// of the largest cannot be distinguished from rounding and are treated as zero, unless a penalty regularizes them.
     pub(super) fn solve_moments(&self, moments: &Moments) -> Result<Solution> {
-        let (d, m) = (moments.width, moments.outputs);
-        require_memory(d, CHOLESKY_MATRICES)?;
+        require_memory(moments.width, CHOLESKY_MATRICES)?;
         let scales = self.scales(moments);
         let scaled = scaled_gram(moments, self.alpha, &scales)?;
         if let Some(solution) = self.once(moments, &scales, &scaled)? {
             return Ok(solution);
         }
+        let solution = self.by_eigenvectors(moments, &scales, &scaled, |_, _| true)?;
+        // Nothing is refused, so there is a solution.
+        Ok(solution.unwrap_or_else(|| Solution::zero(moments)))
+    }
+
+    /// Solves from moments if that is as accurate as with the samples: if each direction is far from being lost in rounding,
+    /// or is nothing but rounding.
+    pub(super) fn solve_clear(&self, moments: &Moments) -> Result<Option<Solution>> {
+        if moments.weight <= moments.width as f64 {
+            return Ok(None);
+        }
+        require_memory(moments.width, CHOLESKY_MATRICES)?;
+        let scales = self.scales(moments);
+        let scaled = scaled_gram(moments, self.alpha, &scales)?;
+        if let Some(solution) = self.once(moments, &scales, &scaled)? {
+            return Ok(Some(solution));
+        }
+        let clear = |value: f64, largest: f64| value > CLEAR * largest || value < ROUNDING * largest;
+        if self.alpha > 0.0 || self.tol.is_some_and(|tol| tol > ABSENT) {
+            return Ok(None);
+        }
+        self.by_eigenvectors(moments, &scales, &scaled, clear)
+    }
+
+    /// Solves by the eigenvectors of the scaled Gram matrix; `None` unless all of its eigenvalues are `accepted` beside the largest.
+    fn by_eigenvectors(
+        &self,
+        moments: &Moments,
+        scales: &[f64],
+        scaled: &Tensor,
+        accepted: impl Fn(f64, f64) -> bool,
+    ) -> Result<Option<Solution>> {
+        let (d, m) = (moments.width, moments.outputs);
         require_memory(d, EIGENVECTOR_MATRICES)?;
-        let eigen = eigh(&scaled)?;
+        let eigen = eigh(scaled)?;
         let values = eigen.values.to_f64_vec();
         let largest = values.last().copied().unwrap_or(0.0).max(0.0);
+        if !values.iter().all(|&value| accepted(value, largest)) {
+            return Ok(None);
+        }
         let tol = self.tol.unwrap_or(0.0).max(if self.alpha > 0.0 { 0.0 } else { ABSENT });
         let cutoff = largest * (tol * tol).max(4.0 * f64::EPSILON);
         let first = values.iter().position(|&value| value > cutoff).unwrap_or(d);
@@ -113,13 +160,13 @@ impl Problem {
             coefficients = if rank == d {
                 divided(&kept.try_t()?.try_matmul(&target)?.to_f64_vec(), &safe, m)
             } else {
-                let rows = kept.try_mul(&Tensor::from_slice(&scales))?;
+                let rows = kept.try_mul(&Tensor::from_slice(scales))?;
                 lstsq(&rows, &target, Some(0.0))?.solution.to_f64_vec()
             };
         }
         let intercepts = moments.intercepts(&coefficients);
         let condition = if rank == d { (largest / values[0]).sqrt() } else { f64::INFINITY };
-        Ok(Solution { coefficients, intercepts, rank, condition, covariance: None })
+        Ok(Some(Solution { coefficients, intercepts, rank, condition, covariance: None }))
     }
 
     /// Column norms including the penalty; 0 for a constant column.
@@ -164,9 +211,7 @@ impl Problem {
         let values = first.values.to_f64_vec();
         let largest = values.last().copied().unwrap_or(0.0);
         if largest <= 0.0 {
-            let coefficients = vec![0.0; d * m];
-            let intercepts = moments.intercepts(&coefficients);
-            return Ok(Solution { coefficients, intercepts, rank: 0, condition: 1.0, covariance: None });
+            return Ok(Solution::zero(moments));
         }
         let floor = 4.0 * f64::EPSILON * d as f64 * largest;
         let roots: Vec<f64> = values.iter().map(|&value| value.max(floor).sqrt()).collect();

@@ -17,7 +17,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use tove_optim::settings::{Hyperparameters, Kind, Named, Setting, Value};
+use tove_optim::settings::{Hyperparameters, Named, Setting, Value, ValueKind};
 use tove_tensor::Tensor;
 
 use super::linear::{Linear, Soft, outputs};
@@ -58,8 +58,8 @@ impl Cs {
 }
 
 impl Setting for Cs {
-    fn kind() -> Kind {
-        Kind::Text
+    fn kind() -> ValueKind {
+        ValueKind::Text
     }
 
     fn value(&self) -> Value {

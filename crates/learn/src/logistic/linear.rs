@@ -103,10 +103,7 @@ impl Linear {
     /// Predicts the labels of the rows.
     pub(crate) fn predict(&self, rows: &Rows, classes: &[i64]) -> Result<Tensor> {
         with_real!(self.dtype(), T => {
-            let z = self.scores::<T>(rows)?;
-            let label = |(row, z): (usize, &[T])| decide(z).map(|code| classes[code]).ok_or_else(|| undecided("predict", row));
-            let labels: Result<Vec<i64>> = z.chunks(self.outputs()).enumerate().map(label).collect();
-            Ok(Tensor::try_from_vec(labels?, [rows.len()])?)
+            decided(&self.scores::<T>(rows)?, self.outputs(), classes)
         })
     }
 
@@ -121,27 +118,29 @@ impl Linear {
     /// Scores (n), or (n, m) for more than two classes.
     pub(crate) fn decision(&self, rows: &Rows) -> Result<Tensor> {
         with_real!(self.dtype(), T => {
-            let z = self.scores::<T>(rows)?;
-            Ok(match self.outputs() {
-                1 => Tensor::try_from_vec(z, [rows.len()])?,
-                k => Tensor::try_from_vec(z, [rows.len(), k])?,
-            })
+            shaped(self.scores::<T>(rows)?, self.outputs())
         })
     }
 
     /// Computes probabilities (n, m); those of several scores are divided by their sum.
     pub(crate) fn probabilities(&self, rows: &Rows, rule: Soft) -> Result<Tensor> {
         with_real!(self.dtype(), T => {
-            let k = self.outputs();
-            let m = k.max(2);
-            let z = self.scores::<T>(rows)?;
-            let mut p = vec![<T as Float>::ZERO; rows.len() * m];
-            for (z, p) in z.chunks(k).zip(p.chunks_mut(m)) {
-                rule.fill(z, p);
-            }
-            Ok(Tensor::try_from_vec(p, [rows.len(), m])?)
+            rule.of(&self.scores::<T>(rows)?, self.outputs())
         })
     }
+}
+
+/// The labels that belong to k scores per row.
+pub(crate) fn decided<T: Real>(z: &[T], k: usize, classes: &[i64]) -> Result<Tensor> {
+    let label = |(row, z): (usize, &[T])| decide(z).map(|code| classes[code]).ok_or_else(|| undecided("predict", row));
+    let labels: Result<Vec<i64>> = z.chunks(k).enumerate().map(label).collect();
+    Ok(Tensor::from_slice(&labels?))
+}
+
+/// Scores (n) of two classes, (n, k) of more.
+pub(crate) fn shaped<T: Element>(z: Vec<T>, k: usize) -> Result<Tensor> {
+    let n = z.len() / k;
+    Ok(if k == 1 { Tensor::try_from_vec(z, [n])? } else { Tensor::try_from_vec(z, [n, k])? })
 }
 
 /// Number of scores for this many classes.
@@ -161,6 +160,14 @@ pub enum Soft {
 }
 
 impl Soft {
+    /// Probabilities (n, m) from k scores per row.
+    pub(crate) fn of<T: Float + Element>(self, z: &[T], k: usize) -> Result<Tensor> {
+        let m = k.max(2);
+        let mut p = vec![T::ZERO; z.len() / k * m];
+        z.chunks(k).zip(p.chunks_mut(m)).for_each(|(z, p)| self.fill(z, p));
+        Ok(Tensor::try_from_vec(p, [z.len() / k, m])?)
+    }
+
     fn fill<T: Float>(self, z: &[T], p: &mut [T]) {
         let single = |z: T| match self {
             Soft::Clipped => (z.maximum(-T::ONE).minimum(T::ONE) + T::ONE) * T::HALF,

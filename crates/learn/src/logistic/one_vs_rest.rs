@@ -61,6 +61,7 @@ fn rest(inner: Capabilities) -> Capabilities {
         partial_fit: false,
         passes: false,
         warm_start: false,
+        moments: false,
         ..inner
     }
 }

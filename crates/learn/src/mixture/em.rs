@@ -12,6 +12,9 @@ use crate::selection::in_parallel;
 
 /// Rows of a block.
 const BLOCK: usize = 1024;
+/// Shares below this part of the mean share do not count for covariance matrices. What they would add is below rounding, since variances
+/// below 1e-28 times the squared size of the rows are refused.
+pub(super) const NEGLIGIBLE: f64 = 1e-60;
 
 /// Rows in double precision.
 pub(super) struct Rows<'a> {
@@ -47,7 +50,8 @@ impl Rows<'_> {
             let offset = parameters.weights[j].ln() + factors.log_roots[j] - 0.5 * constant;
             match parameters.kind {
                 CovarianceType::Full | CovarianceType::Tied => {
-                    let gaps = differences(block, mean, |_| 1.0);
+                    let gaps: Vec<f64> =
+                        block.chunks_exact(d).flat_map(|row| row.iter().zip(mean).map(|(x, mean)| x - mean)).collect();
                     let root = factors.roots.get(j).unwrap_or(&factors.roots[0]);
                     let turned = Tensor::try_from_vec(gaps, [rows, d])?.try_matmul(root)?.try_contiguous()?;
                     for (row, turned) in turned.as_slice::<f64>()?.chunks_exact(d).enumerate() {
@@ -129,7 +133,8 @@ impl Rows<'_> {
         // As scikit-learn: a component without samples stays where division leads to.
         let counts: Vec<f64> = sums[..k].iter().map(|count| count + 10.0 * f64::EPSILON).collect();
         let means: Vec<f64> = sums[k..].iter().enumerate().map(|(place, sum)| sum / counts[place / d]).collect();
-        let scatter = self.scatter(shares, &means, kind)?;
+        let least: Vec<f64> = counts.iter().map(|count| NEGLIGIBLE * count / self.len() as f64).collect();
+        let scatter = self.scatter(shares, &means, &least, kind)?;
         Ok(Parameters::from_sums(&counts, means, scatter, (kind, d), floor))
     }
 
@@ -151,17 +156,31 @@ impl Rows<'_> {
         })
     }
 
-    /// Σ share (x − μ)(x − μ)ᵀ, or what the kind keeps of it.
-    pub(super) fn scatter(&self, shares: &[f64], means: &[f64], kind: CovarianceType) -> Result<Vec<f64>> {
+    /// Σ share (x − μ)(x − μ)ᵀ, or what the kind keeps of it. Matrices leave out rows whose share is not above `least`.
+    pub(super) fn scatter(
+        &self,
+        shares: &[f64],
+        means: &[f64],
+        least: &[f64],
+        kind: CovarianceType,
+    ) -> Result<Vec<f64>> {
         let (d, k) = (self.d, means.len() / self.d);
         let size = kind.shape(k, d).iter().product();
         self.sum(size, |first, block, sum| {
-            let rows = block.len() / d;
             for (j, mean) in means.chunks_exact(d).enumerate() {
                 let share = |row: usize| shares[(first + row) * k + j];
                 match kind {
                     CovarianceType::Full | CovarianceType::Tied => {
-                        let gaps = Tensor::try_from_vec(differences(block, mean, |row| share(row).sqrt()), [rows, d])?;
+                        let mut gaps = Vec::with_capacity(block.len() / k);
+                        for (row, x) in block.chunks_exact(d).enumerate().filter(|(row, _)| share(*row) > least[j]) {
+                            let root = share(row).sqrt();
+                            gaps.extend(x.iter().zip(mean).map(|(x, mean)| (x - mean) * root));
+                        }
+                        if gaps.is_empty() {
+                            continue;
+                        }
+                        let own = gaps.len() / d;
+                        let gaps = Tensor::try_from_vec(gaps, [own, d])?;
                         let products = gaps.try_t()?.try_matmul(&gaps)?.try_contiguous()?;
                         let place = if kind == CovarianceType::Full { j * d * d } else { 0 };
                         let own = &mut sum[place..place + d * d];
@@ -223,14 +242,4 @@ impl Parameters {
             center.iter_mut().zip(by).for_each(|(x, by)| *x += sign * by);
         }
     }
-}
-
-/// (x − μ) times a factor per row.
-fn differences(block: &[f64], mean: &[f64], factor: impl Fn(usize) -> f64) -> Vec<f64> {
-    let mut gaps = Vec::with_capacity(block.len());
-    for (row, x) in block.chunks_exact(mean.len()).enumerate() {
-        let factor = factor(row);
-        gaps.extend(x.iter().zip(mean).map(|(x, mean)| (x - mean) * factor));
-    }
-    gaps
 }

@@ -9,6 +9,8 @@ use super::covariance::{CovarianceType, Factors, Parameters};
 use super::em::{self, Expectation};
 use crate::{About, LearnError, Model, Record, Restore, Result, Rows};
 
+// Not derived: the covariance type among the settings decides the shape of the covariances, and their factors are computed when
+// they are read, which is also the check that they are positive definite.
 /// A fitted [`GaussianMixture`].
 #[derive(Clone, Debug)]
 pub struct FittedGaussianMixture {

@@ -10,7 +10,7 @@ use tove_tensor::{DType, Tensor, TryOps};
 
 use super::FittedGaussianMixture;
 use super::covariance::{CovarianceType, Factors, Parameters};
-use super::em::{Expectation, Rows};
+use super::em::{Expectation, NEGLIGIBLE, Rows};
 use super::gaussian::{GaussianMixture, Start, require_finite};
 use crate::blocks::Blocks;
 use crate::row_sample::RowSample;
@@ -65,9 +65,11 @@ impl Sums {
         let centered = block.try_sub(&Tensor::from_slice(origin))?.try_contiguous()?;
         let rows = Rows { x: centered.as_slice::<f64>()?, d: origin.len() };
         let Expectation { log_likelihood, shares } = rows.expect(parameters, factors, false)?;
+        // The counts of this pass are not known yet; those of the pass before are as good.
+        let least: Vec<f64> = parameters.weights.iter().map(|weight| NEGLIGIBLE * weight).collect();
         Ok(Sums {
             log_likelihood: log_likelihood.iter().sum(),
-            scatter: rows.scatter(&shares, &parameters.means, parameters.kind)?,
+            scatter: rows.scatter(&shares, &parameters.means, &least, parameters.kind)?,
             shares: rows.share_sums(&shares)?,
             largest: rows.x.iter().fold(0.0f64, |most, x| most.max(x.abs())),
         })

@@ -16,8 +16,10 @@ use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
 
 use super::counts::{Counts, scores};
+use super::partial::Summed;
 use super::{most_probable, normalized};
-use crate::{About, Algorithm, Capabilities, Csr, Fitted, Labels, LearnError, Model, Result, Rows, Samples};
+use crate::partial::{AnyLearner, boxed};
+use crate::{About, Algorithm, Capabilities, Csr, Fitted, LearnError, Model, Result, Rows, Samples};
 
 /// A classifier by the presence of features in each class, as scikit-learn's `BernoulliNB`.
 ///
@@ -82,14 +84,37 @@ fn binarized(who: &'static str, x: &Rows, threshold: f64) -> Result<Rows> {
 
 impl Algorithm for BernoulliNb {
     type Fitted = FittedBernoulliNb;
-    const CAPABILITIES: Capabilities =
-        Capabilities { weights: true, sparse: true, probabilities: true, ..Capabilities::CLASSIFIER };
+    const CAPABILITIES: Capabilities = Capabilities {
+        weights: true,
+        sparse: true,
+        probabilities: true,
+        partial_fit: true,
+        ..Capabilities::CLASSIFIER
+    };
 
     fn train(&self, samples: &Samples) -> Result<FittedBernoulliNb> {
-        let labels = Labels::several(Self::NAME, samples.y()?)?;
-        let present = binarized(Self::NAME, samples.x(), self.binarize)?;
-        let counts = Counts::of(Self::NAME, &present, &labels, samples)?;
-        let (d, m) = (samples.width(), labels.classes().len());
+        self.at_once(samples)
+    }
+
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
+        boxed(self, classes)
+    }
+}
+
+impl Summed for BernoulliNb {
+    type Sums = Counts;
+
+    fn sums(&self, samples: &Samples, codes: &[usize], m: usize) -> Result<Counts> {
+        Counts::of(&binarized(Self::NAME, samples.x(), self.binarize)?, codes, m, samples.weights())
+    }
+
+    fn merge(seen: &mut Counts, batch: &Counts) -> Result<()> {
+        seen.add(batch)
+    }
+
+    fn finish(&self, about: About, counts: &Counts) -> Result<FittedBernoulliNb> {
+        counts.require_all::<Self>(&about.classes)?;
+        let (d, m) = (about.width, about.classes.len());
         let (mut with, mut without) = (Vec::with_capacity(m * d), Vec::with_capacity(m * d));
         for (row, &total) in counts.features.to_f64_vec().chunks(d).zip(&counts.classes) {
             let all = total + 2.0 * self.alpha;
@@ -98,12 +123,12 @@ impl Algorithm for BernoulliNb {
             without.extend(row.iter().map(|count| (((total - count).max(0.0) + self.alpha) / all).ln()));
         }
         Ok(FittedBernoulliNb {
-            about: About::of(self, samples).classes(labels.classes()),
+            about,
             feature_log_prob: Tensor::try_from_vec(with, [m, d])?,
             absent_log_prob: Tensor::try_from_vec(without, [m, d])?,
             class_log_prior: Tensor::from_slice(&counts.log_prior(self.fit_prior)),
             class_count: Tensor::from_slice(&counts.classes),
-            feature_count: counts.features,
+            feature_count: counts.features.clone(),
             threshold: self.binarize,
         })
     }

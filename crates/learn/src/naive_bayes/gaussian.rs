@@ -15,8 +15,10 @@
 use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
 
+use super::partial::Summed;
 use super::{most_probable, normalized};
-use crate::{About, Algorithm, Capabilities, Fitted, Labels, LearnError, Model, Result, Rows, Samples};
+use crate::partial::{AnyLearner, boxed};
+use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples};
 
 /// A classifier by normal distributions of each feature in each class, as scikit-learn's `GaussianNB`.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -48,8 +50,9 @@ pub struct FittedGaussianNb {
     epsilon: f64,
 }
 
-/// Weighted mean and variance of every column over the rows of one class, in two passes.
-struct Moments {
+/// Weighted mean and variance of every column over some rows, in two passes.
+#[derive(Clone, Debug)]
+pub struct Moments {
     total: f64,
     mean: Vec<f64>,
     var: Vec<f64>,
@@ -62,6 +65,9 @@ impl Moments {
             total += weight;
             mean.iter_mut().zip(row).for_each(|(sum, x)| *sum += weight * x);
         }
+        if total <= 0.0 {
+            return Moments { total: 0.0, mean: vec![0.0; d], var };
+        }
         mean.iter_mut().for_each(|sum| *sum /= total);
         for (row, weight) in rows {
             for ((sum, x), mean) in var.iter_mut().zip(row).zip(&mean) {
@@ -71,45 +77,81 @@ impl Moments {
         var.iter_mut().for_each(|sum| *sum /= total);
         Moments { total, mean, var }
     }
+
+    /// Adds the moments of a batch (Chan, Golub and LeVeque 1983).
+    fn add(&mut self, batch: &Moments) {
+        let all = self.total + batch.total;
+        if all <= 0.0 {
+            return;
+        }
+        let (own, other) = (self.total / all, batch.total / all);
+        for column in 0..self.mean.len() {
+            let delta = batch.mean[column] - self.mean[column];
+            self.mean[column] += other * delta;
+            self.var[column] = own * self.var[column] + other * batch.var[column] + own * other * delta * delta;
+        }
+        self.total = all;
+    }
 }
 
 impl Algorithm for GaussianNb {
     type Fitted = FittedGaussianNb;
-    const CAPABILITIES: Capabilities = Capabilities { weights: true, probabilities: true, ..Capabilities::CLASSIFIER };
+    const CAPABILITIES: Capabilities =
+        Capabilities { weights: true, probabilities: true, partial_fit: true, ..Capabilities::CLASSIFIER };
 
     fn train(&self, samples: &Samples) -> Result<FittedGaussianNb> {
-        let labels = Labels::several(Self::NAME, samples.y()?)?;
-        let x = samples.x().dense(Self::NAME)?;
-        let (d, m) = (samples.width(), labels.classes().len());
+        self.at_once(samples)
+    }
+
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
+        boxed(self, classes)
+    }
+}
+
+impl Summed for GaussianNb {
+    /// Of each class, and of all samples at the end.
+    type Sums = Vec<Moments>;
+
+    fn sums(&self, samples: &Samples, codes: &[usize], m: usize) -> Result<Vec<Moments>> {
+        let (x, d) = (samples.x().dense(Self::NAME)?, samples.width());
         let weights = samples.weights().map_or_else(|| vec![1.0; samples.len()], Tensor::to_f64_vec);
         let values = x.to_f64_vec();
         let all = values.chunks(d).zip(weights.iter().copied());
-        let largest = Moments::of(all.clone(), d).var.into_iter().fold(0.0, f64::max);
+        let of_class = |class| {
+            let own = all.clone().zip(codes).filter(move |(_, code)| **code == class).map(|(row, _)| row);
+            Moments::of(own, d)
+        };
+        Ok((0..m).map(of_class).chain([Moments::of(all.clone(), d)]).collect())
+    }
+
+    fn merge(seen: &mut Vec<Moments>, batch: &Vec<Moments>) -> Result<()> {
+        seen.iter_mut().zip(batch).for_each(|(seen, batch)| seen.add(batch));
+        Ok(())
+    }
+
+    fn finish(&self, about: About, sums: &Vec<Moments>) -> Result<FittedGaussianNb> {
+        let (d, m, dtype) = (about.width, about.classes.len(), about.dtype);
+        let (of_classes, of_all) = sums.split_at(m);
+        let counts: Vec<f64> = of_classes.iter().map(|moments| moments.total).collect();
+        super::require_weight(Self::NAME, &about.classes, &counts)?;
+        let largest = of_all.iter().flat_map(|moments| &moments.var).fold(0.0f64, |most, var| most.max(*var));
         let epsilon = self.var_smoothing * largest;
-        let (mut theta, mut var, mut counts) = (Vec::new(), Vec::new(), Vec::new());
-        for class in 0..m {
-            let own = all.clone().zip(labels.codes()).filter(|(_, code)| **code == class).map(|(row, _)| row);
-            let moments = Moments::of(own, d);
-            if moments.total <= 0.0 {
-                let problem = format!("all samples of class {} have weight 0", labels.classes()[class]);
-                return Err(LearnError::data(Self::NAME, problem, "give one of them a weight, or leave the class out"));
-            }
+        let (mut theta, mut var) = (Vec::new(), Vec::new());
+        for (moments, class) in of_classes.iter().zip(&about.classes) {
             if let Some(column) = moments.var.iter().position(|&var| var + epsilon <= 0.0) {
-                let class = labels.classes()[class];
                 let problem = format!("feature {column} is constant in class {class}, so its variance is 0");
                 return Err(LearnError::data(Self::NAME, problem, "raise `var_smoothing`, or leave the feature out"));
             }
-            theta.extend(moments.mean);
-            var.extend(moments.var.into_iter().map(|var| var + epsilon));
-            counts.push(moments.total);
+            theta.extend(&moments.mean);
+            var.extend(moments.var.iter().map(|var| var + epsilon));
         }
         let total: f64 = counts.iter().sum();
-        let (dtype, prior) = (x.dtype(), counts.iter().map(|count| count / total).collect());
+        let prior = counts.iter().map(|count| count / total).collect();
         let tensor = |values: Vec<f64>, shape: &[usize]| -> Result<Tensor> {
             Ok(Tensor::try_from_vec(values, shape.to_vec())?.to_dtype(dtype))
         };
         Ok(FittedGaussianNb {
-            about: About::of(self, samples).classes(labels.classes()),
+            about,
             theta: tensor(theta, &[m, d])?,
             var: tensor(var, &[m, d])?,
             class_prior: tensor(prior, &[m])?,

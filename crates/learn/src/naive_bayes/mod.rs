@@ -2,19 +2,36 @@
 //!
 //! log P(c | x) = log π_c + Σⱼ log p(xⱼ | c) + constant. The methods differ in p(xⱼ | c): normal ([`GaussianNb`]), multinomial over the
 //! features, for counts ([`MultinomialNb`]), or Bernoulli, for features that are present or absent ([`BernoulliNb`]).
+//! [`ComplementNb`] counts the features of all other classes. All of them learn from batches
+//! ([`PartialFit`](crate::PartialFit)) and then give the model of all samples together.
 
 mod bernoulli;
+mod complement;
 mod counts;
 mod gaussian;
 mod multinomial;
+mod partial;
 
 pub use bernoulli::{BernoulliNb, FittedBernoulliNb};
+pub use complement::{ComplementNb, FittedComplementNb};
 pub use gaussian::{FittedGaussianNb, GaussianNb};
 pub use multinomial::{FittedMultinomialNb, MultinomialNb};
+pub use partial::NaiveBayesLearner;
 
 use tove_tensor::{DType, Tensor, TryNorm, TryOps};
 
-use crate::{Labels, Result};
+use crate::{Labels, LearnError, Result};
+
+/// That every class has samples, by the sums of their weights.
+fn require_weight(who: &'static str, classes: &[i64], totals: &[f64]) -> Result<()> {
+    match totals.iter().position(|&total| total <= 0.0) {
+        None => Ok(()),
+        Some(class) => {
+            let problem = format!("class {} has no samples with a positive weight", classes[class]);
+            Err(LearnError::data(who, problem, "give it samples with a weight, or leave the class out"))
+        }
+    }
+}
 
 /// The class of the first largest probability of each row. By the probabilities, so that both answers agree where rounding makes
 /// two of them equal.

@@ -17,8 +17,10 @@ use tove_optim::settings::{Hyperparameters, Named};
 use tove_tensor::Tensor;
 
 use super::counts::{Counts, scores};
+use super::partial::Summed;
 use super::{most_probable, normalized};
-use crate::{About, Algorithm, Capabilities, Fitted, Labels, Model, Result, Rows, Samples};
+use crate::partial::{AnyLearner, boxed};
+use crate::{About, Algorithm, Capabilities, Fitted, Model, Result, Rows, Samples};
 
 /// A classifier by multinomial distributions of counts in each class, as scikit-learn's `MultinomialNB`.
 ///
@@ -60,25 +62,45 @@ impl Algorithm for MultinomialNb {
         sparse: true,
         nonnegative: true,
         probabilities: true,
+        partial_fit: true,
         ..Capabilities::CLASSIFIER
     };
 
     fn train(&self, samples: &Samples) -> Result<FittedMultinomialNb> {
+        self.at_once(samples)
+    }
+
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
+        boxed(self, classes)
+    }
+}
+
+impl Summed for MultinomialNb {
+    type Sums = Counts;
+
+    fn sums(&self, samples: &Samples, codes: &[usize], m: usize) -> Result<Counts> {
         samples.x().require_nonnegative(Self::NAME)?;
-        let labels = Labels::several(Self::NAME, samples.y()?)?;
-        let counts = Counts::of(Self::NAME, samples.x(), &labels, samples)?;
-        let (d, m) = (samples.width(), labels.classes().len());
+        Counts::of(samples.x(), codes, m, samples.weights())
+    }
+
+    fn merge(seen: &mut Counts, batch: &Counts) -> Result<()> {
+        seen.add(batch)
+    }
+
+    fn finish(&self, about: About, counts: &Counts) -> Result<FittedMultinomialNb> {
+        counts.require_all::<Self>(&about.classes)?;
+        let (d, m) = (about.width, about.classes.len());
         let mut table = counts.features.to_f64_vec();
         for row in table.chunks_mut(d) {
             let total = row.iter().sum::<f64>() + self.alpha * d as f64;
             row.iter_mut().for_each(|count| *count = ((*count + self.alpha) / total).ln());
         }
         Ok(FittedMultinomialNb {
-            about: About::of(self, samples).classes(labels.classes()),
+            about,
             feature_log_prob: Tensor::try_from_vec(table, [m, d])?,
             class_log_prior: Tensor::from_slice(&counts.log_prior(self.fit_prior)),
             class_count: Tensor::from_slice(&counts.classes),
-            feature_count: counts.features,
+            feature_count: counts.features.clone(),
         })
     }
 }

@@ -116,8 +116,10 @@ impl<T: Real, O: Offer> Kernel for Scan<'_, T, O> {
 pub(crate) enum Want {
     /// So many nearest samples.
     Nearest(usize),
-    /// All samples at this distance at most, in this metric.
+    /// All samples at this distance at most, in this metric, nearest first.
     Within(f64, Metric),
+    /// The same samples in any order.
+    Around(f64, Metric),
 }
 
 impl Want {
@@ -125,7 +127,7 @@ impl Want {
     pub(crate) fn reach(self) -> f64 {
         match self {
             Want::Nearest(_) => f64::INFINITY,
-            Want::Within(radius, metric) => metric.reach(radius),
+            Want::Within(radius, metric) | Want::Around(radius, metric) => metric.reach(radius),
         }
     }
 
@@ -133,7 +135,7 @@ impl Want {
     pub(crate) fn admits(self, key: f64) -> bool {
         match self {
             Want::Nearest(_) => true,
-            Want::Within(radius, metric) => metric.distance(key) <= radius,
+            Want::Within(radius, metric) | Want::Around(radius, metric) => metric.distance(key) <= radius,
         }
     }
 }
@@ -177,7 +179,7 @@ impl<F: Fn(u32) -> f64> Gather<F> {
     fn capacity(&self) -> usize {
         match self.want {
             Want::Nearest(k) => 4 * k + 64,
-            Want::Within(..) => 256,
+            Want::Within(..) | Want::Around(..) => 256,
         }
     }
 

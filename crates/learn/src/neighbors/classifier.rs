@@ -47,6 +47,7 @@ pub struct KNeighborsClassifier {
     pub seed: u64,
 }
 
+// Not derived: the metric among the settings decides which tensors a file has, and the search structure is rebuilt from them.
 /// A fitted [`KNeighborsClassifier`].
 #[derive(Clone, Debug)]
 pub struct FittedKNeighborsClassifier {

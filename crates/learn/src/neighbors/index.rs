@@ -12,7 +12,7 @@ use crate::selection::in_parallel;
 use crate::{LearnError, Real, Record, Result, Rows, Samples, memory, with_real};
 
 /// Dimensions up to which a k-d tree may pay.
-const LOW: usize = 15;
+pub(crate) const LOW: usize = 15;
 /// Queries of one task that goes through a tree.
 const QUERIES: usize = 64;
 
@@ -73,11 +73,11 @@ impl Index {
                 return Err(LearnError::parameter(who, problem));
             }
             NeighborAlgorithm::KdTree => true,
-            NeighborAlgorithm::Auto => metric != Metric::Cosine && d <= LOW && n >> (d + 6) > 0,
+            NeighborAlgorithm::Auto => metric != Metric::Cosine && d <= LOW && n >> (d + 3) > 0,
             NeighborAlgorithm::Brute => false,
         };
         let search = match metric {
-            _ if tree => Search::Tree(KdTree::new(&points.to_f64_vec(), d, metric)),
+            _ if tree => Search::Tree(KdTree::new(points.to_f64_vec(), d, metric)),
             Metric::Manhattan => Search::Pairs,
             _ => products(&points, metric)?,
         };
@@ -162,8 +162,19 @@ impl Index {
         Ok(RadiusNeighbors { rows: self.ask(x, Want::Within(radius, self.metric))? })
     }
 
+    /// Numbers of all samples within a radius of each row, in any order that does not depend on threads.
+    pub(crate) fn around(&self, x: &Rows, radius: f64) -> Result<Vec<Vec<u32>>> {
+        self.ask_as(x, Want::Around(radius, self.metric), |found| found.iter().map(|found| found.sample).collect())
+    }
+
     /// What every row wants, with distances.
     fn ask(&self, x: &Rows, want: Want) -> Result<Vec<Vec<(f64, u32)>>> {
+        let pair = |found: &Found| (self.metric.distance(found.key), found.sample);
+        self.ask_as(x, want, |found| found.iter().map(pair).collect())
+    }
+
+    /// What every row wants, in some form.
+    fn ask_as<A: Send>(&self, x: &Rows, want: Want, form: impl Fn(&[Found]) -> A + Sync) -> Result<Vec<A>> {
         let x = x.dense(self.who)?;
         let queries = match &self.factor {
             Some(factor) => whiten(x, factor)?,
@@ -175,19 +186,22 @@ impl Index {
             Search::Pairs => 8,
             Search::Products(..) => m.div_ceil(8).clamp(64, 512),
         };
-        let blocks = in_parallel(m.div_ceil(block), |task| {
+        let blocks = in_parallel(m.div_ceil(block), |task| -> Result<Vec<A>> {
             let (first, count) = (task * block, block.min(m - task * block));
-            with_real!(queries.dtype(), T => self.ask_block::<T>(&queries.try_narrow(0, first, count)?, want))
+            let part = queries.try_narrow(0, first, count)?;
+            let found = with_real!(queries.dtype(), T => self.ask_block::<T>(&part, want)?);
+            let formed = found.iter().enumerate().map(|(place, found)| {
+                if found.iter().any(|found| !found.key.is_finite()) {
+                    let problem = format!("the distances of row {} overflow", first + place);
+                    return Err(crate::model::overflow(self.who, &problem));
+                }
+                Ok(form(found))
+            });
+            formed.collect()
         });
         let mut rows = Vec::with_capacity(m);
         for block in blocks {
-            for found in block? {
-                if found.last().is_some_and(|last| !last.key.is_finite()) {
-                    let problem = format!("the distances of row {} overflow", rows.len());
-                    return Err(crate::model::overflow(self.who, &problem));
-                }
-                rows.push(found.iter().map(|found| (self.metric.distance(found.key), found.sample)).collect());
-            }
+            rows.extend(block?);
         }
         Ok(rows)
     }

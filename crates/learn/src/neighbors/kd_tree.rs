@@ -6,14 +6,18 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use tove_tensor::kernels::simd::{Kernel, dispatch};
+
 use super::metric::Metric;
 use super::result::Found;
-use crate::distance::{LANES, absolute, squared};
+use crate::distance::LANES;
 use crate::selection::in_parallel;
 
 /// Samples in a leaf at most.
 const LEAF: usize = 24;
-/// Levels that are split before the rest is split in parallel.
+/// Samples of a leaf that are compared together.
+const GROUP: usize = 8;
+/// Levels whose nodes are split one level at a time, side by side.
 const TOP: usize = 4;
 
 #[derive(Clone, Debug)]
@@ -22,8 +26,11 @@ pub(crate) struct KdTree {
     manhattan: bool,
     /// Numbers of the samples, leaf after leaf.
     samples: Vec<u32>,
-    /// The samples in that order; below [`LANES`] dimensions the first coordinates of a leaf stand together, then the second ones.
+    /// The samples in that order: the first coordinates of a leaf stand together, then the second ones. Leaves are filled up to
+    /// `stride` samples with NaN.
     coordinates: Vec<f64>,
+    /// Places for samples in a leaf.
+    stride: usize,
     /// Where each node splits: dimension and value.
     splits: Vec<Split>,
     /// Levels above the leaves.
@@ -39,55 +46,74 @@ pub(crate) trait Collect {
     fn limit(&self) -> f64;
     /// Takes a sample whose key is at most the limit.
     fn take(&mut self, found: Found);
+    /// Whether nothing below this node is of use.
+    #[inline(always)]
+    fn skips(&self, _node: usize) -> bool {
+        false
+    }
 }
 
 impl KdTree {
     /// A tree over rows (n, d) for a metric with differences of coordinates: Euclidean, Mahalanobis (of whitened rows) or Manhattan.
-    pub(crate) fn new(rows: &[f64], d: usize, metric: Metric) -> KdTree {
+    pub(crate) fn new(mut rows: Vec<f64>, d: usize, metric: Metric) -> KdTree {
         let n = rows.len() / d;
         let mut depth = 0;
         while n.div_ceil(1 << depth) > LEAF {
             depth += 1;
         }
+        let (mut low, mut high) = (vec![f64::INFINITY; d], vec![f64::NEG_INFINITY; d]);
+        widen(&rows, &mut low, &mut high);
         let mut samples: Vec<u32> = (0..n as u32).collect();
         let mut splits = vec![(0, 0.0); (1 << depth) - 1];
-        let mut found = Vec::with_capacity(splits.len());
         let top = depth.min(TOP);
-        split(rows, d, &mut samples, &mut found, 0, top);
-        // What is below the first levels is split side by side.
-        let mut rest: &mut [u32] = &mut samples;
-        let mut parts = Vec::with_capacity(1 << top);
-        for part in 0..1 << top {
-            let (own, others) = rest.split_at_mut(range(n, top, part).len());
-            parts.push(Mutex::new(own));
-            rest = others;
-        }
-        let below = in_parallel(parts.len(), |part| {
-            let (mut own, mut found) = (parts[part].lock().unwrap_or_else(PoisonError::into_inner), Vec::new());
-            split(rows, d, &mut own, &mut found, (1 << top) - 1 + part, depth - top);
-            found
-        });
-        drop(parts);
-        for (node, split) in found.into_iter().chain(below.into_iter().flatten()) {
-            splits[node] = split;
-        }
-        let (mut low, mut high) = (vec![f64::INFINITY; d], vec![f64::NEG_INFINITY; d]);
-        for row in rows.chunks_exact(d) {
-            for ((low, high), &x) in low.iter_mut().zip(&mut high).zip(row) {
-                *low = low.min(x);
-                *high = high.max(x);
+        for level in 0..=top {
+            // The nodes of the last of these levels split all that is below them.
+            let levels = if level == top { depth - top } else { 1 };
+            let (mut rest, mut rest_rows) = (&mut samples[..], &mut rows[..]);
+            let mut parts = Vec::with_capacity(1 << level);
+            for part in 0..1 << level {
+                let count = range(n, level, part).len();
+                let (own, others) = rest.split_at_mut(count);
+                let (own_rows, other_rows) = rest_rows.split_at_mut(count * d);
+                parts.push(Mutex::new((own, own_rows)));
+                (rest, rest_rows) = (others, other_rows);
+            }
+            let found = in_parallel(parts.len(), |part| {
+                let mut own = parts[part].lock().unwrap_or_else(PoisonError::into_inner);
+                let (samples, rows) = &mut *own;
+                let mut splitter = Splitter { d, keys: Vec::new(), rows: Vec::new(), splits: Vec::new() };
+                splitter.split(samples, rows, (1 << level) - 1 + part, levels);
+                splitter.splits
+            });
+            for (node, split) in found.into_iter().flatten() {
+                splits[node] = split;
             }
         }
-        let mut coordinates = Vec::with_capacity(rows.len());
-        for leaf in 0..1 << depth {
-            let own = &samples[range(n, depth, leaf)];
-            let row = |sample: u32| &rows[sample as usize * d..(sample as usize + 1) * d];
-            match d < LANES {
-                true => (0..d).for_each(|j| coordinates.extend(own.iter().map(|&sample| row(sample)[j]))),
-                false => own.iter().for_each(|&sample| coordinates.extend_from_slice(row(sample))),
+        let stride = n.div_ceil(1 << depth).next_multiple_of(GROUP);
+        let mut coordinates = vec![f64::NAN; (stride * d) << depth];
+        for (leaf, block) in coordinates.chunks_exact_mut(stride * d).enumerate() {
+            let own = range(n, depth, leaf);
+            for (place, row) in rows[own.start * d..own.end * d].chunks_exact(d).enumerate() {
+                row.iter().enumerate().for_each(|(j, &x)| block[j * stride + place] = x);
             }
         }
-        KdTree { d, manhattan: metric == Metric::Manhattan, samples, coordinates, splits, depth, low, high }
+        KdTree { d, manhattan: metric == Metric::Manhattan, samples, coordinates, stride, splits, depth, low, high }
+    }
+
+    /// Renumbers the samples in the order of the leaves, and returns the former number of each.
+    pub(crate) fn renumber(&mut self) -> Vec<u32> {
+        let order = (0..self.samples.len() as u32).collect();
+        std::mem::replace(&mut self.samples, order)
+    }
+
+    /// Levels above the leaves: there are 2^depth of these, the last nodes of all.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Which samples, in the order of the leaves, a leaf has.
+    pub(crate) fn leaf_range(&self, leaf: usize) -> std::ops::Range<usize> {
+        range(self.samples.len(), self.depth, leaf)
     }
 
     /// Hands all samples over that the collector may want.
@@ -111,6 +137,9 @@ impl KdTree {
         query: &[f64],
         collect: &mut impl Collect,
     ) {
+        if collect.skips(node) {
+            return;
+        }
         if level == self.depth {
             self.leaf(node + 1 - (1 << self.depth), query, collect);
             return;
@@ -132,28 +161,70 @@ impl KdTree {
     }
 
     fn leaf(&self, leaf: usize, query: &[f64], collect: &mut impl Collect) {
-        let range = range(self.samples.len(), self.depth, leaf);
-        let (samples, d) = (&self.samples[range.clone()], self.d);
-        let block = &self.coordinates[range.start * d..range.end * d];
+        let samples = &self.samples[range(self.samples.len(), self.depth, leaf)];
+        let size = self.stride * self.d;
+        let block = &self.coordinates[leaf * size..(leaf + 1) * size];
         let mut keys = [0.0; LEAF];
-        let keys = &mut keys[..samples.len()];
-        if d < LANES {
-            // In the order of `squared` and `absolute` for so few numbers.
-            for (column, &q) in block.chunks_exact(samples.len().max(1)).zip(query) {
-                match self.manhattan {
-                    true => keys.iter_mut().zip(column).for_each(|(key, x)| *key += (q - x).abs()),
-                    false => keys.iter_mut().zip(column).for_each(|(key, x)| *key += (q - x) * (q - x)),
-                }
-            }
-        } else {
-            for (key, row) in keys.iter_mut().zip(block.chunks_exact(d)) {
-                *key = if self.manhattan { absolute(query, row) } else { squared(query, row) };
-            }
-        }
+        let keys = &mut keys[..self.stride];
+        dispatch(LeafKeys { block, stride: self.stride, query, manhattan: self.manhattan, keys });
         for (&key, &sample) in keys.iter().zip(samples) {
             if key <= collect.limit() {
                 collect.take(Found { key, sample });
             }
+        }
+    }
+}
+
+/// The keys of all places of a leaf.
+struct LeafKeys<'a> {
+    block: &'a [f64],
+    stride: usize,
+    query: &'a [f64],
+    manhattan: bool,
+    keys: &'a mut [f64],
+}
+
+impl LeafKeys<'_> {
+    /// Sums in the order of `squared` and `absolute`: coordinates go round in lanes, those that fill no round follow.
+    #[inline(always)]
+    fn sum(self, term: impl Fn(f64) -> f64) {
+        let (rounds, rest) = self.query.as_chunks::<LANES>();
+        for (group, keys) in self.keys.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
+            let column = |j: usize| {
+                let start = j * self.stride + group * GROUP;
+                self.block[start..start + GROUP].iter()
+            };
+            let mut sum = [0.0; GROUP];
+            if !rounds.is_empty() {
+                let mut lanes = [[0.0; GROUP]; LANES];
+                for (round, query) in rounds.iter().enumerate() {
+                    for (lane, (own, &q)) in lanes.iter_mut().zip(query).enumerate() {
+                        own.iter_mut().zip(column(round * LANES + lane)).for_each(|(own, &x)| *own += term(q - x));
+                    }
+                }
+                for (i, sum) in sum.iter_mut().enumerate() {
+                    let of = |lane: usize| lanes[lane][i];
+                    *sum = ((of(0) + of(4)) + (of(2) + of(6))) + ((of(1) + of(5)) + (of(3) + of(7)));
+                }
+            }
+            let mut others = [0.0; GROUP];
+            for (j, &q) in rest.iter().enumerate() {
+                let columns = column(rounds.len() * LANES + j);
+                others.iter_mut().zip(columns).for_each(|(own, &x)| *own += term(q - x));
+            }
+            keys.iter_mut().zip(sum).zip(others).for_each(|((key, sum), others)| *key = sum + others);
+        }
+    }
+}
+
+impl Kernel for LeafKeys<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        match self.manhattan {
+            true => self.sum(f64::abs),
+            false => self.sum(|gap| gap * gap),
         }
     }
 }
@@ -172,28 +243,52 @@ fn range(n: usize, depth: usize, leaf: usize) -> std::ops::Range<usize> {
 /// Where a node splits: dimension and value.
 type Split = (u32, f64);
 
-/// Splits so many levels of the tree below a node.
-fn split(rows: &[f64], d: usize, samples: &mut [u32], splits: &mut Vec<(usize, Split)>, node: usize, levels: usize) {
-    if levels == 0 {
-        return;
-    }
-    let at = |sample: u32, j: usize| rows[sample as usize * d + j];
-    let (mut low, mut high) = (vec![f64::INFINITY; d], vec![f64::NEG_INFINITY; d]);
-    for &sample in samples.iter() {
-        for j in 0..d {
-            low[j] = low[j].min(at(sample, j));
-            high[j] = high[j].max(at(sample, j));
+/// Widens a box so that these rows are inside.
+fn widen(rows: &[f64], low: &mut [f64], high: &mut [f64]) {
+    for row in rows.chunks_exact(low.len()) {
+        for ((low, high), &x) in low.iter_mut().zip(&mut *high).zip(row) {
+            *low = low.min(x);
+            *high = high.max(x);
         }
     }
-    let widest = (1..d).fold(0, |best, j| if high[j] - low[j] > high[best] - low[best] { j } else { best });
-    let middle = samples.len().div_ceil(2);
-    // Of equal coordinates the smaller number goes left, so that the tree does not depend on how the selection goes about it.
-    let order = |a: &u32, b: &u32| at(*a, widest).total_cmp(&at(*b, widest)).then(a.cmp(b));
-    samples.select_nth_unstable_by(middle - 1, order);
-    splits.push((node, (widest as u32, at(samples[middle - 1], widest))));
-    let (left, right) = samples.split_at_mut(middle);
-    split(rows, d, left, splits, 2 * node + 1, levels - 1);
-    split(rows, d, right, splits, 2 * node + 2, levels - 1);
+}
+
+/// Splits nodes; samples and their rows are put in the order of the leaves.
+struct Splitter {
+    d: usize,
+    /// Coordinate, number and place of the samples of a node.
+    keys: Vec<(f64, u32, u32)>,
+    rows: Vec<f64>,
+    splits: Vec<(usize, Split)>,
+}
+
+impl Splitter {
+    /// Splits so many levels of the tree below a node.
+    fn split(&mut self, samples: &mut [u32], rows: &mut [f64], node: usize, levels: usize) {
+        if levels == 0 {
+            return;
+        }
+        let d = self.d;
+        let (mut low, mut high) = (vec![f64::INFINITY; d], vec![f64::NEG_INFINITY; d]);
+        widen(rows, &mut low, &mut high);
+        let widest = (1..d).fold(0, |best, j| if high[j] - low[j] > high[best] - low[best] { j } else { best });
+        let middle = samples.len().div_ceil(2);
+        let keys = rows.chunks_exact(d).zip(&*samples).zip(0u32..);
+        self.keys.clear();
+        self.keys.extend(keys.map(|((row, &sample), place)| (row[widest], sample, place)));
+        // Of equal coordinates the smaller number goes left, so that the tree does not depend on how the selection goes about it.
+        self.keys.select_nth_unstable_by(middle - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        self.splits.push((node, (widest as u32, self.keys[middle - 1].0)));
+        self.rows.clear();
+        for (sample, &(_, number, place)) in samples.iter_mut().zip(&self.keys) {
+            *sample = number;
+            self.rows.extend_from_slice(&rows[place as usize * d..(place as usize + 1) * d]);
+        }
+        rows.copy_from_slice(&self.rows);
+        let ((left, right), (left_rows, right_rows)) = (samples.split_at_mut(middle), rows.split_at_mut(middle * d));
+        self.split(left, left_rows, 2 * node + 1, levels - 1);
+        self.split(right, right_rows, 2 * node + 2, levels - 1);
+    }
 }
 
 #[cfg(test)]
@@ -201,6 +296,7 @@ mod tests {
     use tove_tensor::{DType, Key};
 
     use super::*;
+    use crate::distance::{absolute, squared};
 
     struct All(f64, Vec<Found>);
 
@@ -215,12 +311,12 @@ mod tests {
 
     #[test]
     fn a_search_finds_exactly_what_lies_within_the_limit() {
-        for (n, d) in [(1, 1), (24, 2), (25, 2), (1000, 3), (777, 9)] {
+        for (n, d) in [(1, 1), (24, 2), (25, 2), (1000, 3), (777, 9), (300, 16), (90, 19)] {
             // A grid, so that many samples lie on the border.
             let rows: Vec<f64> =
                 Key::new(n as u64).uniform([n, d], DType::F64).to_f64_vec().iter().map(|x| (x * 6.0).floor()).collect();
             for metric in [Metric::Euclidean, Metric::Manhattan] {
-                let tree = KdTree::new(&rows, d, metric);
+                let tree = KdTree::new(rows.clone(), d, metric);
                 for query in rows.chunks_exact(d).take(20) {
                     let mut found = All(3.0, Vec::new());
                     tree.search(query, &mut found);

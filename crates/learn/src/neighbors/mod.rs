@@ -11,7 +11,7 @@
 //!
 //! All pairs (`brute`) are compared by ‖x‖² − 2 q·x from blocks of a matrix product, which rounds badly where points are close;
 //! therefore every sample that could be among the k nearest by a bound of that error is compared again from differences in double
-//! precision. A k-d tree is used in low dimensions with many samples (n ≥ 2^(d + 6), d ≤ 15). Which one is decided by the shape of the
+//! precision. A k-d tree is used in low dimensions with many samples (n ≥ 2^(d + 3), d ≤ 15). Which one is decided by the shape of the
 //! data alone.
 
 mod brute;
@@ -25,9 +25,12 @@ mod result;
 mod vote;
 
 pub use classifier::{FittedKNeighborsClassifier, KNeighborsClassifier, Ties};
-pub(crate) use index::Index;
+pub(crate) use index::{Index, LOW};
+pub(crate) use kd_tree::{Collect, KdTree};
+pub(crate) use metric::neighbor_settings_setters;
 pub use metric::{Metric, NeighborAlgorithm, NeighborSettings};
 pub use nearest::{FittedNearestNeighbors, NearestNeighbors, cosine_top_k};
 pub use regressor::{FittedKNeighborsRegressor, KNeighborsRegressor};
+pub(crate) use result::Found;
 pub use result::{Neighbors, RadiusNeighbors};
 pub use vote::NeighborWeights;

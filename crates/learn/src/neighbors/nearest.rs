@@ -26,6 +26,7 @@ pub struct NearestNeighbors {
     pub search: NeighborSettings,
 }
 
+// Not derived: the rows are kept in an index of neighbors, which is rebuilt when they are read.
 /// A fitted [`NearestNeighbors`]; ask it with [`Predict::kneighbors`] and [`Predict::radius_neighbors`].
 #[derive(Clone, Debug)]
 pub struct FittedNearestNeighbors {

@@ -31,6 +31,7 @@ pub struct KNeighborsRegressor {
     pub search: NeighborSettings,
 }
 
+// Not derived: the metric among the settings decides which tensors a file has, and the search structure is rebuilt from them.
 /// A fitted [`KNeighborsRegressor`].
 #[derive(Clone, Debug)]
 pub struct FittedKNeighborsRegressor {

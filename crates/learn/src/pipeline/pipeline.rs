@@ -79,6 +79,7 @@ fn joined(steps: &[Capabilities]) -> Capabilities {
         partial_fit: false,
         passes: false,
         warm_start: false,
+        moments: false,
         transform: all(|step| step.transform),
         inverse_transform: all(|step| step.inverse_transform),
         order_free: all(|step| step.order_free),

@@ -61,7 +61,7 @@ fn curve(train: &Train, scorer: Scoring, points: Vec<Point>) -> Result<Vec<Curve
         .collect();
     let reports = in_parallel(tasks.len(), |task| {
         let (_, estimator, folds) = &points[tasks[task].0];
-        evaluate_fold(&**estimator, train, &folds[tasks[task].1], std::slice::from_ref(&scorer), true)
+        evaluate_fold(&**estimator, train, (&folds[tasks[task].1], None), std::slice::from_ref(&scorer), true)
     });
     let mut reports = reports.into_iter();
     let mut curve = Vec::with_capacity(points.len());

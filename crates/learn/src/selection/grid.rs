@@ -11,7 +11,7 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Kind, Setting, Value};
+use tove_optim::settings::{Setting, Value, ValueKind};
 use tove_tensor::{DType, Key};
 
 use crate::{LearnError, Result};
@@ -59,8 +59,8 @@ impl Grid {
 }
 
 impl Setting for Grid {
-    fn kind() -> Kind {
-        Kind::Map(Box::new(Kind::List(Box::new(Kind::Text))))
+    fn kind() -> ValueKind {
+        ValueKind::Map(Box::new(ValueKind::List(Box::new(ValueKind::Text))))
     }
 
     fn value(&self) -> Value {
@@ -210,8 +210,8 @@ impl Space {
 }
 
 impl Setting for Space {
-    fn kind() -> Kind {
-        Kind::Map(Box::new(Kind::List(Box::new(Kind::Text))))
+    fn kind() -> ValueKind {
+        ValueKind::Map(Box::new(ValueKind::List(Box::new(ValueKind::Text))))
     }
 
     fn value(&self) -> Value {

@@ -34,7 +34,8 @@ use super::parallel::in_parallel;
 use super::scorer::Scorer;
 use super::scoring::{Scoring, all};
 use super::table::{SearchResult, Trial, rank};
-use super::validate::{FoldReport, default_folds, evaluate_fold};
+use super::validate::{FoldReport, default_folds, evaluate_fold, fold_moments};
+use crate::linear::LinearMoments;
 use crate::{About, Algorithm, Capabilities, Estimator, Fit, Labels, LearnError, Result, Ridge, Samples};
 
 /// Combinations of a grid that are tried, at most: more would not be done in a lifetime, and their list would not fit in memory.
@@ -177,6 +178,7 @@ macro_rules! options {
                 partial_fit: false,
                 passes: false,
                 warm_start: false,
+                moments: false,
                 checks_finite: false,
                 delegates: true,
                 ..Ridge::CAPABILITIES
@@ -191,6 +193,7 @@ macro_rules! options {
                     partial_fit: false,
                     passes: false,
                     warm_start: false,
+                    moments: false,
                     checks_finite: false,
                     delegates: true,
                     ..inner
@@ -271,11 +274,15 @@ impl Run<'_> {
         let widest = Capabilities { probabilities: true, decision_function: true, ..capabilities };
         scorers.iter().try_for_each(|scorer| scorer.check(self.estimator.name(), widest))?;
         let (k, total) = (folds.len(), candidates.len() * folds.len());
+        let moments = fold_moments(capabilities, train, &folds); // hyperparameters have no part in them
         let bar = self.bar(total);
         let ends = in_parallel(total, |task| {
             let end = match self.stopped() || tove_optim::interrupted() {
                 true => End::Skipped,
-                false => self.attempt(&candidates[task / k], train, &folds[task % k], &scorers),
+                false => {
+                    let moments = moments.as_ref().map(|all| &all[task % k]);
+                    self.attempt(&candidates[task / k], train, (&folds[task % k], moments), &scorers)
+                }
             };
             bar.iter().for_each(|bar| bar.inc(1));
             end
@@ -291,7 +298,13 @@ impl Run<'_> {
     }
 
     /// An error or panic of one candidate does not end the search.
-    fn attempt(&self, candidate: &Candidate, samples: &Samples, fold: &Fold, scorers: &[Scoring]) -> End {
+    fn attempt(
+        &self,
+        candidate: &Candidate,
+        samples: &Samples,
+        fold: (&Fold, Option<&LinearMoments>),
+        scorers: &[Scoring],
+    ) -> End {
         let work = || evaluate_fold(&*self.configured(candidate)?, samples, fold, scorers, false);
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(report)) => End::Done(report),

@@ -103,6 +103,7 @@ impl SearchResult {
                     partial_fit: false,
                     passes: false,
                     warm_start: false,
+                    moments: false,
                     checks_finite: false,
                     ..model.capabilities()
                 };

@@ -25,6 +25,7 @@ use super::folds::{Fold, KFold, Splitter, StratifiedKFold};
 use super::parallel::in_parallel;
 use super::scorer::Scorer;
 use super::scoring::{Scoring, all};
+use crate::linear::{LinearMoments, of_folds};
 use crate::{Capabilities, Estimator, Fit, LearnError, Predict, Result, Samples};
 
 /// Settings of a cross-validation.
@@ -84,23 +85,39 @@ impl CrossValidation {
             false => self.scorers.clone(),
         };
         scorers.iter().try_for_each(|scorer| scorer.check(estimator.name(), estimator.capabilities()))?;
-        let work = |task: usize| evaluate_fold(estimator, samples, &folds[task], &scorers, self.train_scores);
+        let moments = fold_moments(estimator.capabilities(), samples, &folds);
+        let work = |task: usize| {
+            let moments = moments.as_ref().map(|all| &all[task]);
+            evaluate_fold(estimator, samples, (&folds[task], moments), &scorers, self.train_scores)
+        };
         let folds = in_parallel(folds.len(), work).into_iter().collect::<Result<_>>()?;
         Ok(Folded { scorers, folds })
     }
 }
 
-/// Fits to the training part and evaluates on the test part.
+/// The moments of each fold's training part, computed once for all of them, if the estimator is fitted to moments. What is wrong with
+/// the samples is reported by the fits.
+pub(super) fn fold_moments(
+    capabilities: Capabilities,
+    samples: &Samples,
+    folds: &[Fold],
+) -> Option<Vec<LinearMoments>> {
+    if capabilities.moments { of_folds(samples, folds).ok().flatten() } else { None }
+}
+
+/// Fits to the training part, or to its moments, and evaluates on the test part.
 pub(super) fn evaluate_fold(
     estimator: &dyn Estimator,
     samples: &Samples,
-    fold: &Fold,
+    (fold, moments): (&Fold, Option<&LinearMoments>),
     scorers: &[Scoring],
     train_scores: bool,
 ) -> Result<FoldReport> {
     let start = Instant::now();
-    let train = samples.take(&fold.train)?;
-    let model = estimator.fit_samples(&train)?;
+    let model = match moments.map_or(Ok(None), |moments| estimator.fit_moments(moments))? {
+        Some(model) => model,
+        None => estimator.fit_samples(&samples.take(&fold.train)?)?,
+    };
     let fit_seconds = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let test = samples.take(&fold.test)?;
@@ -110,7 +127,7 @@ pub(super) fn evaluate_fold(
         scorers.iter().map(|scorer| scorer.of(&*model, samples, evaluation.as_ref())).collect()
     };
     let (test, train): (Result<Vec<Score>>, Result<Vec<Score>>) =
-        (score(&test), if train_scores { score(&train) } else { Ok(Vec::new()) });
+        (score(&test), if train_scores { score(&samples.take(&fold.train)?) } else { Ok(Vec::new()) });
     Ok(FoldReport { test: test?, train: train?, fit_seconds, score_seconds: start.elapsed().as_secs_f64() })
 }
 

@@ -16,12 +16,14 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
+use std::borrow::Cow;
+
 use tove_optim::settings::Hyperparameters;
 use tove_tensor::{DType, Tensor, TryOps};
 
-use super::graph::{GraphKernel, similarities};
+use super::graph::{GraphKernel, Similar, by_rows, product, symmetric};
 use super::known;
-use crate::{About, Algorithm, Capabilities, Fitted, Labels, Model, Result, Rows, Samples, Summary, memory};
+use crate::{About, Algorithm, Capabilities, Fitted, Labels, Model, Record, Result, Rows, Samples, Summary, memory};
 
 /// Spreads labels along a graph of similar samples; known labels stay.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -68,7 +70,7 @@ pub struct LabelSpreading {
 
 /// A fitted [`LabelPropagation`] or [`LabelSpreading`].
 #[derive(Clone, Debug, Fitted)]
-#[fitted(estimator = LabelPropagation, estimator = LabelSpreading)]
+#[fitted(estimator = LabelPropagation, estimator = LabelSpreading, complete = FittedLabelPropagation::indexed)]
 pub struct FittedLabelPropagation {
     about: About,
     /// The samples.
@@ -82,6 +84,9 @@ pub struct FittedLabelPropagation {
     gamma: f64,
     #[fitted(hidden)]
     n_neighbors: usize,
+    /// What similarities of new rows are computed from; made when a model is fitted or read.
+    #[fitted(skip)]
+    similar: Option<Similar>,
 }
 
 /// What both methods have in common.
@@ -124,14 +129,14 @@ impl Graph {
         let (classes, codes) = known(A::NAME, samples.y()?)?;
         let x = samples.x().dense(A::NAME)?;
         let (n, m) = (samples.len(), classes.len());
-        let bytes = 16 * (n as u64).saturating_mul(n as u64);
-        memory::require(A::NAME, "the graph of all pairs of samples", bytes, "use fewer samples")?;
-        let mut graph = similarities(self.kernel, self.gamma, self.n_neighbors, x, x)?;
-        match self.alpha {
-            None => by_rows(&mut graph, n),
-            Some(_) => symmetric(&mut graph, n),
+        if self.kernel == GraphKernel::Rbf {
+            let bytes = 24 * (n as u64).saturating_mul(n as u64);
+            let fix = "use fewer samples, or the knn kernel";
+            memory::require(A::NAME, "the graph of all pairs of samples", bytes, fix)?;
         }
-        let graph = Tensor::try_from_vec(graph, [n, n])?;
+        let similar = Similar::new(A::NAME, self.kernel, self.gamma, self.n_neighbors, x)?;
+        let graph = similar.rows(x)?;
+        let graph = if self.alpha.is_none() { by_rows(&graph)? } else { symmetric(&graph)? };
         let mut first = vec![0.0f64; n * m];
         for (row, code) in codes.iter().enumerate() {
             if let Some(code) = code {
@@ -146,7 +151,7 @@ impl Graph {
                 break;
             }
             last.copy_from_slice(&now);
-            now = graph.try_matmul(&Tensor::try_from_vec(now, [n, m])?)?.to_f64_vec();
+            now = product(&graph, &Tensor::try_from_vec(now, [n, m])?)?.to_f64_vec();
             match self.alpha {
                 None => {
                     normalize(&mut now, m);
@@ -167,6 +172,7 @@ impl Graph {
             x: x.clone(),
             gamma: if self.kernel == GraphKernel::Rbf { self.gamma } else { 0.0 },
             n_neighbors: self.n_neighbors,
+            similar: Some(similar),
         })
     }
 }
@@ -181,25 +187,21 @@ fn normalize(rows: &mut [f64], width: usize) {
     }
 }
 
-/// D⁻¹W.
-fn by_rows(graph: &mut [f64], n: usize) {
-    normalize(graph, n);
-}
-
-/// D^(−½) W D^(−½) without the diagonal. Samples without neighbors keep zeros.
-fn symmetric(graph: &mut [f64], n: usize) {
-    (0..n).for_each(|i| graph[i * n + i] = 0.0);
-    let mut degrees = vec![0.0; n];
-    for row in graph.chunks_exact(n.max(1)) {
-        degrees.iter_mut().zip(row).for_each(|(degree, w)| *degree += w);
-    }
-    let roots: Vec<f64> = degrees.iter().map(|d| if *d > 0.0 { d.sqrt() } else { 1.0 }).collect();
-    for (row, own) in graph.chunks_exact_mut(n.max(1)).zip(&roots) {
-        row.iter_mut().zip(&roots).for_each(|(w, other)| *w /= own * other);
-    }
-}
-
 impl FittedLabelPropagation {
+    /// A model that was read, with what similarities are computed from.
+    fn indexed(self, _: &Record) -> Result<FittedLabelPropagation> {
+        let similar = Some(self.similar()?.into_owned());
+        Ok(FittedLabelPropagation { similar, ..self })
+    }
+
+    fn similar(&self) -> Result<Cow<'_, Similar>> {
+        if let Some(similar) = &self.similar {
+            return Ok(Cow::Borrowed(similar));
+        }
+        let kernel = if self.gamma > 0.0 { GraphKernel::Rbf } else { GraphKernel::Knn };
+        Ok(Cow::Owned(Similar::new(self.about.name, kernel, self.gamma, self.n_neighbors, &self.x)?))
+    }
+
     /// The label of each sample of the fit.
     ///
     /// # Errors
@@ -220,11 +222,9 @@ impl Model for FittedLabelPropagation {
 
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
         let x = x.dense(self.name())?;
-        let (n, samples, m) = (x.dims()[0], self.x.dims()[0], self.classes().len());
-        let kernel = if self.gamma > 0.0 { GraphKernel::Rbf } else { GraphKernel::Knn };
-        let near = similarities(kernel, self.gamma, self.n_neighbors, &self.x, x)?;
-        let near = Tensor::try_from_vec(near, [n, samples])?;
-        let mut given = near.try_matmul(&self.label_distributions.to_dtype(DType::F64))?.to_f64_vec();
+        let (n, m) = (x.dims()[0], self.classes().len());
+        let near = self.similar()?.rows(x)?;
+        let mut given = product(&near, &self.label_distributions.to_dtype(DType::F64))?.to_f64_vec();
         normalize(&mut given, m);
         // A row that is similar to no labeled sample may be of any class.
         for row in given.chunks_exact_mut(m).filter(|row| row.iter().all(|p| *p == 0.0)) {

@@ -24,32 +24,15 @@ pub struct OnlineClassifier<E> {
 impl<E: Stepwise> OnlineClassifier<E> {
     pub(super) fn new(settings: &E, classes: &[i64]) -> Result<OnlineClassifier<E>> {
         settings.validate()?;
-        let mut sorted = classes.to_vec();
-        sorted.sort_unstable();
-        sorted.dedup();
-        if sorted.len() < 2 {
-            let problem = format!("{} classes; list all classes in advance, at least two", sorted.len());
-            return Err(LearnError::parameter("learner", problem));
-        }
         let (settings, states) = (settings.clone(), Vec::new());
-        Ok(OnlineClassifier { settings, classes: sorted, states, dtype: DType::F64, batches: 0, objective: f64::NAN })
-    }
-
-    /// The class index of each sample among the classes given at the start.
-    fn codes(&self, samples: &Samples) -> Result<Vec<usize>> {
-        let labels = Labels::of(E::NAME, samples.y()?)?;
-        let indices: Result<Vec<usize>> = labels
-            .classes()
-            .iter()
-            .map(|class| {
-                self.classes.binary_search(class).map_err(|_| {
-                    let problem = format!("class {class} is not in the list of classes given at the start");
-                    LearnError::data(E::NAME, problem, "list all classes when creating the learner")
-                })
-            })
-            .collect();
-        let indices = indices?;
-        Ok(labels.codes().iter().map(|&code| indices[code]).collect())
+        Ok(OnlineClassifier {
+            settings,
+            classes: Labels::listed(classes)?,
+            states,
+            dtype: DType::F64,
+            batches: 0,
+            objective: f64::NAN,
+        })
     }
 }
 
@@ -68,7 +51,7 @@ impl<E: Stepwise> Learner for OnlineClassifier<E> {
                 fix,
             ));
         }
-        let codes = self.codes(samples)?;
+        let codes = Labels::of(E::NAME, samples.y()?)?.codes_among(E::NAME, &self.classes)?;
         let plan = settings.plan(E::NAME);
         if self.states.is_empty() {
             self.states = vec![State::new(&plan, samples.width()); outputs(self.classes.len())];

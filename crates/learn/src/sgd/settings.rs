@@ -1,6 +1,6 @@
 //! Hyperparameters shared by all linear SGD models.
 
-use tove_optim::settings::{Hyperparameters, Kind, Setting, SettingError, Value};
+use tove_optim::settings::{Hyperparameters, Setting, SettingError, Value, ValueKind};
 
 use super::LearningRate;
 
@@ -90,8 +90,8 @@ impl From<bool> for Averaging {
 }
 
 impl Setting for Averaging {
-    fn kind() -> Kind {
-        Kind::Text
+    fn kind() -> ValueKind {
+        ValueKind::Text
     }
 
     fn value(&self) -> Value {

@@ -6,7 +6,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tove_tensor::kernels::simd::{Kernel, dispatch};
+use tove_tensor::kernels::simd::{Isa, Kernel, dispatch, isa};
 use tove_tensor::pool::parallel_for;
 
 use super::step::{LANES, Step, add};
@@ -113,6 +113,20 @@ impl Copies {
         &self.values[at..at + self.width]
     }
 
+    /// All copies, one after another.
+    #[inline(always)]
+    pub fn rows_mut(&mut self) -> &mut [f32] {
+        &mut self.values
+    }
+
+    /// Counts pairs that changed each of these copies.
+    #[inline(always)]
+    pub fn count(&mut self, slots: &[u32], pairs: u32) {
+        for &slot in slots {
+            self.pairs[slot as usize] += pairs;
+        }
+    }
+
     #[inline(always)]
     pub fn add(&mut self, slot: u32, change: &[f32], pairs: u32) {
         self.pairs[slot as usize] += pairs;
@@ -144,8 +158,9 @@ pub(super) struct Worker {
 pub(super) trait Block: Sync {
     /// The step size at the start of a block.
     fn rate(&self, epoch: usize, index: usize) -> f32;
-    /// Trains block `index` of epoch `epoch` on the copies of the worker. Must be `#[inline(always)]`.
-    fn train(&self, epoch: usize, index: usize, tables: &Tables, worker: &mut Worker);
+    /// Trains block `index` of epoch `epoch` on the copies of the worker. Must be `#[inline(always)]`. `FUSED` says that the instruction
+    /// set multiplies and adds at once.
+    fn train<const FUSED: bool>(&self, epoch: usize, index: usize, tables: &Tables, worker: &mut Worker);
 }
 
 /// The vectors of the input and of the output.
@@ -154,7 +169,7 @@ pub(super) struct Tables {
     pub output: Table,
 }
 
-struct Run<'a, B: Block> {
+struct Run<'a, B: Block, const FUSED: bool> {
     block: &'a B,
     epoch: usize,
     index: usize,
@@ -162,17 +177,26 @@ struct Run<'a, B: Block> {
     worker: &'a mut Worker,
 }
 
-impl<B: Block> Kernel for Run<'_, B> {
+impl<B: Block, const FUSED: bool> Kernel for Run<'_, B, FUSED> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        self.block.train(self.epoch, self.index, self.tables, self.worker);
+        self.block.train::<FUSED>(self.epoch, self.index, self.tables, self.worker);
     }
 }
 
+/// Told from time to time which share of a training is done, from 0 to 1.
+pub type Watch<'a> = &'a mut dyn FnMut(f64);
+
 /// Trains for a number of epochs of `blocks` blocks. Returns the mean loss of each, and whether it was not interrupted.
-pub(super) fn train(tables: &mut Tables, blocks: usize, epochs: usize, block: &impl Block) -> (Vec<f64>, bool) {
+pub(super) fn train(
+    tables: &mut Tables,
+    blocks: usize,
+    epochs: usize,
+    block: &impl Block,
+    watch: Watch<'_>,
+) -> (Vec<f64>, bool) {
     let workers: Vec<Mutex<Worker>> = (0..ROUND.min(blocks))
         .map(|_| Worker {
             input: Copies::new(&tables.input),
@@ -191,11 +215,18 @@ pub(super) fn train(tables: &mut Tables, blocks: usize, epochs: usize, block: &i
                 finished = false;
                 break;
             }
+            if (first / ROUND).is_multiple_of(64) {
+                watch((epoch as f64 + first as f64 / blocks as f64) / epochs as f64);
+            }
             let fraction = CURVATURE * block.rate(epoch, first);
             let count = ROUND.min(blocks - first);
             parallel_for(count, &|task| {
                 let mut worker = lock(&workers[task]);
-                dispatch(Run { block, epoch, index: first + task, tables: &*tables, worker: &mut worker });
+                let (index, tables, worker) = (first + task, &*tables, &mut *worker);
+                match isa() {
+                    Isa::Baseline => dispatch(Run::<_, false> { block, epoch, index, tables, worker }),
+                    _ => dispatch(Run::<_, true> { block, epoch, index, tables, worker }),
+                }
             });
             let mut held: Vec<MutexGuard<'_, Worker>> = workers[..count].iter().map(lock).collect();
             apply(&mut tables.input, &held.iter().map(|worker| &worker.input).collect::<Vec<_>>(), fraction);

@@ -8,7 +8,7 @@ use tove_tensor::Tensor;
 use tove_tensor::io::WriteOptions;
 use tove_tensor::kernels::math::Float;
 
-use super::blocks::{Block, Table, Tables, Worker, train};
+use super::blocks::{Block, Table, Tables, Watch, Worker, train};
 use super::fasttext::mean;
 use super::random::Draws;
 use super::skip_gram::summary;
@@ -148,7 +148,7 @@ impl Block for Examples<'_> {
     }
 
     #[inline(always)]
-    fn train(&self, epoch: usize, index: usize, tables: &Tables, worker: &mut Worker) {
+    fn train<const FUSED: bool>(&self, epoch: usize, index: usize, tables: &Tables, worker: &mut Worker) {
         let rate = self.rate(epoch, index);
         let order = &self.orders[epoch % self.orders.len()];
         let Worker { input, output, loss, pairs, .. } = worker;
@@ -194,7 +194,20 @@ impl FastTextClassifier {
     /// # Errors
     /// Hyperparameters out of their range, labels that are not one per text or all equal, texts without words, vectors that do not fit in
     /// memory.
-    pub fn fit(&self, texts: &[impl AsRef<str>], labels: &[i64]) -> Result<FittedFastTextClassifier> {
+    pub fn fit(&self, texts: &[impl AsRef<str> + Sync], labels: &[i64]) -> Result<FittedFastTextClassifier> {
+        self.fit_watched(texts, labels, &mut |_| {})
+    }
+
+    /// As [`FastTextClassifier::fit`]; `watch` is told how far it is.
+    ///
+    /// # Errors
+    /// As [`FastTextClassifier::fit`].
+    pub fn fit_watched(
+        &self,
+        texts: &[impl AsRef<str> + Sync],
+        labels: &[i64],
+        watch: Watch<'_>,
+    ) -> Result<FittedFastTextClassifier> {
         self.validate()?;
         if texts.len() != labels.len() {
             return Err(LearnError::Lengths { rows: texts.len(), what: "labels", found: labels.len() });
@@ -236,7 +249,7 @@ impl FastTextClassifier {
             settings: self,
             count: classes.len(),
         };
-        let (curve, finished) = train(&mut tables, texts.len().div_ceil(BLOCK), self.epochs, &examples);
+        let (curve, finished) = train(&mut tables, texts.len().div_ceil(BLOCK), self.epochs, &examples, watch);
         let (input, output) = (tables.input.to_vec(0..rows), tables.output.to_vec(0..classes.len()));
         if input.iter().chain(&output).any(|x| !x.is_finite()) {
             let problem = format!("the vectors overflowed with a learning rate of {}", self.learning_rate);

@@ -34,7 +34,7 @@ impl Cooccurrence {
     /// # Errors
     /// A window of 0, no pairs at all, or more pairs than fit in memory.
     pub fn of(
-        texts: &[impl AsRef<str>],
+        texts: &[impl AsRef<str> + Sync],
         tokens: Tokens,
         vocabulary: &Vocabulary,
         window: usize,

@@ -9,9 +9,10 @@ use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::Tensor;
 use tove_tensor::io::WriteOptions;
 
+use super::blocks::Watch;
 use super::skip_gram::{Architecture, SkipGramSettings, fit, skip_gram_settings_setters};
 use super::subwords::Grams;
-use super::vectors::{WordVectors, dot, normalized};
+use super::vectors::{Neighbor, WordVectors, dot, normalized};
 use super::vocabulary::{Corpus, Tokens, Vocabulary, VocabularySettings, vocabulary_settings_setters};
 use crate::{Record, Result, Summary};
 
@@ -62,14 +63,22 @@ impl FastText {
     ///
     /// # Errors
     /// Hyperparameters out of their range, texts without enough words, vectors that do not fit in memory.
-    pub fn fit(&self, texts: &[impl AsRef<str>]) -> Result<FittedFastText> {
+    pub fn fit(&self, texts: &[impl AsRef<str> + Sync]) -> Result<FittedFastText> {
+        self.fit_watched(texts, &mut |_| {})
+    }
+
+    /// As [`FastText::fit`]; `watch` is told how far it is.
+    ///
+    /// # Errors
+    /// As [`FastText::fit`].
+    pub fn fit_watched(&self, texts: &[impl AsRef<str> + Sync], watch: Watch<'_>) -> Result<FittedFastText> {
         self.validate()?;
         let vocabulary = Vocabulary::of(Self::NAME, texts, &self.vocabulary)?;
         let corpus = Corpus::of(texts, self.vocabulary.tokens, &vocabulary);
         let grams = Grams { min_n: self.min_n, max_n: self.max_n, buckets: self.buckets };
         let (words, lists) = (vocabulary.len(), grams.lists(vocabulary.words()));
         let rows = words + self.buckets;
-        let (table, summary) = fit(Self::NAME, &self.training, &vocabulary, &corpus, rows, Some(&lists))?;
+        let (table, summary) = fit(Self::NAME, &self.training, &vocabulary, &corpus, rows, Some(&lists), watch)?;
         let d = self.training.dimension;
         let mut vectors = vec![0.0; words * d];
         for (id, vector) in vectors.chunks_exact_mut(d).enumerate() {
@@ -111,6 +120,36 @@ impl FittedFastText {
         let mut vector = vec![0.0; d];
         mean(self.grams.rows(word).map(|row| &self.buckets[row as usize * d..(row as usize + 1) * d]), &mut vector);
         vector
+    }
+
+    /// The direction of any word.
+    ///
+    /// # Errors
+    /// A word outside the vocabulary without n-grams that were seen.
+    fn direction(&self, word: &str) -> Result<Vec<f32>> {
+        let direction = normalized(&self.vector(word));
+        match direction.iter().any(|x| *x != 0.0) {
+            true => Ok(direction),
+            false => Err(self.vectors.vocabulary().unknown(FastText::NAME, word)),
+        }
+    }
+
+    /// The `count` words of the vocabulary most similar to any word, without the word itself.
+    ///
+    /// # Errors
+    /// A word that is not in the vocabulary and has no n-grams.
+    pub fn nearest(&self, word: &str, count: usize) -> Result<Vec<Neighbor>> {
+        Ok(self.vectors.nearest_without(&self.direction(word)?, count, &[word]))
+    }
+
+    /// The `count` words of the vocabulary that are to `c` what `b` is to `a`, as [`WordVectors::analogy`] finds them.
+    ///
+    /// # Errors
+    /// A word that is not in the vocabulary and has no n-grams.
+    pub fn analogy(&self, a: &str, b: &str, c: &str, count: usize) -> Result<Vec<Neighbor>> {
+        let [from, to, start] = [self.direction(a)?, self.direction(b)?, self.direction(c)?];
+        let target: Vec<f32> = from.iter().zip(&to).zip(&start).map(|((a, b), c)| b - a + c).collect();
+        Ok(self.vectors.nearest_without(&target, count, &[a, b, c]))
     }
 
     /// Cosine similarity of any two words.

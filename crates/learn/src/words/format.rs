@@ -3,7 +3,7 @@
 //! Both begin with a line of the number of words and the length of the vectors. In a text file each following line has a word and its
 //! numbers; in a binary file each word is followed by a space and its numbers as little-endian f32.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use tove_tensor::io::{FileError, WriteOptions, atomic};
@@ -13,6 +13,9 @@ use crate::{LearnError, Result, memory};
 
 /// A word longer than this is not a word.
 const LONGEST_WORD: usize = 10_000;
+
+/// A first line has no more bytes than this.
+const LONGEST_HEADER: usize = 100;
 
 /// The layout of a file of word vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,21 +71,32 @@ impl WordVectors {
     pub fn load_word2vec(path: impl AsRef<Path>, format: WordFormat) -> Result<WordVectors> {
         let path = path.as_ref();
         let failed = |source| FileError::Io { path: path.to_owned(), doing: "read", source };
-        let size = std::fs::metadata(path).map_err(failed)?.len();
+        let mut file = std::fs::File::open(path).map_err(failed)?;
+        let size = file.metadata().map_err(failed)?.len();
         memory::require("WordVectors", "the file and its vectors", size.saturating_mul(4), "give a smaller file")?;
-        let bytes = std::fs::read(path).map_err(failed)?;
+        // A device that never ends has no first line.
+        let mut bytes = Vec::new();
+        (&mut file).take(LONGEST_HEADER as u64).read_to_end(&mut bytes).map_err(failed)?;
+        header(path, &bytes)?;
+        file.read_to_end(&mut bytes).map_err(failed)?;
         parse(path, &bytes, format)
     }
 }
 
-fn parse(path: &Path, bytes: &[u8], format: WordFormat) -> Result<WordVectors> {
-    let end = bytes.iter().take(100).position(|&byte| byte == b'\n');
+/// Number of words, length of vectors, and where the first line ends.
+fn header(path: &Path, bytes: &[u8]) -> Result<(usize, usize, usize)> {
+    let end = bytes.iter().take(LONGEST_HEADER).position(|&byte| byte == b'\n');
     let header = end.and_then(|end| std::str::from_utf8(&bytes[..end]).ok()).unwrap_or_default();
     let numbers: Vec<Option<usize>> = header.split_whitespace().map(|number| number.parse().ok()).collect();
-    let (Some(end), [Some(count), Some(dimension)]) = (end, &numbers[..]) else {
-        return Err(malformed(path, "line 1", "not the number of words and the length of the vectors"));
-    };
-    let (count, dimension, body) = (*count, *dimension, &bytes[end + 1..]);
+    match (end, &numbers[..]) {
+        (Some(end), [Some(count), Some(dimension)]) => Ok((*count, *dimension, end + 1)),
+        _ => Err(malformed(path, "line 1", "not the number of words and the length of the vectors")),
+    }
+}
+
+fn parse(path: &Path, bytes: &[u8], format: WordFormat) -> Result<WordVectors> {
+    let (count, dimension, start) = header(path, bytes)?;
+    let body = &bytes[start..];
     // The shortest text of a number is a space and a digit, of a word one letter.
     let least = if format == WordFormat::Text { 2 } else { 4 };
     let needed = (dimension as u128 * least + 1) * count as u128;

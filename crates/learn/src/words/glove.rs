@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tove_optim::settings::{Choice, Hyperparameters, Named};
 use tove_tensor::pool::parallel_for;
 
+use super::blocks::Watch;
 use super::cooccurrence::Cooccurrence;
 use super::random::Draws;
 use super::skip_gram::summary;
@@ -101,7 +102,15 @@ impl GloVe {
     ///
     /// # Errors
     /// Hyperparameters out of their range, texts without enough words, counts or vectors that do not fit in memory.
-    pub fn fit(&self, texts: &[impl AsRef<str>]) -> Result<WordVectors> {
+    pub fn fit(&self, texts: &[impl AsRef<str> + Sync]) -> Result<WordVectors> {
+        self.fit_watched(texts, &mut |_| {})
+    }
+
+    /// As [`GloVe::fit`]; `watch` is told how far it is.
+    ///
+    /// # Errors
+    /// As [`GloVe::fit`].
+    pub fn fit_watched(&self, texts: &[impl AsRef<str> + Sync], watch: Watch<'_>) -> Result<WordVectors> {
         self.validate()?;
         let vocabulary = Vocabulary::of(Self::NAME, texts, &self.vocabulary)?;
         let (words, d) = (vocabulary.len(), self.dimension);
@@ -112,8 +121,8 @@ impl GloVe {
         let corpus = Corpus::of(texts, self.vocabulary.tokens, &vocabulary);
         let counts = Cooccurrence::count(&corpus, words, self.window, self.weighted)?;
         let (vectors, curve, finished) = match self.solver {
-            GloVeSolver::AdaGrad => self.adagrad(&counts),
-            GloVeSolver::Als => self.alternate(&counts),
+            GloVeSolver::AdaGrad => self.adagrad(&counts, watch),
+            GloVeSolver::Als => self.alternate(&counts, watch),
         };
         if let Some(last) = curve.last().filter(|last| !last.is_finite()) {
             let problem = format!("the cost became {last} with a learning rate of {}", self.learning_rate);
@@ -143,7 +152,7 @@ impl GloVe {
         pairs.flat_map(|(w, z)| w[..d].iter().zip(&z[..d]).map(|(w, z)| (w + z) as f32)).collect()
     }
 
-    fn adagrad(&self, counts: &Cooccurrence) -> (Vec<f32>, Vec<f64>, bool) {
+    fn adagrad(&self, counts: &Cooccurrence, watch: Watch<'_>) -> (Vec<f32>, Vec<f64>, bool) {
         let (words, d, width) = (counts.words(), self.dimension, self.dimension + 1);
         let mut pairs: Vec<Vec<Pair>> = vec![Vec::new(); GROUPS * GROUPS];
         for word in 0..words {
@@ -164,6 +173,7 @@ impl GloVe {
         let pairs: Vec<Mutex<(Vec<Pair>, f64)>> = pairs.into_iter().map(|pairs| Mutex::new((pairs, 0.0))).collect();
         let (mut curve, mut finished) = (Vec::new(), true);
         'epochs: for epoch in 0..self.epochs {
+            watch(epoch as f64 / self.epochs as f64);
             for shift in 0..GROUPS {
                 if tove_optim::interrupted() {
                     finished = false;
@@ -213,7 +223,7 @@ impl GloVe {
     }
 
     /// Alternating least squares. The counts are symmetric, so rows serve as columns.
-    fn alternate(&self, counts: &Cooccurrence) -> (Vec<f32>, Vec<f64>, bool) {
+    fn alternate(&self, counts: &Cooccurrence, watch: Watch<'_>) -> (Vec<f32>, Vec<f64>, bool) {
         let (words, d, width) = (counts.words(), self.dimension, self.dimension + 1);
         let unknowns = if self.biases { width } else { d };
         let (mut rows, mut columns) = (self.start(words, 0), self.start(words, 1));
@@ -236,7 +246,8 @@ impl GloVe {
             });
         };
         let (mut curve, mut finished) = (Vec::new(), true);
-        for _ in 0..self.epochs {
+        for epoch in 0..self.epochs {
+            watch(epoch as f64 / self.epochs as f64);
             if tove_optim::interrupted() {
                 finished = false;
                 break;

@@ -29,6 +29,7 @@ mod vectors;
 mod vocabulary;
 mod word2vec;
 
+pub use blocks::Watch;
 pub use classifier::{FastTextClassifier, FittedFastTextClassifier};
 pub use cooccurrence::Cooccurrence;
 pub use evaluation::{AnalogyQuestions, AnalogyScores, AnalogySection};
@@ -38,7 +39,7 @@ pub use glove::{GloVe, GloVeSolver};
 pub use phrases::{FittedPhrases, Phrases};
 pub use skip_gram::{Architecture, SkipGramSettings};
 pub use step::negative_sampling;
-pub use subwords::char_ngrams;
+pub use subwords::{char_ngrams, ngram_rows};
 pub use vectors::{Neighbor, WordVectors};
 pub use vocabulary::{Tokens, Vocabulary, VocabularySettings};
 pub use word2vec::Word2Vec;

@@ -39,7 +39,7 @@ impl Phrases {
     ///
     /// # Errors
     /// Hyperparameters out of their range, texts without enough words.
-    pub fn fit(&self, texts: &[impl AsRef<str>]) -> Result<FittedPhrases> {
+    pub fn fit(&self, texts: &[impl AsRef<str> + Sync]) -> Result<FittedPhrases> {
         self.validate()?;
         let vocabulary = Vocabulary::of(Self::NAME, texts, &self.vocabulary)?;
         let tokens = self.vocabulary.tokens;

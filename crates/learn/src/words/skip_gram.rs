@@ -2,7 +2,7 @@
 
 use tove_optim::settings::{Choice, Hyperparameters};
 
-use super::blocks::{Block, Table, Tables, Worker, train};
+use super::blocks::{Block, Table, Tables, Watch, Worker, train};
 use super::random::{Alias, Draws};
 use super::step::add;
 use super::vocabulary::{Corpus, Vocabulary};
@@ -77,6 +77,8 @@ struct Texts<'a> {
     keep: Vec<f32>,
     noise: Alias,
     lists: Option<&'a RowLists>,
+    /// 0, 1, 2 … for as many hidden vectors as a step may have.
+    numbers: Vec<u32>,
     settings: &'a SkipGramSettings,
 }
 
@@ -89,7 +91,7 @@ impl Block for Texts<'_> {
     }
 
     #[inline(always)]
-    fn train(&self, epoch: usize, index: usize, tables: &Tables, worker: &mut Worker) {
+    fn train<const FUSED: bool>(&self, epoch: usize, index: usize, tables: &Tables, worker: &mut Worker) {
         let (start, end) = (index * BLOCK, ((index + 1) * BLOCK).min(self.corpus.ids.len()));
         let mut draws = Draws::new(self.settings.seed, epoch as u64, index as u64);
         let rate = self.rate(epoch, index);
@@ -138,30 +140,50 @@ impl Block for Texts<'_> {
                         targets.push(slot);
                     }
                 }
-                step.resize(bounds.len() - 1, targets.len(), width);
-                for (hidden, bound) in step.hidden.chunks_exact_mut(width).zip(bounds.windows(2)) {
-                    let rows = &slots[bound[0]..bound[1]];
-                    hidden.copy_from_slice(input.get(rows[0]));
-                    if rows.len() > 1 {
-                        rows[1..].iter().for_each(|&slot| add(hidden, input.get(slot)));
+                let (hidden, count) = (bounds.len() - 1, targets.len());
+                // A hidden vector is a row itself, or the mean of several.
+                let single = slots.len() == hidden;
+                step.hidden.clear();
+                if single {
+                    for &slot in &slots {
+                        step.hidden.extend_from_slice(input.get(slot));
+                    }
+                } else {
+                    for bound in bounds.windows(2) {
+                        let (rows, at) = (&slots[bound[0]..bound[1]], step.hidden.len());
+                        step.hidden.extend_from_slice(input.get(rows[0]));
+                        let sum = &mut step.hidden[at..];
+                        for &slot in &rows[1..] {
+                            add(sum, input.get(slot));
+                        }
                         let share = 1.0 / rows.len() as f32;
-                        hidden.iter_mut().for_each(|x| *x *= share);
+                        for x in sum {
+                            *x *= share;
+                        }
                     }
                 }
-                for (row, &slot) in step.outputs.chunks_exact_mut(width).zip(&targets) {
-                    row.copy_from_slice(output.get(slot));
+                step.outputs.clear();
+                for &slot in &targets {
+                    step.outputs.extend_from_slice(output.get(slot));
                 }
-                *loss += f64::from(step.run(width, rate));
-                *pairs += bounds.len() as u64 - 1;
-                let (hidden, count) = (bounds.len() as u32 - 1, targets.len() as u32);
-                for (change, bound) in step.hidden_change.chunks_exact(width).zip(bounds.windows(2)) {
-                    slots[bound[0]..bound[1]].iter().for_each(|&slot| input.add(slot, change, count));
+                *loss += f64::from(step.weigh::<FUSED>(width, rate));
+                *pairs += hidden as u64;
+                if single {
+                    step.change_hidden::<FUSED>(input.rows_mut(), &slots, width);
+                    input.count(&slots, count as u32);
+                } else {
+                    step.changes::<FUSED>(&self.numbers[..hidden], width);
+                    for (change, bound) in step.change.chunks_exact(width).zip(bounds.windows(2)) {
+                        for &slot in &slots[bound[0]..bound[1]] {
+                            input.add(slot, change, count as u32);
+                        }
+                    }
                 }
-                for (change, &slot) in step.output_change.chunks_exact(width).zip(&targets) {
-                    output.add(slot, change, hidden);
-                }
+                step.change_outputs::<FUSED>(output.rows_mut(), &targets, width);
+                output.count(&targets, hidden as u32);
             }
         }
+        *loss += f64::from(step.rest());
     }
 }
 
@@ -173,6 +195,7 @@ pub(super) fn fit(
     corpus: &Corpus,
     rows: usize,
     lists: Option<&RowLists>,
+    watch: Watch<'_>,
 ) -> Result<(Table, Summary)> {
     corpus.require_pairs(who)?;
     let (words, d) = (vocabulary.len(), settings.dimension);
@@ -191,9 +214,10 @@ pub(super) fn fit(
     }
     let noise: Vec<f64> = vocabulary.counts().iter().map(|&count| (count.max(1) as f64).powf(POWER)).collect();
     let keep = vocabulary.keep_probabilities(settings.subsample);
-    let texts = Texts { corpus, keep, noise: Alias::new(&noise), lists, settings };
+    let texts =
+        Texts { corpus, keep, noise: Alias::new(&noise), lists, numbers: (0..2 * BLOCK as u32).collect(), settings };
     let blocks = corpus.ids.len().div_ceil(BLOCK);
-    let (curve, finished) = train(&mut tables, blocks, settings.epochs, &texts);
+    let (curve, finished) = train(&mut tables, blocks, settings.epochs, &texts, watch);
     let summary = summary(who, curve, finished);
     if (0..rows).any(|row| tables.input.row(row).iter().any(|x| !x.is_finite())) {
         let problem = format!("the vectors overflowed with a learning rate of {}", settings.learning_rate);

@@ -25,6 +25,17 @@ fn hash(gram: &str) -> u32 {
     gram.bytes().fold(2_166_136_261, |hash: u32, byte| (hash ^ byte as i8 as u32).wrapping_mul(16_777_619))
 }
 
+/// The rows that the n-grams of a word share among `buckets`, as the fastText program numbers them.
+///
+/// ```
+/// use tove_learn::words::{char_ngrams, ngram_rows};
+/// let rows = ngram_rows("where", 3, 3, 1000);
+/// assert!(rows.len() == char_ngrams("where", 3, 3).len() && rows.iter().all(|&row| row < 1000));
+/// ```
+pub fn ngram_rows(word: &str, min_n: usize, max_n: usize, buckets: u32) -> Vec<u32> {
+    Grams { min_n, max_n, buckets: buckets as usize }.rows(word).collect()
+}
+
 /// Rows of a table for the n-grams of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grams {

@@ -184,6 +184,13 @@ impl WordVectors {
         Ok(self.search(&normalized(vector), count, &[]))
     }
 
+    /// As [`WordVectors::nearest_to`], without some words.
+    pub(super) fn nearest_without(&self, vector: &[f32], count: usize, without: &[&str]) -> Vec<Neighbor> {
+        let ids: Vec<usize> =
+            without.iter().filter_map(|word| self.vocabulary.id(word)).map(|id| id as usize).collect();
+        self.search(&normalized(vector), count, &ids)
+    }
+
     /// The `count` words that are to `c` what `b` is to `a`: those most similar to b − a + c, without the three words
     /// (3CosAdd; Mikolov, Yih and Zweig 2013).
     ///

@@ -5,6 +5,7 @@
 
 use tove_optim::settings::{Hyperparameters, Named};
 
+use super::blocks::Watch;
 use super::skip_gram::{Architecture, SkipGramSettings, fit, skip_gram_settings_setters};
 use super::vectors::WordVectors;
 use super::vocabulary::{Corpus, Tokens, Vocabulary, VocabularySettings, vocabulary_settings_setters};
@@ -36,12 +37,20 @@ impl Word2Vec {
     ///
     /// # Errors
     /// Hyperparameters out of their range, texts without enough words, vectors that do not fit in memory.
-    pub fn fit(&self, texts: &[impl AsRef<str>]) -> Result<WordVectors> {
+    pub fn fit(&self, texts: &[impl AsRef<str> + Sync]) -> Result<WordVectors> {
+        self.fit_watched(texts, &mut |_| {})
+    }
+
+    /// As [`Word2Vec::fit`]; `watch` is told how far it is.
+    ///
+    /// # Errors
+    /// As [`Word2Vec::fit`].
+    pub fn fit_watched(&self, texts: &[impl AsRef<str> + Sync], watch: Watch<'_>) -> Result<WordVectors> {
         self.validate()?;
         let vocabulary = Vocabulary::of(Self::NAME, texts, &self.vocabulary)?;
         let corpus = Corpus::of(texts, self.vocabulary.tokens, &vocabulary);
         let words = vocabulary.len();
-        let (table, summary) = fit(Self::NAME, &self.training, &vocabulary, &corpus, words, None)?;
+        let (table, summary) = fit(Self::NAME, &self.training, &vocabulary, &corpus, words, None, watch)?;
         let vectors = table.to_vec(0..words);
         WordVectors::trained(self, vocabulary, vectors, self.training.dimension, summary)
     }

@@ -6,10 +6,10 @@ use tove_tensor::step_rules::{add_scaled, scale};
 use tove_tensor::{Tensor, TryOps, TryReduce};
 
 use super::run::Training;
-use super::task::Task;
+use super::task::TrainingTask;
 use crate::{Module, ModuleExt, Result};
 
-impl<M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'_, '_, M, T, D> {
+impl<M: Module, T: TrainingTask<M>, D: Dataset + ?Sized> Training<'_, '_, M, T, D> {
     /// Takes the present weights into the mean.
     pub(super) fn update_average(&mut self) -> Result<()> {
         let Some(decay) = self.trainer.average else { return Ok(()) };

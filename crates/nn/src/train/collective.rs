@@ -88,5 +88,5 @@ pub(super) fn checked_weight(weight: f64) -> Result<f64> {
     if weight >= 0.0 && weight.is_finite() {
         return Ok(weight);
     }
-    Err(Error::setting("Task", "weight", format!("is {weight}; give a finite number of at least 0")))
+    Err(Error::setting("TrainingTask", "weight", format!("is {weight}; give a finite number of at least 0")))
 }

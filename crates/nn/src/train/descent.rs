@@ -6,12 +6,12 @@ use tove_tensor::{Key, Tensor, TryReduce};
 
 use super::collective::{Weighted, checked_weight, sum_gradients};
 use super::run::{PASSES, Training};
-use super::task::{Task, number};
+use super::task::{TrainingTask, number};
 use crate::record::gradient_norms;
 use crate::walks::Buffers;
 use crate::{Error, Module, ModuleExt, Pass, Result};
 
-impl<M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'_, '_, M, T, D> {
+impl<M: Module, T: TrainingTask<M>, D: Dataset + ?Sized> Training<'_, '_, M, T, D> {
     /// The step size of this step (from 0): the base times what schedule and plateau say.
     pub(super) fn set_learning_rate(&mut self, step: u64) {
         let trainer = &mut *self.trainer;

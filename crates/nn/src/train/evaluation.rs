@@ -4,7 +4,7 @@ use tove_data::Dataset;
 use tove_tensor::{Key, no_grad};
 
 use super::loader::{Flow, for_each_batch};
-use super::task::{Scored, Task};
+use super::task::{Scored, TrainingTask};
 use crate::{Error, Pass, Result};
 
 /// Means of a task's scores over a set, in evaluation; the size of the batches changes nothing but the speed.
@@ -20,7 +20,7 @@ use crate::{Error, Pass, Result};
 /// ```
 pub fn evaluate<M, D: Dataset + ?Sized>(
     net: &M,
-    task: &impl Task<M>,
+    task: &impl TrainingTask<M>,
     set: &D,
     batch_size: usize,
 ) -> Result<Vec<Scored>> {

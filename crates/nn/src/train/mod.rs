@@ -52,7 +52,7 @@ pub use interrupt::interrupt_flag;
 pub use loader::Flow;
 pub use log::Progress;
 pub use report::{Ending, Scores, TrainingPoint, TrainingReport};
-pub use task::{Better, Classification, Regression, Scored, Task};
+pub use task::{Better, Classification, Regression, Scored, TrainingTask};
 
 /// How long to train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,7 +185,7 @@ impl<'c> Trainer<'c> {
 
     /// Batches per step; initially 1. The gradient of a step is that of the mean over all their samples, as of one large
     /// batch, in the memory of a small one: Σ wᵢ Lᵢ / Σ wᵢ with the weights that the task gives its batches
-    /// ([`Task::weight`]), which know of class weights and ignored rows. Batch norm sees each batch by itself.
+    /// ([`TrainingTask::weight`]), which know of class weights and ignored rows. Batch norm sees each batch by itself.
     #[must_use]
     pub fn accumulate(self, batches: usize) -> Self {
         Trainer { accumulate: batches, ..self }
@@ -359,7 +359,7 @@ impl<'c> Trainer<'c> {
     }
 
     /// Trains together with other processes: each takes its share of the batches, gradients are averaged over all, batches
-    /// weighted by [`Task::weight`].
+    /// weighted by [`TrainingTask::weight`].
     #[must_use]
     pub fn collective(self, collective: impl Collective + 'static) -> Self {
         Trainer { collective: Box::new(collective), ..self }
@@ -381,7 +381,7 @@ impl<'c> Trainer<'c> {
     pub fn fit<M: Module, D: Dataset + ?Sized>(
         &mut self,
         net: &mut M,
-        task: &impl Task<M>,
+        task: &impl TrainingTask<M>,
         train: &D,
         validation: Option<&dyn Dataset>,
     ) -> Result<TrainingReport> {

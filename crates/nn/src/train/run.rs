@@ -16,7 +16,7 @@ use super::loader::{Flow, for_each_batch};
 use super::log::Logs;
 use super::report::{Ending, Scores, TrainingPoint, TrainingReport};
 use super::resume::{resume, settings};
-use super::task::{Better, Scored, Task};
+use super::task::{Better, Scored, TrainingTask};
 use super::{Length, Trainer};
 use crate::{Error, Module, ModuleExt, Result};
 
@@ -46,7 +46,7 @@ pub(super) struct Training<'a, 'c, M, T, D: ?Sized> {
     settings: serde_json::Value,
 }
 
-impl<'a, 'c, M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, D> {
+impl<'a, 'c, M: Module, T: TrainingTask<M>, D: Dataset + ?Sized> Training<'a, 'c, M, T, D> {
     pub(super) fn start(
         trainer: &'a mut Trainer<'c>,
         net: &'a mut M,

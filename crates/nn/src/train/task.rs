@@ -65,7 +65,7 @@ impl Scored {
 
 /// What a net is trained for. A closure `|net: &Net, batch: &Batch, pass: &Pass| -> Result<Tensor>` that gives the loss is
 /// one too.
-pub trait Task<M: ?Sized> {
+pub trait TrainingTask<M: ?Sized> {
     /// The loss of a batch, a mean over its samples: one number, lower meaning better.
     fn loss(&self, net: &M, batch: &Batch, pass: &Pass) -> Result<Tensor>;
 
@@ -83,7 +83,7 @@ pub trait Task<M: ?Sized> {
     }
 }
 
-impl<M: ?Sized, F: Fn(&M, &Batch, &Pass) -> Result<Tensor>> Task<M> for F {
+impl<M: ?Sized, F: Fn(&M, &Batch, &Pass) -> Result<Tensor>> TrainingTask<M> for F {
     fn loss(&self, net: &M, batch: &Batch, pass: &Pass) -> Result<Tensor> {
         self(net, batch, pass)
     }
@@ -93,7 +93,9 @@ impl<M: ?Sized, F: Fn(&M, &Batch, &Pass) -> Result<Tensor>> Task<M> for F {
 pub(super) fn number(loss: &Tensor) -> Result<f64> {
     match loss.to_f64_vec()[..] {
         [value] => Ok(value),
-        _ => Err(Error::setting("Task", "loss", format!("has shape {:?}; reduce it to one number", loss.dims()))),
+        _ => {
+            Err(Error::setting("TrainingTask", "loss", format!("has shape {:?}; reduce it to one number", loss.dims())))
+        }
     }
 }
 
@@ -101,7 +103,7 @@ pub(super) fn number(loss: &Tensor) -> Result<f64> {
 /// row of logits; further axes, such as the positions of a text, count as rows.
 ///
 /// ```
-/// use tove_nn::{Classification, Linear, Pass, Rng, Task};
+/// use tove_nn::{Classification, Linear, Pass, Rng, TrainingTask};
 /// use tove_data::Batch;
 /// use tove_tensor::{DType, Tensor};
 /// let net = Linear::new(2, 3, &mut Rng::new(0));
@@ -133,7 +135,7 @@ impl Classification {
     ///
     /// ```
     /// use tove_data::Batch;
-    /// use tove_nn::{Classification, Nonlinearity, Pass, Task};
+    /// use tove_nn::{Classification, Nonlinearity, Pass, TrainingTask};
     /// use tove_tensor::Tensor;
     /// let batch = Batch { x: Tensor::from([[0.0, 0.0], [0.0, 3f64.ln()]]), y: Tensor::from([0i64, 0]) };
     /// let rare = Batch { y: Tensor::from([0i64, 1]), ..batch.clone() };
@@ -205,7 +207,7 @@ fn check_weights(weights: &Tensor) -> Result<()> {
     }
 }
 
-impl<M: Layer + ?Sized> Task<M> for Classification {
+impl<M: Layer + ?Sized> TrainingTask<M> for Classification {
     fn loss(&self, net: &M, batch: &Batch, pass: &Pass) -> Result<Tensor> {
         let (loss, count) = self.judge(&net.forward(&batch.x, pass)?, &batch.y)?;
         if count == Some(0.0) {
@@ -250,7 +252,7 @@ impl<M: Layer + ?Sized> Task<M> for Classification {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Regression;
 
-impl<M: Layer + ?Sized> Task<M> for Regression {
+impl<M: Layer + ?Sized> TrainingTask<M> for Regression {
     fn loss(&self, net: &M, batch: &Batch, pass: &Pass) -> Result<Tensor> {
         Ok(net.forward(&batch.x, pass)?.try_mse_loss(&batch.y, Reduction::Mean)?)
     }

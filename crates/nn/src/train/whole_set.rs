@@ -1,7 +1,7 @@
 //! Steps on the whole set, for rules such as L-BFGS that need the loss of the same data again and again.
 //!
 //! The loss of a step is the mean over all samples, L(θ) = Σ wᵢ Lᵢ(θ) / Σ wᵢ over pieces of `batch_size` samples with their
-//! weights ([`Task::weight`]), so that memory does not grow with the set. Dropout and augmentation draw the same numbers in
+//! weights ([`TrainingTask::weight`]), so that memory does not grow with the set. Dropout and augmentation draw the same numbers in
 //! every evaluation of the whole run: the method minimizes one function, not a different one each time.
 
 use tove_data::Dataset;
@@ -11,7 +11,7 @@ use tove_tensor::{Key, Tensor};
 use super::collective::{Weighted, checked_weight, sum_gradients};
 use super::loader::{Flow, for_each_batch};
 use super::run::{DATA, PASSES, Training};
-use super::task::{Task, number};
+use super::task::{TrainingTask, number};
 use crate::walks::Buffers;
 use crate::{Error, Module, ModuleExt, Pass};
 
@@ -34,7 +34,7 @@ fn place_leaves<'t>(net: &mut impl Module, leaves: impl Iterator<Item = &'t Tens
     trained.zip(leaves).for_each(|(parameter, leaf)| *parameter = leaf.clone());
 }
 
-impl<M: Module, T: Task<M>, D: Dataset + ?Sized> Training<'_, '_, M, T, D> {
+impl<M: Module, T: TrainingTask<M>, D: Dataset + ?Sized> Training<'_, '_, M, T, D> {
     /// One step of an optimizer that evaluates the loss itself. The loss before it. If it fails, parameters and buffers are what
     /// they were before.
     pub(super) fn descend_on_whole_set(&mut self) -> Result<f64> {

@@ -1,7 +1,7 @@
 //! H10: many minima, and training works all the same.
 
 use tove_data::{Dataset, TensorDataset, sets};
-use tove_nn::{Classification, Mlp, ModuleExt, Pass, Progress, Rng, Task, Trainer};
+use tove_nn::{Classification, Mlp, ModuleExt, Pass, Progress, Rng, Trainer, TrainingTask};
 use tove_optim::{Adam, Schedule};
 use tove_tensor::{Key, Tensor, TryIndex};
 

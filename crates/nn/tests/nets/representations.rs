@@ -2,7 +2,7 @@
 
 use tove_data::{Batch, Dataset, TensorDataset};
 use tove_nn::{
-    Classification, Layer, Linear, Mlp, ModuleExt, Nonlinearity, Pass, Progress, Regression, Rng, Task, Trainer,
+    Classification, Layer, Linear, Mlp, ModuleExt, Nonlinearity, Pass, Progress, Regression, Rng, Trainer, TrainingTask,
 };
 use tove_optim::{Adam, Lbfgs, LbfgsSettings, Schedule};
 use tove_tensor::{DType, Key, Tensor, linalg};
@@ -14,7 +14,7 @@ fn everything(set: &TensorDataset) -> Batch {
 }
 
 /// Full batches, with a step size that falls to 0.
-fn fit<L: Layer>(net: &mut L, task: &impl Task<L>, set: &TensorDataset, rate: f64, steps: u64) {
+fn fit<L: Layer>(net: &mut L, task: &impl TrainingTask<L>, set: &TensorDataset, rate: f64, steps: u64) {
     let trainer = Trainer::new(Adam::new(rate)).steps(steps).batch_size(set.len()).shuffle(false);
     trainer.schedule(Schedule::cosine(steps)).progress(Progress::Silent).fit(net, task, set, None).unwrap();
 }
@@ -39,7 +39,7 @@ fn h7_a_linear_bottleneck_finds_the_best_low_rank_representation() {
 }
 
 fn accuracy<L: Layer>(net: &L, set: &TensorDataset) -> f64 {
-    let scores = Task::scores(&Classification::new(), net, &everything(set), &Pass::eval()).unwrap();
+    let scores = TrainingTask::scores(&Classification::new(), net, &everything(set), &Pass::eval()).unwrap();
     scores.iter().find(|score| score.name == "accuracy").unwrap().value
 }
 

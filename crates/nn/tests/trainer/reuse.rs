@@ -41,7 +41,7 @@ impl Optimizer for Boxed {
     fn step_with(
         &mut self,
         parameters: &mut [&mut tove_tensor::Tensor],
-        loss: &mut tove_optim::Loss<'_>,
+        loss: &mut tove_optim::Closure<'_>,
     ) -> tove_tensor::Result<f64> {
         self.0.step_with(parameters, loss)
     }

@@ -158,7 +158,7 @@ fn ranks_with_unequal_weights_make_one_large_batch() {
 #[test]
 fn tasks_of_ones_own_weigh_their_batches() {
     struct Weighted;
-    impl Task<Mlp> for Weighted {
+    impl TrainingTask<Mlp> for Weighted {
         fn loss(&self, net: &Mlp, batch: &tove_data::Batch, pass: &Pass) -> Result<Tensor> {
             let w = batch.y.to_dtype(DType::F64);
             let each = net.forward(&batch.x, pass)?.square().sum_axes(&[1], false);

@@ -4,7 +4,7 @@ use tove_tensor::{DType, Error, Result, Tensor};
 
 use super::run::Run;
 use super::{LbfgsSettings, StopReason};
-use crate::optimizer::{Loss, Optimizer, OptimizerState};
+use crate::optimizer::{Closure, Optimizer, OptimizerState};
 use crate::settings::{Hyperparameters, SettingError};
 
 const OP: &str = "Lbfgs";
@@ -143,7 +143,7 @@ impl Optimizer for Lbfgs {
         Err(Error::Parameter { op: OP, name: "loss", problem: problem.into() })
     }
 
-    fn step_with(&mut self, parameters: &mut [&mut Tensor], loss: &mut Loss<'_>) -> Result<f64> {
+    fn step_with(&mut self, parameters: &mut [&mut Tensor], loss: &mut Closure<'_>) -> Result<f64> {
         self.settings.validate()?;
         let size: usize = parameters.iter().map(|parameter| parameter.numel()).sum();
         if let Some(odd) = parameters.iter().find(|parameter| !parameter.dtype().is_float()) {

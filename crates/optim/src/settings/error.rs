@@ -1,6 +1,6 @@
 //! What can be wrong with a hyperparameter.
 
-use super::{Facts, Hyperparameters, Input, Kind, Schema, Setting, Value};
+use super::{Facts, HyperparameterSchema, Hyperparameters, Input, Setting, Value, ValueKind};
 
 /// A hyperparameter that cannot be used, with the sentence that repairs it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -83,7 +83,7 @@ impl SettingError {
     }
 
     #[cold]
-    pub(super) fn not_an_object(schema: &Schema) -> SettingError {
+    pub(super) fn not_an_object(schema: &HyperparameterSchema) -> SettingError {
         let fix = "give a JSON object of names and values".into();
         SettingError::Unknown { settings: schema.name, name: "".into(), fix }
     }
@@ -106,10 +106,10 @@ impl SettingError {
         };
         let kind = T::kind();
         let what = || match &kind {
-            Kind::Choice(_) => format!("one of {kind}"),
-            Kind::Optional(inner) if matches!(**inner, Kind::Choice(_)) => format!("one of {kind}"),
-            Kind::Switch | Kind::Map(_) => kind.to_string(),
-            Kind::Object(_) => format!("an {kind}"),
+            ValueKind::Choice(_) => format!("one of {kind}"),
+            ValueKind::Optional(inner) if matches!(**inner, ValueKind::Choice(_)) => format!("one of {kind}"),
+            ValueKind::Switch | ValueKind::Map(_) => kind.to_string(),
+            ValueKind::Object(_) => format!("an {kind}"),
             _ => format!("a {kind}"),
         };
         let fix =

@@ -112,8 +112,8 @@ mod value;
 
 pub use error::SettingError;
 pub use range::Range;
-pub use schema::{Hyperparameter, Schema};
-pub use setting::{Choice, Kind, Setting};
+pub use schema::{Hyperparameter, HyperparameterSchema};
+pub use setting::{Choice, Setting, ValueKind};
 pub use tove_macros::{Choice, Hyperparameters};
 pub use value::Value;
 
@@ -131,7 +131,7 @@ pub enum Input<'a> {
 /// A struct of hyperparameters; derive it, as the [module](self) shows.
 pub trait Hyperparameters {
     /// Name, documentation, defaults and ranges of all hyperparameters.
-    fn schema(&self) -> &'static Schema;
+    fn schema(&self) -> &'static HyperparameterSchema;
 
     /// The present value of the hyperparameter of this name, alias or dotted name.
     fn value(&self, name: &str) -> Option<Value>;

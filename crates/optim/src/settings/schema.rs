@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Kind, Range, Value};
+use super::{Range, Value, ValueKind};
 
 /// What is known of one hyperparameter.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +12,7 @@ pub struct Hyperparameter {
     /// Other names that `set` understands.
     pub aliases: &'static [&'static str],
     /// What kind of value it takes.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Its default.
     pub default: Value,
     /// The range of numbers allowed.
@@ -23,7 +23,7 @@ pub struct Hyperparameter {
 
 /// What is known of a struct of hyperparameters.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Schema {
+pub struct HyperparameterSchema {
     /// Its name in messages and tables.
     pub name: &'static str,
     /// What it is for.
@@ -32,7 +32,7 @@ pub struct Schema {
     pub hyperparameters: Vec<Hyperparameter>,
 }
 
-impl Schema {
+impl HyperparameterSchema {
     /// The description as JSON, for programs that build forms, flags or documentation from it.
     ///
     /// ```
@@ -68,18 +68,18 @@ impl Schema {
 impl Hyperparameter {
     fn to_json(&self) -> serde_json::Value {
         let (inner, optional) = match &self.kind {
-            Kind::Optional(inner) => (&**inner, true),
+            ValueKind::Optional(inner) => (&**inner, true),
             kind => (kind, false),
         };
         let kind = match inner {
-            Kind::Real => "number",
-            Kind::Whole => "whole number",
-            Kind::Switch => "switch",
-            Kind::Choice(_) => "choice",
-            Kind::Text | Kind::Optional(_) => "text",
-            Kind::List(_) => "list",
-            Kind::Map(_) => "map",
-            Kind::Object(what) => what,
+            ValueKind::Real => "number",
+            ValueKind::Whole => "whole number",
+            ValueKind::Switch => "switch",
+            ValueKind::Choice(_) => "choice",
+            ValueKind::Text | ValueKind::Optional(_) => "text",
+            ValueKind::List(_) => "list",
+            ValueKind::Map(_) => "map",
+            ValueKind::Object(what) => what,
         };
         let end = |x: f64| if x.is_finite() { json!(x) } else { serde_json::Value::Null };
         let range = self.range.map(|range| {

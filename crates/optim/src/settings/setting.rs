@@ -6,7 +6,7 @@ use super::{Hyperparameter, Input, SettingError, Value};
 
 /// What kind of value a hyperparameter takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// A real number.
     Real,
     /// A whole number from 0 on.
@@ -18,21 +18,21 @@ pub enum Kind {
     /// One of these names.
     Choice(&'static [&'static str]),
     /// A value of the inner kind, or none.
-    Optional(Box<Kind>),
+    Optional(Box<ValueKind>),
     /// A list of values of the inner kind.
-    List(Box<Kind>),
+    List(Box<ValueKind>),
     /// Values of the inner kind by name, in order.
-    Map(Box<Kind>),
+    Map(Box<ValueKind>),
     /// Something with hyperparameters of its own, such as an estimator inside another; the text says what it is.
     Object(&'static str),
 }
 
-impl Kind {
+impl ValueKind {
     /// Whether numbers of this kind are whole.
     pub fn is_whole(&self) -> bool {
         match self {
-            Kind::Whole => true,
-            Kind::Optional(inner) => inner.is_whole(),
+            ValueKind::Whole => true,
+            ValueKind::Optional(inner) => inner.is_whole(),
             _ => false,
         }
     }
@@ -40,25 +40,25 @@ impl Kind {
     /// The names to choose from, if it is a choice.
     pub fn choices(&self) -> &'static [&'static str] {
         match self {
-            Kind::Choice(names) => names,
-            Kind::Optional(inner) => inner.choices(),
+            ValueKind::Choice(names) => names,
+            ValueKind::Optional(inner) => inner.choices(),
             _ => &[],
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ValueKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::Real => f.write_str("number"),
-            Kind::Whole => f.write_str("whole number"),
-            Kind::Switch => f.write_str("true or false"),
-            Kind::Text => f.write_str("text"),
-            Kind::Choice(names) => f.write_str(&names.join(", ")),
-            Kind::Optional(inner) => write!(f, "{inner}, or none"),
-            Kind::List(inner) => write!(f, "list of {inner}"),
-            Kind::Map(inner) => write!(f, "named {inner}s"),
-            Kind::Object(what) => f.write_str(what),
+            ValueKind::Real => f.write_str("number"),
+            ValueKind::Whole => f.write_str("whole number"),
+            ValueKind::Switch => f.write_str("true or false"),
+            ValueKind::Text => f.write_str("text"),
+            ValueKind::Choice(names) => f.write_str(&names.join(", ")),
+            ValueKind::Optional(inner) => write!(f, "{inner}, or none"),
+            ValueKind::List(inner) => write!(f, "list of {inner}"),
+            ValueKind::Map(inner) => write!(f, "named {inner}s"),
+            ValueKind::Object(what) => f.write_str(what),
         }
     }
 }
@@ -66,7 +66,7 @@ impl fmt::Display for Kind {
 /// A type that a field of hyperparameters may have.
 pub trait Setting: Sized {
     /// What kind of value it is.
-    fn kind() -> Kind;
+    fn kind() -> ValueKind;
     /// The value itself.
     fn value(&self) -> Value;
     /// The setting of a typed value; none if the value is of another kind.
@@ -79,11 +79,11 @@ pub trait Setting: Sized {
     fn all_numbers(&self, _test: &dyn Fn(f64) -> bool) -> bool {
         true
     }
-    /// What may be written, for messages, where [`Kind`] does not say it: "scale, auto or a number".
+    /// What may be written, for messages, where [`ValueKind`] does not say it: "scale, auto or a number".
     fn expected() -> Option<&'static str> {
         None
     }
-    /// Why a value was refused, where [`Setting::expected`] and [`Kind`] cannot know: "there is no estimator Rige".
+    /// Why a value was refused, where [`Setting::expected`] and [`ValueKind`] cannot know: "there is no estimator Rige".
     fn explain(_value: &Value) -> Option<String> {
         None
     }
@@ -110,8 +110,8 @@ pub trait Setting: Sized {
 }
 
 impl Setting for f64 {
-    fn kind() -> Kind {
-        Kind::Real
+    fn kind() -> ValueKind {
+        ValueKind::Real
     }
     fn value(&self) -> Value {
         Value::Real(*self)
@@ -140,8 +140,8 @@ fn whole(x: f64) -> Option<u64> {
 }
 
 impl Setting for u64 {
-    fn kind() -> Kind {
-        Kind::Whole
+    fn kind() -> ValueKind {
+        ValueKind::Whole
     }
     fn value(&self) -> Value {
         Value::Whole(*self)
@@ -165,8 +165,8 @@ impl Setting for u64 {
 }
 
 impl Setting for usize {
-    fn kind() -> Kind {
-        Kind::Whole
+    fn kind() -> ValueKind {
+        ValueKind::Whole
     }
     fn value(&self) -> Value {
         Value::Whole(*self as u64)
@@ -184,8 +184,8 @@ impl Setting for usize {
 }
 
 impl Setting for bool {
-    fn kind() -> Kind {
-        Kind::Switch
+    fn kind() -> ValueKind {
+        ValueKind::Switch
     }
     fn value(&self) -> Value {
         Value::Switch(*self)
@@ -203,8 +203,8 @@ impl Setting for bool {
 }
 
 impl Setting for String {
-    fn kind() -> Kind {
-        Kind::Text
+    fn kind() -> ValueKind {
+        ValueKind::Text
     }
     fn value(&self) -> Value {
         Value::Text(self.clone())
@@ -215,8 +215,8 @@ impl Setting for String {
 }
 
 impl<T: Setting> Setting for Option<T> {
-    fn kind() -> Kind {
-        Kind::Optional(Box::new(T::kind()))
+    fn kind() -> ValueKind {
+        ValueKind::Optional(Box::new(T::kind()))
     }
     fn value(&self) -> Value {
         self.as_ref().map_or(Value::None, T::value)
@@ -262,8 +262,8 @@ fn split_outside_brackets(text: &str) -> Vec<&str> {
 
 /// A list: `[0.1, 1, 10]` in code and in JSON, `0.1,1,10` (brackets if one likes) on a command line.
 impl<T: Setting> Setting for Vec<T> {
-    fn kind() -> Kind {
-        Kind::List(Box::new(T::kind()))
+    fn kind() -> ValueKind {
+        ValueKind::List(Box::new(T::kind()))
     }
     fn value(&self) -> Value {
         Value::List(self.iter().map(T::value).collect())
@@ -318,8 +318,8 @@ pub trait Choice: Copy + 'static {
 }
 
 impl<T: Choice> Setting for T {
-    fn kind() -> Kind {
-        Kind::Choice(T::NAMES)
+    fn kind() -> ValueKind {
+        ValueKind::Choice(T::NAMES)
     }
     fn value(&self) -> Value {
         Value::Text(self.name().to_owned())

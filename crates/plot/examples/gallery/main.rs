@@ -6,13 +6,13 @@ mod pictures;
 
 use std::path::PathBuf;
 use tove_plot::terminal::{LineText, bars, spark};
-use tove_plot::{PlotError, Report, Table, WriteOptions};
+use tove_plot::{PlotError, Report, ReportTable, WriteOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| "gallery".to_owned()));
     std::fs::create_dir_all(&folder)?;
     let mut report = Report::new("Gallery").subtitle("Every picture of tove-plot, on made-up data");
-    let mut sizes = Table::new(&["picture", "bytes"]).caption("Size of the files");
+    let mut sizes = ReportTable::new(&["picture", "bytes"]).caption("Size of the files");
     let pictures = pictures::pictures();
     report = report.card("pictures", pictures.len().to_string());
     report = report.card_with_note("accuracy", "0.937", "95%: 0.931 to 0.943").section("Pictures");

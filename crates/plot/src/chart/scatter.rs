@@ -7,7 +7,8 @@ use crate::draw::axes::{Axes, Axis};
 use crate::draw::frame::{Entry, Frame, Sign, axis_methods, frame_methods, left_out, log_methods, reason};
 use crate::draw::number::short_number;
 use crate::draw::scale::{Scale, drawable};
-use crate::draw::scene::Scene;
+use crate::draw::scene::{Anchor, Area, SMALL, Scene};
+use crate::draw::text::text_width;
 use crate::draw::theme::Look;
 use crate::error::{PlotError, Result, same_length};
 use crate::picture::Picture;
@@ -32,6 +33,8 @@ const TIPPED: usize = 2000;
 pub struct ScatterChart {
     frame: Frame,
     groups: Vec<(String, Vec<f64>, Vec<f64>)>,
+    /// What stands beside the points, in their order.
+    labels: Vec<String>,
     x_label: String,
     y_label: String,
     log_x: bool,
@@ -51,6 +54,21 @@ impl ScatterChart {
     pub fn group(mut self, name: impl Into<String>, x: &[f64], y: &[f64]) -> Self {
         self.groups.push((name.into(), x.to_vec(), y.to_vec()));
         self
+    }
+
+    /// Adds points (x, y) with a label each. A label that would cover an earlier one is left to the tooltip of its point.
+    ///
+    /// ```
+    /// use tove_plot::{Picture, ScatterChart};
+    /// let chart = ScatterChart::new().labeled(&["king", "queen"], &[0.2, 0.3], &[0.1, -0.4]);
+    /// assert!(chart.to_svg()?.contains(">queen<"));
+    /// # Ok::<(), tove_plot::PlotError>(())
+    /// ```
+    #[must_use]
+    pub fn labeled(mut self, labels: &[impl AsRef<str>], x: &[f64], y: &[f64]) -> Self {
+        self.labels.resize(self.points().count(), String::new());
+        self.labels.extend(labels.iter().map(|label| label.as_ref().to_owned()));
+        self.group("", x, y)
     }
 
     /// Draws the line y = 0.
@@ -130,14 +148,30 @@ impl Picture for ScatterChart {
         let axes = Axes::draw(&mut scene, area, Axis::numbers(x, &self.x_label), Axis::numbers(y, &self.y_label));
         self.guides(&mut scene, &axes, x, y);
         let (radius, opacity) = if total > 500 { (2.4, "0.6") } else { (3.6, "0.85") };
-        for (i, x, y) in self.points().filter(|&(_, x, y)| self.visible(x, y)) {
+        let mut labeled: Vec<Area> = Vec::new();
+        for (at, (i, x, y)) in self.points().enumerate().filter(|&(_, (_, x, y))| self.visible(x, y)) {
+            let label = self.labels.get(at).filter(|label| !label.is_empty());
             let marker = scene.marker(axes.at(x, y), radius, Look(i), "mark dot").text("fill-opacity", opacity);
             if total > TIPPED {
                 marker.end();
             } else {
                 let place = format!("{}, {}", short_number(x), short_number(y));
-                let name = &self.groups[i].0;
+                let name = label.unwrap_or(&self.groups[i].0);
                 marker.tip(&if name.is_empty() { place } else { format!("{name}: {place}") });
+            }
+            let Some(label) = label else { continue };
+            let (left, middle) = axes.at(x, y);
+            let (x, width) = (left + radius + 2.0, text_width(label, SMALL));
+            let place = Area { x, y: middle - 0.5 * SMALL, width, height: SMALL };
+            let apart = |other: &Area| {
+                place.x > other.right()
+                    || other.x > place.right()
+                    || place.y > other.bottom()
+                    || other.y > place.bottom()
+            };
+            if place.right() < area.right() && labeled.iter().all(apart) {
+                scene.label((x, middle + 0.35 * SMALL), Anchor::Start, SMALL, "", label);
+                labeled.push(place);
             }
         }
         Ok(scene)

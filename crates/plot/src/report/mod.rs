@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::picture::{Picture, write_text};
 use tove_tensor::io::WriteOptions;
 
-pub use table::Table;
+pub use table::ReportTable;
 
 /// What stands in a report or a folded part of it: text, tables, pictures.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ impl Body {
 
     /// Adds a table.
     #[must_use]
-    pub fn table(mut self, table: &Table) -> Self {
+    pub fn table(mut self, table: &ReportTable) -> Self {
         self.html.push_str(&table.to_html());
         self
     }
@@ -103,7 +103,7 @@ impl Body {
 /// A report under construction.
 ///
 /// ```
-/// use tove_plot::{BarChart, Report, Table};
+/// use tove_plot::{BarChart, Report, ReportTable};
 /// let importances = BarChart::new().bar("age", 0.6).bar("income", 0.4).title("Importances");
 /// let html = Report::new("Credit model")
 ///     .subtitle("logistic regression, 1000 samples")
@@ -112,7 +112,7 @@ impl Body {
 ///     .text("Age matters most.")
 ///     .picture(&importances)?
 ///     .section("Scores")
-///     .table(&Table::new(&["part", "accuracy"]).row(&["train", "0.89"]).row(&["test", "0.87"]))
+///     .table(&ReportTable::new(&["part", "accuracy"]).row(&["train", "0.89"]).row(&["test", "0.87"]))
 ///     .details("Settings", |body| Ok(body.preformatted("penalty = 1.0")))?
 ///     .data("scores", "{\"test\": 0.87}")
 ///     .to_html();
@@ -200,7 +200,7 @@ impl Report {
 
     /// Adds a table to the section.
     #[must_use]
-    pub fn table(mut self, table: &Table) -> Self {
+    pub fn table(mut self, table: &ReportTable) -> Self {
         let body = self.body().table(table);
         self.put(body)
     }

@@ -6,21 +6,21 @@ use std::fmt::Write as _;
 /// A table: headers, rows of text, and a caption. Columns of numbers are aligned to the right.
 ///
 /// ```
-/// use tove_plot::Table;
-/// let html = Table::new(&["model", "accuracy"]).row(&["a <b>", "0.91"]).caption("Scores").to_html();
+/// use tove_plot::ReportTable;
+/// let html = ReportTable::new(&["model", "accuracy"]).row(&["a <b>", "0.91"]).caption("Scores").to_html();
 /// assert!(html.contains("a &lt;b&gt;") && html.contains("<td class=\"number\">0.91</td>"));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Table {
+pub struct ReportTable {
     headers: Vec<String>,
     rows: Vec<Vec<String>>,
     caption: String,
 }
 
-impl Table {
+impl ReportTable {
     /// A table with these column headers.
     pub fn new<S: AsRef<str>>(headers: &[S]) -> Self {
-        Table { headers: texts(headers), ..Self::default() }
+        ReportTable { headers: texts(headers), ..Self::default() }
     }
 
     /// Adds a row; the first cell is the row's header. Missing cells stay empty, further ones get an empty header.

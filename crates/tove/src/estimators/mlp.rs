@@ -8,7 +8,7 @@ use tove_learn::{
 };
 use tove_nn::train::Ending;
 use tove_nn::{
-    Classification, Layer, Mlp, ModuleExt, Pass, Progress, Regression, Rng, Task as NetTask, Trainer, TrainingReport,
+    Classification, Layer, Mlp, ModuleExt, Pass, Progress, Regression, Rng, Trainer, TrainingReport, TrainingTask,
 };
 use tove_optim::AdamW;
 use tove_optim::settings::Named;
@@ -47,7 +47,7 @@ impl MlpSettings {
         x: &Tensor,
         y: Tensor,
         outputs: usize,
-        task: &impl NetTask<Mlp>,
+        task: &impl TrainingTask<Mlp>,
     ) -> Result<(Mlp, Summary)> {
         let mut sizes = vec![x.dims()[1]];
         sizes.extend(&self.hidden);
@@ -196,7 +196,7 @@ fn standard(y: &[f64], weights: Option<&[f64]>) -> (f64, f64) {
 pub struct FittedMlp<E> {
     about: About,
     net: Mlp,
-    /// Mean and spread of the targets of a regression, which the net sees standardised.
+    /// Mean and spread of the targets of a regression, which the net sees standardized.
     scale: Option<(f64, f64)>,
     estimator: PhantomData<E>,
 }
@@ -207,7 +207,7 @@ pub type FittedMlpClassifier = FittedMlp<MlpClassifier>;
 pub type FittedMlpRegressor = FittedMlp<MlpRegressor>;
 
 impl<E: Perceptron> FittedMlp<E> {
-    /// The net; its last layer gives logits of classes, or standardised targets.
+    /// The net; its last layer gives logits of classes, or standardized targets.
     pub fn net(&self) -> &Mlp {
         &self.net
     }

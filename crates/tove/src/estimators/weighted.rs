@@ -8,10 +8,10 @@ use std::borrow::Cow;
 
 use tove_data::Batch;
 use tove_learn::{Result as LearnResult, Samples};
-use tove_nn::{Layer, Pass, Result, Scored, Task};
+use tove_nn::{Layer, Pass, Result, Scored, TrainingTask};
 use tove_tensor::{CrossEntropy, DType, Reduction, Tensor, TryNorm, TryOps, TryReduce};
 
-/// Samples that count, and their weights scaled to mean 1: those of weight 0 are left out, and equal weights are no weights.
+/// Samples that count, and their weights scaled to mean 1: those of weight 0 are left out, and equal weights have no effect.
 pub(super) fn counting(samples: &Samples) -> LearnResult<(Cow<'_, Samples>, Option<Vec<f64>>)> {
     let Some(weights) = samples.weights() else { return Ok((Cow::Borrowed(samples), None)) };
     let weights = weights.to_f64_vec();
@@ -55,7 +55,7 @@ impl WeightedRegression {
     }
 }
 
-impl<M: Layer + ?Sized> Task<M> for WeightedRegression {
+impl<M: Layer + ?Sized> TrainingTask<M> for WeightedRegression {
     fn loss(&self, net: &M, batch: &Batch, pass: &Pass) -> Result<Tensor> {
         Ok(WeightedRegression::judge(net, batch, pass)?.0)
     }
@@ -77,7 +77,7 @@ impl WeightedClassification {
     }
 }
 
-impl<M: Layer + ?Sized> Task<M> for WeightedClassification {
+impl<M: Layer + ?Sized> TrainingTask<M> for WeightedClassification {
     fn loss(&self, net: &M, batch: &Batch, pass: &Pass) -> Result<Tensor> {
         Ok(WeightedClassification::judge(net, batch, pass)?.0)
     }

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use tove_data::Problem;
-use tove_data::table::{Labels, NumberFormat, Role, Schema, Table, Task};
+use tove_data::table::{NumberFormat, Role, Schema, Table, TargetLabels, Task};
 use tove_learn::{Fit, LearnError, Model, NearestNeighbors, Predict, Samples};
 use tove_metrics::silhouette_samples;
 use tove_optim::settings::Hyperparameters;
@@ -204,7 +204,7 @@ impl ClusterPlan {
         clustered(&self.candidate.clone().set(setting, k)?, samples)
     }
 
-    /// The number of clusters with the largest silhouette; of equal ones, the smallest.
+    /// The number of clusters with the largest silhouette; ties go to the smallest.
     fn best(
         &self,
         samples: &Samples,
@@ -238,7 +238,7 @@ impl ClusterPlan {
             }
         }
         let problem = "the rows do not form at least two clusters: all of them are equal or nearly so";
-        let none = || TabularError::plan(Problem::new(problem).advice("give columns that tell rows apart"));
+        let none = || TabularError::plan(Problem::new(problem).advice("give columns that distinguish rows"));
         best.map(|(_, found)| found).ok_or_else(none)
     }
 
@@ -269,7 +269,7 @@ fn cluster_model(
     TabularModel {
         schema,
         encoder,
-        labels: Labels { task: Task::Clustering(k), classes: Vec::new() },
+        labels: TargetLabels { task: Task::Clustering(k), classes: Vec::new() },
         target: "cluster".to_owned(),
         model: TabularModel::batch_invariant(model),
         facts,

@@ -1,4 +1,4 @@
-//! Errors of fitting to tables: those of the rooms behind, and a few of its own.
+//! Errors of fitting to tables: those of the other crates, and a few of its own.
 
 use tove_data::{DataError, Problem, Remedy};
 use tove_learn::LearnError;

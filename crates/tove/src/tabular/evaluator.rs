@@ -1,4 +1,4 @@
-//! Judging a model on a table of any length, piece by piece.
+//! Evaluating a model on a table of any length, in batches.
 
 use tove_data::table::Table;
 use tove_learn::Predict;
@@ -11,7 +11,7 @@ use super::prepared::row_weights;
 use super::scores::scores_of_evaluation;
 use super::{NamedScore, Result, TabularError, TabularModel};
 
-/// A model being judged. Of each row the truth and the model's answers are kept, a few numbers whatever the table's width, so that
+/// A model that is being evaluated. Of each row the truth and the model's answers are kept, a few numbers whatever the table's width, so that
 /// the scores are those of the whole table, areas under curves among them.
 ///
 /// ```
@@ -20,13 +20,13 @@ use super::{NamedScore, Result, TabularError, TabularModel};
 /// # let (table, _) = tove::data::table::CsvOptions::new().read_bytes(csv.as_bytes())?;
 /// # let candidate = Candidate::named("LogisticRegression")?;
 /// # let model = Plan::new("kind").test_size(0.2).folds(0).fit(&table, &[candidate], &mut |_| {})?.model;
-/// let mut judge = model.evaluator();
+/// let mut evaluator = model.evaluator();
 /// for start in (0..table.n_rows()).step_by(4) {
-///     judge.see(&table.slice(start..table.n_rows().min(start + 4)))?;
+///     evaluator.see(&table.slice(start..table.n_rows().min(start + 4)))?;
 /// }
-/// let judged = judge.finish()?;
-/// assert_eq!((judged.rows, judged.scores[0].name), (10, "accuracy"));
-/// assert!(judged.fitted_on);
+/// let evaluation = evaluator.finish()?;
+/// assert_eq!((evaluation.rows, evaluation.scores[0].name), (10, "accuracy"));
+/// assert!(evaluation.fitted_on);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Evaluator<'m> {
@@ -54,7 +54,7 @@ pub struct EvaluationReport {
     pub answers: Answers,
     /// How often which class was taken for which; `None` for a regression.
     pub confusion: Option<ConfusionMatrix>,
-    /// Rows that were judged.
+    /// Number of evaluated rows.
     pub rows: usize,
     /// Rows that were left out because they have no target.
     pub dropped: usize,
@@ -100,7 +100,7 @@ fn note(given: &mut Option<Given>, answer: tove_learn::Result<Tensor>) {
 }
 
 impl TabularModel {
-    /// Begins to judge the model on rows that have the target.
+    /// Starts an evaluation on rows that have the target.
     pub fn evaluator(&self) -> Evaluator<'_> {
         Evaluator {
             model: self,
@@ -150,7 +150,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Rows that were judged.
+    /// Number of evaluated rows.
     pub fn rows(&self) -> usize {
         self.truth.len()
     }

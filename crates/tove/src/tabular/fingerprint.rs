@@ -1,8 +1,8 @@
-//! Rows and tables told apart by 64 bits.
+//! Hashes of rows and tables, of 64 bits.
 //!
 //! A row's hash mixes the values of its columns: numbers by their bits as real numbers, strings by their bytes. Among a million
 //! rows two different ones agree with probability 3e-8. A table's fingerprint is the sum over its rows, whatever their order: it
-//! recognises the table without saying anything of a single row.
+//! recognizes the table without saying anything of a single row.
 
 use tove_data::table::{Column, Role, Schema, Table};
 

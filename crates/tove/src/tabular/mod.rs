@@ -1,16 +1,16 @@
 //! From a table to a fitted model that knows its own columns.
 //!
 //! A [`TabularModel`] holds the schema of the table it was fitted on, the encoder that turns rows into numbers, and a model
-//! of [`learn`](crate::learn); it goes to one file and comes back by the same door. [`Plan`] fits it: columns get their roles,
+//! of [`learn`](crate::learn); it is saved to one file and loaded from it. [`Plan`] fits it: columns get their roles,
 //! rows are split, candidates are compared on the training rows (on growing parts of them if there are many, then by
-//! cross-validation), always with an encoder fitted to the rows at hand, and the winner is judged on held-out rows.
+//! cross-validation), always with an encoder fitted to the rows at hand, and the best one is evaluated on held-out rows.
 //!
 //! ```
 //! use tove::learn::registry;
 //! use tove::tabular::{Candidate, Plan, TabularModel};
 //! let (table, _) = tove::data::table::CsvOptions::new().read_bytes(tove_data_iris())?;
 //! # fn tove_data_iris() -> &'static [u8] {
-//! #     b"size,colour,kind\n1,red,a\n2,red,a\n3,blue,b\n4,blue,b\n1.5,red,a\n2.5,red,a\n3.5,blue,b\n4.5,blue,b\n1,red,a\n4,blue,b\n"
+//! #     b"size,color,kind\n1,red,a\n2,red,a\n3,blue,b\n4,blue,b\n1.5,red,a\n2.5,red,a\n3.5,blue,b\n4.5,blue,b\n1,red,a\n4,blue,b\n"
 //! # }
 //! let candidate = Candidate::named("LogisticRegression")?;
 //! let outcome = Plan::new("kind").test_size(0.2).folds(0).fit(&table, &[candidate], &mut |_| {})?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tove_data::table::{Column, Conformed, Encoded, Labels, Schema, Table, TableEncoder, Task};
+use tove_data::table::{Column, Conformed, Encoded, Schema, Table, TableEncoder, TargetLabels, Task};
 use tove_learn::{Csr, Model, Predict, Record, Rows, restore};
 use tove_tensor::Tensor;
 use tove_tensor::io::WriteOptions;
@@ -22,7 +22,7 @@ pub type ColumnCounts = Vec<(String, usize)>;
 pub struct TabularModel {
     pub(super) schema: Schema,
     pub(super) encoder: TableEncoder,
-    pub(super) labels: Labels,
+    pub(super) labels: TargetLabels,
     pub(super) target: String,
     pub(super) model: Box<dyn Model>,
     pub(super) facts: Value,
@@ -41,16 +41,29 @@ pub struct Predictions {
     pub imputed: ColumnCounts,
 }
 
-/// Rows of an encoded table: sparse where that is the better way and the model takes it.
-pub(super) fn encoded(encoder: &TableEncoder, table: &Table, sparse: bool) -> Result<Encoded<Rows>> {
+/// A table, or some of its rows, encoded: sparse where that is the better way and the model takes it.
+pub(super) fn encoded(
+    encoder: &TableEncoder,
+    table: &Table,
+    rows: Option<&[usize]>,
+    sparse: bool,
+) -> Result<Encoded<Rows>> {
     if sparse && encoder.prefers_sparse() {
-        let Encoded { x, unseen, imputed } = encoder.encode_sparse(table)?;
+        let encoded = match rows {
+            Some(rows) => encoder.encode_sparse_rows(table, rows)?,
+            None => encoder.encode_sparse(table)?,
+        };
+        let Encoded { x, unseen, imputed } = encoded;
         let columns = x.n_cols;
         let (indptr, indices, values) = x.into_parts()?;
         let x = Csr::new(indptr, indices, values, columns)?.into();
         return Ok(Encoded { x, unseen, imputed });
     }
-    let Encoded { x, unseen, imputed } = encoder.encode(table)?;
+    let encoded = match rows {
+        Some(rows) => encoder.encode_rows(table, rows)?,
+        None => encoder.encode(table)?,
+    };
+    let Encoded { x, unseen, imputed } = encoded;
     Ok(Encoded { x: x.into(), unseen, imputed })
 }
 
@@ -107,7 +120,7 @@ impl TabularModel {
     }
 
     /// How the target's values become numbers and back.
-    pub fn labels(&self) -> &Labels {
+    pub fn labels(&self) -> &TargetLabels {
         &self.labels
     }
 
@@ -125,7 +138,7 @@ impl TabularModel {
     pub fn rows(&self, table: &Table) -> Result<(Rows, Conformed, ColumnCounts)> {
         let (table, conformed) = self.schema.conform(table)?;
         let sparse = self.model.capabilities().sparse;
-        let rows = encoded(&self.encoder, &table, sparse)?;
+        let rows = encoded(&self.encoder, &table, None, sparse)?;
         Ok((rows.x, conformed, rows.imputed))
     }
 
@@ -219,7 +232,8 @@ impl TabularModel {
         estimators::register();
         record.expect(KIND, 1)?;
         let damaged = |what: &str| record.wrong(what, "what it should be");
-        let labels: Labels = serde_json::from_value(record.get("labels")?.clone()).map_err(|_| damaged("labels"))?;
+        let labels: TargetLabels =
+            serde_json::from_value(record.get("labels")?.clone()).map_err(|_| damaged("labels"))?;
         let schema = Schema::from_json(&record.get("schema")?.to_string())?;
         let encoder = TableEncoder::from_state(&record.get("encoder")?.to_string(), record.tensor("encoder")?)?;
         let model = TabularModel::batch_invariant(restore(&record.part("model")?)?);

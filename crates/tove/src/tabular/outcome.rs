@@ -1,4 +1,4 @@
-//! What happens while a plan is carried out, and what comes of it.
+//! Progress and result of a plan.
 
 use tove_learn::Samples;
 use tove_learn::selection::{Answers, Scorer, SelectionGuarantee};
@@ -113,7 +113,7 @@ pub struct LearningPoint {
 pub struct Streamed {
     /// Passes over the file.
     pub passes: usize,
-    /// Rows set aside, of which as many were judged as fit in memory.
+    /// Held-out rows, of which as many were evaluated as fit in memory.
     pub set_aside: usize,
     /// The mean objective of each epoch, where there were several.
     pub curve: Vec<f64>,
@@ -151,17 +151,17 @@ pub struct Outcome {
     pub learning: Vec<LearningPoint>,
     /// How many rows were fitted on.
     pub n_train: usize,
-    /// How many rows were judged on.
+    /// Number of test rows.
     pub n_test: usize,
     /// Rows of the table that were fitted on; empty if the file was read in pieces.
     pub train_rows: Vec<usize>,
-    /// Rows of the table that were judged on, those of a second table behind those of the first; empty likewise.
+    /// Test rows of the table, those of a second table behind those of the first; empty likewise.
     pub test_rows: Vec<usize>,
     /// Rows left out because the target is missing.
     pub dropped: usize,
-    /// Columns in which missing values were filled, and how many, in fitted and judged rows together.
+    /// Columns in which missing values were filled, and how many, in training and test rows together.
     pub imputed: ColumnCounts,
-    /// Columns with categories in the judged rows that the fitted rows do not have, and in how many rows.
+    /// Columns with categories in the test rows that the training rows do not have, and in how many rows.
     pub unseen: ColumnCounts,
     /// What makes the scores doubtful; not looked for in a file that was read in pieces.
     pub data_warnings: Vec<DataWarning>,

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tove_data::table::{Labels, Schema, TableEncoder};
+use tove_data::table::{Schema, TableEncoder, TargetLabels};
 use tove_learn::{Model, Samples};
 
 use super::evaluate::{Evaluated, usual_scorer};
@@ -15,7 +15,7 @@ pub(super) struct Fitted<'c> {
     pub model: Box<dyn Model>,
     pub evaluated: Evaluated,
     pub schema: Schema,
-    pub labels: Labels,
+    pub labels: TargetLabels,
     pub encoder: TableEncoder,
     /// The samples of the test rows.
     pub test: Samples,

@@ -13,13 +13,13 @@ use tove_tensor::Tensor;
 
 use super::{ClassWeights, Result, TabularError};
 
-/// How rows are divided into those that are fitted on and those that judge, in the split and in the folds.
+/// How rows are divided into training and test rows, in the split and in the folds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Division {
     /// Drawn at random; classes keep their shares.
     #[default]
     Random,
-    /// By their order, for tables in the order of time: the last rows judge, and every fold learns from what lies before it.
+    /// By their order, for tables in the order of time: the last rows are the test rows, and every fold trains on the rows before it.
     InOrder,
     /// Rows with the same value of this column stay together; the model does not see the column.
     Groups(String),
@@ -35,7 +35,7 @@ impl fmt::Display for Division {
     }
 }
 
-/// How to fit to a table: what to predict, from which columns, and how to judge it.
+/// How to fit to a table: what to predict, from which columns, and how to evaluate it.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(super) target: String,
@@ -143,13 +143,13 @@ impl Plan {
         Plan { class_weights: Some(weights), ..self }
     }
 
-    /// How rows are divided into those that are fitted on and those that judge.
+    /// How rows are divided into training and test rows.
     #[must_use]
     pub fn division(self, division: Division) -> Plan {
         Plan { division, ..self }
     }
 
-    /// A flag that ends the comparison; the best candidate so far is then judged as it was fitted to the last fold. With
+    /// A flag that ends the comparison; the best candidate so far is then evaluated as it was fitted to the last fold. With
     /// [`heed`](crate::optim::heed) the fit under way ends too, after its present iteration.
     #[must_use]
     pub fn stop(self, flag: Arc<AtomicBool>) -> Plan {

@@ -183,7 +183,7 @@ impl Prepared<'_> {
         estimator: &dyn Estimator,
     ) -> Result<(Samples, ColumnCounts, ColumnCounts)> {
         let capabilities = estimator.capabilities();
-        let encoded = encoded(encoder, &self.table.take(rows)?, capabilities.sparse)?;
+        let encoded = encoded(encoder, &self.table, Some(rows), capabilities.sparse)?;
         Ok((self.samples(rows, encoded.x, capabilities.weights, None)?, encoded.imputed, encoded.unseen))
     }
 

@@ -11,6 +11,7 @@ use tove_data::Problem;
 use tove_data::table::Table;
 use tove_learn::factorization::recommend;
 use tove_learn::{Csr, Fit, LearnError, Model, Predictions, Samples, Transform};
+use tove_metrics::{average_precision_at_k, ndcg_at_k, precision_at_k, recall_at_k};
 use tove_tensor::{Key, Tensor, TryOps};
 
 use super::ratings::{Entry, Ratings};
@@ -19,16 +20,16 @@ use super::{Candidate, Event, Result, TabularError};
 
 /// One entry of so many is held out.
 const PARTS: usize = 5;
-/// Items of a list that is judged.
+/// Length of the lists that are evaluated.
 pub const LISTED: usize = 10;
 /// Users whose ratings of all items are in memory at once.
 const BLOCK: usize = 256;
 
-/// Regularization strengths of ratings that are tried.
-const RATING_ALPHAS: [f64; 4] = [1.0, 3.0, 10.0, 30.0];
-/// Regularization strengths and confidences of choices that are tried, with so many factors.
-const CHOICE_ALPHAS: [f64; 4] = [0.1, 1.0, 10.0, 30.0];
-const CONFIDENCES: [f64; 2] = [1.0, 40.0];
+/// Regularization strengths that are tried, and for choices confidences: powers of ten on both sides of 1. No scores had a part in
+/// their choice.
+const ALPHAS: [f64; 4] = [0.1, 1.0, 10.0, 100.0];
+const CONFIDENCES: [f64; 3] = [1.0, 10.0, 100.0];
+/// Factors of choices.
 const FACTORS: usize = 32;
 
 /// How to fit a recommender.
@@ -54,7 +55,7 @@ pub struct TriedSettings {
 /// A score on held-out ratings beside that of a baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BesideBaseline {
-    /// The metric: `rmse`, `precision_at_10`, `ndcg_at_10`.
+    /// The metric: `rmse`, `mae`, `precision_at_10`, `recall_at_10`, `map_at_10`, `ndcg_at_10`.
     pub metric: &'static str,
     /// Of the model.
     pub model: f64,
@@ -176,12 +177,12 @@ impl RecommendPlan {
     fn variants(&self) -> Result<Vec<(String, Candidate)>> {
         let mut list = Vec::new();
         if self.columns.rating.is_some() {
-            for alpha in RATING_ALPHAS {
+            for alpha in ALPHAS {
                 list.push((format!("alpha={alpha}"), self.candidate.clone().set("alpha", alpha)?));
             }
             return Ok(list);
         }
-        for (confidence, alpha) in CONFIDENCES.iter().flat_map(|c| CHOICE_ALPHAS.iter().map(move |a| (*c, *a))) {
+        for (confidence, alpha) in CONFIDENCES.iter().flat_map(|c| ALPHAS.iter().map(move |a| (*c, *a))) {
             let candidate = self.candidate.clone().set("n_components", FACTORS)?;
             let candidate = candidate.set("alpha", alpha)?.set("confidence", confidence)?;
             list.push((format!("n_components={FACTORS}, alpha={alpha}, confidence={confidence}"), candidate));
@@ -199,7 +200,7 @@ impl RecommendPlan {
         let known = ratings.matrix(train)?;
         let model = factorize(candidate, &known)?;
         match self.columns.rating {
-            Some(_) => Ok(vec![rmse(&*model, ratings, (train, test), &known)?]),
+            Some(_) => errors(&*model, ratings, (train, test), &known),
             None => list_scores(&*model, ratings, (train, test), &known),
         }
     }
@@ -252,35 +253,51 @@ fn means(count: usize, entries: &[Entry], group: impl Fn(&Entry) -> usize) -> Ve
     sums.into_iter().map(|(sum, count)| (count > 0).then(|| sum / count as f64)).collect()
 }
 
-/// The root mean squared error on held-out ratings, beside that of user mean + item mean − mean.
-fn rmse(
+/// Mean absolute and root mean squared error on held-out ratings, beside those of user mean + item mean − mean.
+fn errors(
     model: &dyn Model,
     ratings: &Ratings,
     (train, test): (&[Entry], &[Entry]),
     known: &Csr,
-) -> Result<BesideBaseline> {
+) -> Result<Vec<BesideBaseline>> {
     let users = model.transform(known.clone())?;
     let width = ratings.items.len();
-    let mut error = 0.0;
+    let (mut absolute, mut squared) = (0.0, 0.0);
     let mut rest = test.iter().peekable();
     for start in (0..ratings.users.len()).step_by(BLOCK) {
         let count = BLOCK.min(ratings.users.len() - start);
         let predicted: Tensor = model.inverse_transform(users.try_narrow(0, start, count)?)?;
         let predicted = predicted.to_f64_vec();
         while let Some(entry) = rest.next_if(|entry| entry.user < start + count) {
-            error += (predicted[(entry.user - start) * width + entry.item] - entry.value).powi(2);
+            let error = predicted[(entry.user - start) * width + entry.item] - entry.value;
+            absolute += error.abs();
+            squared += error * error;
         }
     }
     let mean = train.iter().map(|entry| entry.value).sum::<f64>() / train.len() as f64;
     let of_user = means(ratings.users.len(), train, |entry| entry.user);
     let of_item = means(width, train, |entry| entry.item);
     let guess = |entry: &Entry| of_user[entry.user].unwrap_or(mean) + of_item[entry.item].unwrap_or(mean) - mean;
-    let simple: f64 = test.iter().map(|entry| (guess(entry) - entry.value).powi(2)).sum();
-    let root = |sum: f64| (sum / test.len() as f64).sqrt();
-    Ok(BesideBaseline { metric: "rmse", model: root(error), baseline: root(simple) })
+    let gaps = || test.iter().map(|entry| guess(entry) - entry.value);
+    let mean = |sum: f64| sum / test.len() as f64;
+    let (simple, root) = (mean(gaps().map(|gap| gap * gap).sum()).sqrt(), mean(squared).sqrt());
+    let baseline = mean(gaps().map(f64::abs).sum());
+    // The last one decides.
+    Ok(vec![
+        BesideBaseline { metric: "mae", model: mean(absolute), baseline },
+        BesideBaseline { metric: "rmse", model: root, baseline: simple },
+    ])
 }
 
-/// Precision and normalized discounted cumulative gain of lists of ten, beside those of the most popular items.
+/// Scores of lists, by name. The last one decides.
+const LIST_SCORES: [(&str, fn(&[usize], &[usize], usize) -> f64); 4] = [
+    ("precision_at_10", precision_at_k),
+    ("recall_at_10", recall_at_k),
+    ("map_at_10", average_precision_at_k),
+    ("ndcg_at_10", ndcg_at_k),
+];
+
+/// Scores of lists of ten, beside those of the most popular items.
 fn list_scores(
     model: &dyn Model,
     ratings: &Ratings,
@@ -294,15 +311,16 @@ fn list_scores(
     let wanted: Vec<&[Entry]> = test.chunk_by(|a, b| a.user == b.user).collect();
     let judged: Vec<usize> = wanted.iter().map(|own| own[0].user).collect();
     let lists = recommend(model, known.take(&judged)?, LISTED, true)?;
-    let mut sums = [[0.0; 2]; 2];
+    let mut sums = [[0.0; 4]; 2];
     for ((own, list), &user) in wanted.iter().zip(lists).zip(&judged) {
         let right: Vec<usize> = own.iter().map(|entry| entry.item).collect();
         let had = &known.indices()[known.indptr()[user]..known.indptr()[user + 1]];
         let simple = popular.iter().copied().filter(|&item| had.binary_search(&(item as u32)).is_err());
         let lists = [list.iter().map(|one| one.item).collect::<Vec<_>>(), simple.take(LISTED).collect()];
         for (sums, list) in sums.iter_mut().zip(lists) {
-            sums[0] += precision(&list, &right);
-            sums[1] += ndcg(&list, &right);
+            for (sum, of) in sums.iter_mut().zip(LIST_SCORES.map(|score| score.1)) {
+                *sum += of(&list, &right, LISTED);
+            }
         }
     }
     let n = wanted.len().max(1) as f64;
@@ -311,34 +329,5 @@ fn list_scores(
         model: sums[0][place] / n,
         baseline: sums[1][place] / n,
     };
-    Ok(vec![score("precision_at_10", 0), score("ndcg_at_10", 1)])
-}
-
-/// The share of ten items that are right.
-fn precision(list: &[usize], right: &[usize]) -> f64 {
-    list.iter().filter(|item| right.contains(item)).count() as f64 / LISTED as f64
-}
-
-/// Σ 1/log₂(place + 1) over right items, by what it is at best.
-fn ndcg(list: &[usize], right: &[usize]) -> f64 {
-    let gain = |place: usize| 1.0 / (place as f64 + 2.0).log2();
-    let reached: f64 =
-        list.iter().enumerate().filter(|(_, item)| right.contains(item)).map(|(place, _)| gain(place)).sum();
-    let best: f64 = (0..right.len().min(LISTED)).map(gain).sum();
-    if best > 0.0 { reached / best } else { 0.0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_are_scored_as_defined() {
-        // Hits at places 1 and 3 of two right items.
-        let list = [7, 1, 8, 2];
-        assert_eq!(precision(&list, &[7, 8]), 0.2);
-        let expected = (1.0 + 0.5) / (1.0 + 1.0 / 3f64.log2());
-        assert!((ndcg(&list, &[7, 8]) - expected).abs() < 1e-12);
-        assert_eq!((ndcg(&list, &[7]), ndcg(&list, &[9])), (1.0, 0.0));
-    }
+    Ok(LIST_SCORES.iter().enumerate().map(|(place, own)| score(own.0, place)).collect())
 }

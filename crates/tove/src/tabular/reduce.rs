@@ -41,14 +41,14 @@ pub struct ReducePlan {
     most: Option<usize>,
 }
 
-/// A component: a combination of the columns.
+/// A component: a combination of the columns, or a coordinate of a layout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableComponent {
     /// Its name, that of its column of values.
     pub name: String,
     /// The share of the variance along it, where the method says so.
     pub explained: Option<f64>,
-    /// The weights of the features, the largest first.
+    /// The weights of the features, the largest first; none for a layout.
     pub loadings: Vec<(String, f64)>,
 }
 
@@ -102,7 +102,7 @@ pub struct ReduceOutcome {
 }
 
 impl ReducePlan {
-    /// Reduces with this estimator: PCA on standardized numbers, TruncatedSVD or NMF on numbers as they are.
+    /// Reduces with this estimator: PCA and UMAP on standardized numbers, TruncatedSVD or NMF on numbers as they are.
     ///
     /// ```
     /// use tove::tabular::{Candidate, ReducePlan};
@@ -116,7 +116,7 @@ impl ReducePlan {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(candidate: Candidate) -> ReducePlan {
-        let columns = Columns { raw: candidate.name != "PCA", ..Columns::default() };
+        let columns = Columns { raw: !["PCA", "UMAP"].contains(&candidate.name.as_str()), ..Columns::default() };
         ReducePlan { candidate, columns, most: None }
     }
 
@@ -126,7 +126,7 @@ impl ReducePlan {
         ReducePlan { most: Some(components), ..self }
     }
 
-    /// Whether numbers are standardized; those of PCA are unless this says otherwise.
+    /// Whether numbers are standardized; those of PCA and UMAP are unless this says otherwise.
     #[must_use]
     pub fn standardize(mut self, yes: bool) -> ReducePlan {
         self.columns.raw = !yes;
@@ -166,17 +166,19 @@ impl ReducePlan {
             other => other.into(),
         })?;
         let attribute = |wanted: &str| model.attributes().into_iter().find(|(name, _)| *name == wanted).map(|(_, x)| x);
-        let Some(directions) = attribute("components") else {
+        // A layout has coordinates that are not combinations of the columns.
+        let directions = attribute("components").map(|directions| directions.to_f64_vec());
+        if directions.is_none() && attribute("embedding").is_none() {
             let problem = format!("{} has no components; choose a decomposition", self.candidate.name);
             return Err(TabularError::plan(problem));
-        };
+        }
         let features = data.encoder.feature_names().to_vec();
         let names = model.output_names(&features);
-        let (values, directions) = (model.transform(data.x.clone())?.to_f64_vec(), directions.to_f64_vec());
+        let values = model.transform(data.x.clone())?.to_f64_vec();
         let explained = attribute("explained_variance_ratio").map(|ratio| ratio.to_f64_vec());
         let component = |(place, name): (usize, &String)| {
-            let weights = &directions[place * features.len()..(place + 1) * features.len()];
-            let mut loadings: Vec<(String, f64)> = features.iter().cloned().zip(weights.iter().copied()).collect();
+            let weights = directions.iter().flat_map(|all| &all[place * features.len()..(place + 1) * features.len()]);
+            let mut loadings: Vec<(String, f64)> = features.iter().cloned().zip(weights.copied()).collect();
             loadings.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
             let explained = explained.as_ref().and_then(|ratio| ratio.get(place).copied());
             TableComponent { name: name.clone(), explained, loadings }

@@ -155,7 +155,7 @@ impl TabularModel {
 
     /// The rows of a table that has the encoder's columns in the kinds of the schema.
     fn encoded_rows(&self, table: &Table) -> Result<Rows> {
-        Ok(encoded(self.encoder(), table, self.model().capabilities().sparse)?.x)
+        Ok(encoded(self.encoder(), table, None, self.model().capabilities().sparse)?.x)
     }
 
     fn values(&self, table: &Table, output: &Output) -> Result<Vec<f64>> {

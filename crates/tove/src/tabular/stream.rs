@@ -3,14 +3,14 @@
 //! A first pass finds the kinds of the columns, a second one the means, categories and classes, further ones fit: one for
 //! models with a closed form ([`LinearRegression`](tove_learn::linear::LinearRegression),
 //! [`Ridge`](tove_learn::linear::Ridge): the same solution as in memory), one per epoch for stochastic gradients. Whether a row
-//! is set aside depends on a hash of its number and the seed alone. Of the rows set aside as many are judged as take
+//! is set aside depends on a hash of its number and the seed alone. Of the rows set aside as many are evaluated as take
 //! [`JUDGED`] bytes. Stochastic gradients meet the rows in another order in every epoch, also in a file that is sorted by its target:
 //! see [`TableSource`].
 
 use std::time::Instant;
 
 use tove_data::table::encode::EncoderFit;
-use tove_data::table::{Labels, Role, Schema, Table, TableEncoder, TaskKind};
+use tove_data::table::{Role, Schema, Table, TableEncoder, TargetLabels, TaskKind};
 use tove_data::{Problem, Remedy};
 use tove_learn::{AnyLearner, Estimator, Samples};
 use tove_optim::settings::Setting;
@@ -23,9 +23,9 @@ use super::prepared::{add_counts, check_candidates, check_weights, row_weights, 
 use super::source::TableSource;
 use super::{Candidate, ColumnCounts, Event, Outcome, Plan, Result, Streamed, TabularError};
 
-/// Bytes of encoded rows that are judged.
+/// Bytes of encoded rows that are evaluated.
 const JUDGED: usize = 32 << 20;
-/// Bytes of encoded training rows that are judged for comparison.
+/// Bytes of encoded training rows that are evaluated for comparison.
 const COMPARED: usize = 8 << 20;
 /// Rows that decide what kind of task the target is.
 const FIRST_ROWS: usize = 200_000;
@@ -36,7 +36,7 @@ const MOST_CLASSES: usize = 10_000;
 struct Found {
     schema: Schema,
     encoder: TableEncoder,
-    labels: Labels,
+    labels: TargetLabels,
     /// Training rows of each class.
     counts: Vec<usize>,
     fitted: usize,
@@ -53,7 +53,7 @@ fn lot(seed: u64, row: usize) -> f64 {
 }
 
 impl Plan {
-    /// Fits a candidate to a file in pieces; `judge` holds other rows to judge by, otherwise a share of the file is set aside.
+    /// Fits a candidate to a file in batches; `judge` holds other rows for the evaluation, otherwise a share of the file is set aside.
     ///
     /// # Errors
     /// As [`Plan::fit`]; or if the estimator cannot learn in pieces.
@@ -96,7 +96,7 @@ impl Plan {
         let part = |pieces: Vec<Table>, what: &str| -> Result<(Samples, ColumnCounts, ColumnCounts)> {
             let table = Table::concat(pieces)?
                 .ok_or_else(|| TabularError::plan(format!("no {what} rows came out of the file")))?;
-            let rows = encoded(&found.encoder, &table, sparse)?;
+            let rows = encoded(&found.encoder, &table, None, sparse)?;
             let samples = Samples::new(rows.x, &found.labels.encode(table.column(&self.target)?)?)?;
             Ok((samples, rows.imputed, rows.unseen))
         };
@@ -201,17 +201,17 @@ impl Classes {
     }
 
     /// The labels, and the training rows of each class.
-    fn finish(self, target: &str, kind: Option<TaskKind>) -> Result<(Labels, Vec<usize>)> {
+    fn finish(self, target: &str, kind: Option<TaskKind>) -> Result<(TargetLabels, Vec<usize>)> {
         let none = || TabularError::plan(format!("no row has a value of {target}"));
         let first = Table::concat(self.first)?.ok_or_else(none)?;
-        let kind = Labels::fit(first.column(target)?, kind)?.task.kind();
+        let kind = TargetLabels::fit(first.column(target)?, kind)?.task.kind();
         let others = Table::concat(self.others)?.ok_or_else(none)?;
         if kind.is_classification() && self.many {
             let problem = Problem::new(format!("{target} has more than {MOST_CLASSES} classes"));
             return Err(TabularError::plan(problem.remedy(Remedy::Task(kind.other()))));
         }
         let column = if self.many { first.column(target)? } else { others.column(target)? };
-        let labels = Labels::fit(column, Some(kind))?;
+        let labels = TargetLabels::fit(column, Some(kind))?;
         let counts = labels.classes.iter().map(|name| self.names.get(name).copied().unwrap_or(0)).collect();
         Ok((labels, counts))
     }
@@ -260,7 +260,7 @@ impl Passing<'_> {
     /// Rows to learn from, in the model's numbers.
     /// None if all of them weigh 0.
     fn samples(&self, table: &Table, imputed: Option<&mut ColumnCounts>) -> Result<Option<Samples>> {
-        let rows = encoded(&self.found.encoder, table, self.sparse)?;
+        let rows = encoded(&self.found.encoder, table, None, self.sparse)?;
         if let Some(imputed) = imputed {
             add_counts(imputed, &rows.imputed);
         }

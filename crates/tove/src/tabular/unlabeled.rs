@@ -40,7 +40,7 @@ pub(super) struct Unlabeled {
 }
 
 impl Columns {
-    /// Encodes a table. Columns that cannot tell rows apart are left out: all missing or constant ones, text, and categories with more
+    /// Encodes a table. Columns that do not distinguish rows are left out: all missing or constant ones, text, and categories with more
     /// than 100 values, which mostly are names.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Columns {
     }
 }
 
-/// Why a column cannot tell rows apart.
+/// Why a column does not distinguish rows.
 fn useless(column: &Column) -> Option<String> {
     let known = || (0..column.len()).filter(|&row| !column.is_missing(row));
     let Some(first) = known().next() else { return Some("has only missing values".to_owned()) };

@@ -57,7 +57,8 @@ impl FromStr for ClassWeights {
         let entry = |part: &str| {
             let (name, weight) = part.rsplit_once('=').ok_or("write balanced, or CLASS=WEIGHT,CLASS=WEIGHT")?;
             let number = weight.trim().parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight >= 0.0);
-            let number = number.ok_or_else(|| format!("{} is no weight; give a number from 0 on", weight.trim()))?;
+            let number =
+                number.ok_or_else(|| format!("{} is not a weight; give a number of at least 0", weight.trim()))?;
             Ok((name.trim().to_owned(), number))
         };
         text.split(',').map(entry).collect::<Result<Vec<_>, String>>().map(ClassWeights::Given)

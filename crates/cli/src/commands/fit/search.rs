@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use tove::learn::selection::{Grid, ParamDistribution, Space};
-use tove::optim::settings::{Kind, Value};
+use tove::optim::settings::{Value, ValueKind};
 use tove::tabular::{Candidate, Outcome};
 
 use crate::arguments::Fit;
@@ -86,7 +86,7 @@ pub fn candidates(fit: &Fit, model: &Candidate) -> Result<Vec<Candidate>, Failur
     let whole = |name: &str| {
         let all = model.estimator.describe_all();
         let kind = all.into_iter().find(|(own, _)| own == name).map(|(_, entry)| entry.kind);
-        kind.is_some_and(|kind: Kind| kind.is_whole())
+        kind.is_some_and(|kind: ValueKind| kind.is_whole())
     };
     let all = match drawn {
         true => {

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::options::{Encoding, Impute, ManyCategories, TextFeatures};
-use super::words::{self, Vocabulary, hash, normalised, words};
+use super::Combined;
+use super::words::{self, hash, normalised, words};
 use crate::table::{Categorical, Column, DateParts};
-use crate::{DataError, Problem, Remedy, Result};
+use crate::{DataError, Result};
 
 /// What a column becomes. The numbers that were fitted are in `numbers`, which goes to a file as a tensor.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -40,8 +40,10 @@ pub(super) enum Form {
 /// Different words of a text, about.
 const WORDS: usize = 16;
 
+/// Features of a date.
+pub(super) const DATE_FEATURES: usize = 5;
 /// Year, month, weekday, seconds; then the hour.
-const DATE_PARTS: [&str; 5] = ["year", "month", "weekday", "seconds", "hour"];
+const DATE_PARTS: [&str; DATE_FEATURES] = ["year", "month", "weekday", "seconds", "hour"];
 
 impl Form {
     pub fn width(&self) -> usize {
@@ -116,69 +118,44 @@ impl ColumnEncoding {
         }
     }
 
-    /// Fits the encoding of a column that does not look at the target; `None` if it is left out.
-    pub fn fit(name: &str, column: &Column, options: &Encoding) -> Result<Option<Self>> {
-        let part = |form: Form, numbers: Vec<f64>| Some(ColumnEncoding { column: name.to_owned(), form, numbers });
-        Ok(match column {
-            Column::Float(_) | Column::Integer(_) | Column::Boolean(_) => {
-                let known: Vec<f64> = (0..column.len()).filter_map(|row| column.number(row)).collect();
-                if let Some(infinite) = known.iter().find(|value| value.is_infinite()) {
-                    return Err(DataError::Schema {
-                        column: name.to_owned(),
-                        problem: self::infinite(name, *infinite),
-                    });
-                }
-                let indicator = options.indicators && column.missing() > 0 && !known.is_empty();
-                part(Form::Number { indicator }, moments(known, column.len(), options).to_vec())
+    /// This part's features as combinations of those of a part of the same column, which begin at `offset`; `missing` says whether
+    /// the column has missing values at all.
+    pub fn combinations(&self, other: &ColumnEncoding, offset: usize, missing: bool) -> Option<Vec<Combined>> {
+        let copied = |feature: usize| (vec![(offset + feature, 1.0)], 0.0);
+        // (filled - mean) / scale of both, where only missing values are filled differently.
+        let scaled = |feature: usize, own: &[f64], others: &[f64], indicator: Option<usize>| {
+            let mut terms = vec![(offset + feature, others[2] / own[2])];
+            if missing && own[0] != others[0] {
+                terms.push((offset + indicator?, (own[0] - others[0]) / own[2]));
             }
-            Column::Categorical(values) => {
-                let counted = values.categories().iter().cloned().zip(values.counts()).filter(|(_, rows)| *rows > 0);
-                Self::fit_categories(name, &counted.collect::<Vec<_>>(), values.missing(), options)
-            }
-            Column::Date(dates) if options.dates => {
-                let form = Form::Date { time: dates.unit() != crate::table::Unit::Days };
-                let known: Vec<_> = (0..column.len()).filter_map(|row| dates.parts(row).map(date_features)).collect();
-                let of = |feature: usize| known.iter().map(|known| known[feature]).collect();
-                let numbers = (0..form.width()).flat_map(|feature| moments(of(feature), column.len(), options));
-                let numbers = numbers.collect();
-                part(form, numbers)
-            }
-            Column::Text(text) => match options.text {
-                TextFeatures::Hash { buckets } => {
-                    part(Form::HashedText { buckets: positive(name, buckets)? }, Vec::new())
-                }
-                TextFeatures::TfIdf { max_words, min_rows } => {
-                    let mut vocabulary = Vocabulary::default();
-                    vocabulary.see(text);
-                    let (words, weights) = vocabulary.finish(max_words, min_rows);
-                    part(Form::TfIdf { words }, weights)
-                }
-                TextFeatures::Drop => None,
-            },
-            Column::Date(_) => None,
-        })
-    }
-
-    /// The part of a categorical column with so many rows of each category, and so many without one.
-    pub fn fit_categories(name: &str, counted: &[(String, usize)], missing: usize, options: &Encoding) -> Option<Self> {
-        let categories: Vec<String> = counted.iter().map(|(name, _)| name.clone()).collect();
-        let mut numbers = None;
-        let form = match options.many {
-            _ if categories.len() <= options.max_one_hot => Form::OneHot { categories, missing: missing > 0 },
-            ManyCategories::OneHot => Form::OneHot { categories, missing: missing > 0 },
-            ManyCategories::Hash { buckets } => Form::HashedCategory { buckets: buckets.max(1) },
-            ManyCategories::Target { .. } => Form::TargetMean { categories, outputs: 1 },
-            ManyCategories::Ordinal => {
-                let places = counted.iter().enumerate().map(|(place, &(_, rows))| (place as f64, rows));
-                let known: Vec<f64> = places.flat_map(|(place, rows)| std::iter::repeat_n(place, rows)).collect();
-                let rows = known.len() + missing;
-                numbers = Some(moments(known, rows, options).to_vec());
-                Form::Ordinal { categories }
-            }
-            ManyCategories::Drop => return None,
+            Some((terms, (others[1] - own[1]) / own[2]))
         };
-        let numbers = numbers.unwrap_or_else(|| vec![0.0; form.count()]);
-        Some(ColumnEncoding { column: name.to_owned(), form, numbers })
+        match (&self.form, &other.form) {
+            (Form::Number { indicator }, Form::Number { indicator: known }) if known >= indicator => {
+                let number = scaled(0, &self.numbers, &other.numbers, known.then_some(1))?;
+                Some(std::iter::once(number).chain(indicator.then(|| copied(1))).collect())
+            }
+            (Form::Date { .. }, Form::Date { .. }) if self.form == other.form => {
+                let triples = self.numbers.chunks_exact(3).zip(other.numbers.chunks_exact(3)).enumerate();
+                triples.map(|(feature, (own, others))| scaled(feature, own, others, None)).collect()
+            }
+            (Form::OneHot { categories, missing }, Form::OneHot { categories: known, missing: last }) => {
+                let places: HashMap<&str, usize> =
+                    known.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
+                let mut all = Vec::with_capacity(categories.len() + 1);
+                for name in categories {
+                    all.push(copied(*places.get(name.as_str())?));
+                }
+                if *missing {
+                    all.push(last.then(|| copied(known.len()))?);
+                }
+                Some(all)
+            }
+            (Form::HashedCategory { .. } | Form::HashedText { .. }, form) if self.form == *form => {
+                Some((0..form.width()).map(copied).collect())
+            }
+            _ => None,
+        }
     }
 
     /// Connects the part with a column of a table.
@@ -218,60 +195,8 @@ pub(super) fn used(values: &Categorical) -> Vec<String> {
     counted.filter(|(_, rows)| *rows > 0).map(|(name, _)| name.clone()).collect()
 }
 
-#[cold]
-pub(super) fn infinite(column: &str, value: f64) -> Problem {
-    let problem = Problem::new(format!("has the value {value}, and values must be finite")).advice("make it missing");
-    problem.remedy(Remedy::DropColumn { column: column.to_owned() })
-}
-
-pub(super) fn positive(name: &str, buckets: usize) -> Result<usize> {
-    let none = || DataError::Schema { column: name.to_owned(), problem: "cannot be hashed to 0 buckets".into() };
-    Some(buckets).filter(|&buckets| buckets > 0).ok_or_else(none)
-}
-
-/// Fill, mean and scale of a feature: `(x - mean) / scale` is what the model sees. The moments are those of all rows
-/// with missing values filled.
-fn moments(mut known: Vec<f64>, rows: usize, options: &Encoding) -> [f64; 3] {
-    let count = known.len();
-    let unit = unit(&known);
-    let mean_of = |values: &[f64]| unit * (values.iter().map(|x| x / unit).sum::<f64>() / values.len().max(1) as f64);
-    let fill = match options.impute {
-        Impute::Constant(value) => value,
-        Impute::Mean => mean_of(&known),
-        Impute::Median if known.is_empty() => 0.0,
-        Impute::Median => {
-            known.sort_by(f64::total_cmp);
-            (known[(count - 1) / 2] + known[count / 2]) / 2.0
-        }
-    };
-    if !options.scale || rows == 0 {
-        return [fill, 0.0, 1.0];
-    }
-    let missing = (rows - count) as f64;
-    let mean = (known.iter().map(|x| x / unit).sum::<f64>() + missing * (fill / unit)) / rows as f64;
-    let square = |x: f64| (x / unit - mean) * (x / unit - mean);
-    let squares = known.iter().map(|&x| square(x)).sum::<f64>() + missing * square(fill);
-    let scale = unit * (squares / rows as f64).sqrt();
-    // A constant column stays at zero instead of being blown up.
-    [fill, unit * mean, if scale > 0.0 && scale.is_finite() { scale } else { 1.0 }]
-}
-
-/// A power of two near the largest magnitude, where squares of the numbers would overflow or vanish; otherwise 1. Dividing by it is
-/// exact.
-pub(super) fn unit(values: &[f64]) -> f64 {
-    let largest = values.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
-    if largest == 0.0 || !largest.is_finite() || (1e-100..1e100).contains(&largest) {
-        return 1.0;
-    }
-    f64::exp2(largest.log2().floor().clamp(-1000.0, 1000.0))
-}
-
-pub(super) fn date_feature(dates: &crate::table::Dates, row: usize, feature: usize) -> Option<f64> {
-    dates.parts(row).map(|parts| date_features(parts)[feature])
-}
-
 /// The features of a date, in the order of [`DATE_PARTS`].
-fn date_features(parts: DateParts) -> [f64; DATE_PARTS.len()] {
+pub(super) fn date_features(parts: DateParts) -> [f64; DATE_FEATURES] {
     let seconds = parts.seconds as f64 + f64::from(parts.nanoseconds) * 1e-9;
     [parts.year as f64, f64::from(parts.month), f64::from(parts.weekday), seconds, f64::from(parts.hour)]
 }

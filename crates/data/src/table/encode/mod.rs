@@ -48,6 +48,43 @@ fn by_blocks<T: Send>(blocks: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T>
     slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
+/// Factors of features by their number, and a shift.
+pub type Combined = (Vec<(usize, f64)>, f64);
+
+/// Rows of a table: all of them, or some.
+#[derive(Clone, Copy)]
+struct Chosen<'a> {
+    all: usize,
+    some: Option<&'a [usize]>,
+}
+
+impl<'a> Chosen<'a> {
+    fn all(table: &Table) -> Chosen<'a> {
+        Chosen { all: table.n_rows(), some: None }
+    }
+
+    fn rows(table: &Table, rows: &'a [usize]) -> Result<Chosen<'a>> {
+        let len = table.n_rows();
+        match rows.iter().find(|&&row| row >= len) {
+            Some(&index) => Err(DataError::Index { index, len }),
+            None => Ok(Chosen { all: len, some: Some(rows) }),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.some.map_or(self.all, <[usize]>::len)
+    }
+
+    #[inline]
+    fn row(&self, place: usize) -> usize {
+        self.some.map_or(place, |rows| rows[place])
+    }
+
+    fn iter(self) -> impl Iterator<Item = usize> {
+        (0..self.len()).map(move |place| self.row(place))
+    }
+}
+
 /// A matrix of features and what could not be encoded as it stood.
 #[derive(Clone, Debug)]
 pub struct Encoded<X = Tensor> {
@@ -99,12 +136,9 @@ impl TableEncoder {
     /// # Errors
     /// As [`TableEncoder::fit`].
     pub fn fit_chosen(rows: &Table, schema: &Schema, options: &Choices) -> Result<Self> {
-        let encoder = Self::fit_parts(rows, schema, options)?;
-        if let Some(part) = encoder.parts.iter().find(|part| matches!(part.form, Form::TargetMean { .. })) {
-            let problem = "needs target encoding; fit with the target (fit_encode)".to_owned();
-            return Err(DataError::Schema { column: part.column.clone(), problem: problem.into() });
-        }
-        Ok(encoder)
+        let mut fit = EncoderFit::of(rows, schema, options)?;
+        fit.see(rows)?;
+        fit.finish()
     }
 
     /// Fits as [`TableEncoder::fit`] and encodes the same rows, with the target at hand. For columns under target
@@ -130,7 +164,9 @@ impl TableEncoder {
         if target.y().numel() != rows.n_rows() {
             return Err(DataError::Lengths { x: rows.n_rows(), y: target.y().numel() });
         }
-        let mut encoder = Self::fit_parts(rows, schema, options)?;
+        let mut fit = EncoderFit::of(rows, schema, options)?;
+        fit.see(rows)?;
+        let mut encoder = fit.with_targets_open()?;
         let outputs = means::Outputs::of(target);
         let mut out_of_fold = HashMap::new();
         for part in &mut encoder.parts {
@@ -146,7 +182,7 @@ impl TableEncoder {
             out_of_fold.insert(part.column.clone(), training);
         }
         encoder.names = encoder.parts.iter().flat_map(ColumnEncoding::names).collect();
-        let mut encoded = encoder.dense(rows)?;
+        let mut encoded = encoder.dense(rows, Chosen::all(rows))?;
         let width = encoder.names.len();
         let mut offset = 0;
         for part in &encoder.parts {
@@ -160,15 +196,6 @@ impl TableEncoder {
         }
         let x = sparse::tensor(encoded.x, [rows.n_rows(), width], DType::F64)?;
         Ok((encoder, Encoded { x, unseen: encoded.unseen, imputed: encoded.imputed }))
-    }
-
-    fn fit_parts(rows: &Table, schema: &Schema, options: &Choices) -> Result<Self> {
-        let mut parts = Vec::new();
-        for name in schema.with(Role::Feature) {
-            parts.extend(ColumnEncoding::fit(name, rows.column(name)?, options.of(name))?);
-        }
-        let names = parts.iter().flat_map(ColumnEncoding::names).collect();
-        Ok(Self { parts, names })
     }
 
     /// Names of the features, in the order of the matrix's columns.
@@ -206,13 +233,25 @@ impl TableEncoder {
     /// # Errors
     /// As [`TableEncoder::encode`]; or if the type is another one.
     pub fn encode_as(&self, table: &Table, dtype: DType) -> Result<Encoded> {
-        let Encoded { x, unseen, imputed } = self.dense(table)?;
-        Ok(Encoded { x: sparse::tensor(x, [table.n_rows(), self.names.len()], dtype)?, unseen, imputed })
+        self.matrix(table, Chosen::all(table), dtype)
     }
 
-    fn dense(&self, table: &Table) -> Result<Encoded<Vec<f64>>> {
-        let (rows, width) = (table.n_rows(), self.names.len());
-        let mut x = sparse::zeros(rows, width)?;
+    /// These rows of the table as a matrix of f64.
+    ///
+    /// # Errors
+    /// As [`TableEncoder::encode`]; or if a row does not exist.
+    pub fn encode_rows(&self, table: &Table, rows: &[usize]) -> Result<Encoded> {
+        self.matrix(table, Chosen::rows(table, rows)?, DType::F64)
+    }
+
+    fn matrix(&self, table: &Table, rows: Chosen<'_>, dtype: DType) -> Result<Encoded> {
+        let Encoded { x, unseen, imputed } = self.dense(table, rows)?;
+        Ok(Encoded { x: sparse::tensor(x, [rows.len(), self.names.len()], dtype)?, unseen, imputed })
+    }
+
+    fn dense(&self, table: &Table, rows: Chosen<'_>) -> Result<Encoded<Vec<f64>>> {
+        let width = self.names.len();
+        let mut x = sparse::zeros(rows.len(), width)?;
         let bound = self.bind(table)?;
         let blocks: Vec<Mutex<&mut [f64]>> = x.chunks_mut(BLOCK * width.max(1)).map(Mutex::new).collect();
         let odd = by_blocks(blocks.len(), |block| {
@@ -220,8 +259,8 @@ impl TableEncoder {
             let mut odd = vec![Oddities::default(); bound.len()];
             let mut offset = 0;
             for (part, odd) in bound.iter().zip(&mut odd) {
-                for (row, x) in x.chunks_exact_mut(width).enumerate() {
-                    part.emit(block * BLOCK + row, odd, |feature, value| x[offset + feature] = value);
+                for (place, x) in x.chunks_exact_mut(width).enumerate() {
+                    part.emit(rows.row(block * BLOCK + place), odd, |feature, value| x[offset + feature] = value);
                 }
                 offset += part.part.form.width();
             }
@@ -236,12 +275,24 @@ impl TableEncoder {
     /// # Errors
     /// As [`TableEncoder::encode`].
     pub fn encode_sparse(&self, table: &Table) -> Result<Encoded<SparseRows>> {
-        let (bound, rows) = (self.bind(table)?, table.n_rows());
-        let blocks = by_blocks(rows.div_ceil(BLOCK), |block| {
+        self.sparse(table, Chosen::all(table))
+    }
+
+    /// These rows of the table as sparse rows.
+    ///
+    /// # Errors
+    /// As [`TableEncoder::encode_rows`].
+    pub fn encode_sparse_rows(&self, table: &Table, rows: &[usize]) -> Result<Encoded<SparseRows>> {
+        self.sparse(table, Chosen::rows(table, rows)?)
+    }
+
+    fn sparse(&self, table: &Table, rows: Chosen<'_>) -> Result<Encoded<SparseRows>> {
+        let bound = self.bind(table)?;
+        let blocks = by_blocks(rows.len().div_ceil(BLOCK), |block| {
             let mut odd = vec![Oddities::default(); bound.len()];
             let mut x = SparseRows { n_cols: self.names.len(), ..SparseRows::default() };
-            for row in block * BLOCK..rows.min((block + 1) * BLOCK) {
-                let mut offset = 0;
+            for place in block * BLOCK..rows.len().min((block + 1) * BLOCK) {
+                let (row, mut offset) = (rows.row(place), 0);
                 for (part, odd) in bound.iter().zip(&mut odd) {
                     part.emit(row, odd, |feature, value| {
                         if value != 0.0 {

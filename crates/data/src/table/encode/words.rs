@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::table::Text;
-
 /// FNV-1a, 64 bits: h ← (h xor byte) · 0x100000001b3, from 0xcbf29ce484222325.
 pub(super) fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
@@ -30,21 +28,26 @@ pub(super) struct Vocabulary {
 
 impl Vocabulary {
     /// Counts the words of more rows.
-    pub fn see(&mut self, text: &Text) {
-        self.rows += text.len();
-        for row in text.iter().flatten() {
+    pub fn see<'a>(&mut self, texts: impl Iterator<Item = Option<&'a str>>) {
+        for text in texts {
+            self.rows += 1;
             let mut seen = HashSet::new();
-            words(row, |word| {
-                let count = match self.counts.get_mut(word) {
-                    Some(count) => count,
-                    None => self.counts.entry(word.to_owned()).or_default(),
-                };
-                count.0 += 1;
-                if seen.insert(hash(word)) {
-                    count.1 += 1;
-                }
-            });
+            words(text.unwrap_or_default(), |word| self.add(word, (1, usize::from(seen.insert(hash(word))))));
         }
+    }
+
+    fn add(&mut self, word: &str, (times, rows): (usize, usize)) {
+        let count = match self.counts.get_mut(word) {
+            Some(count) => count,
+            None => self.counts.entry(word.to_owned()).or_default(),
+        };
+        *count = (count.0 + times, count.1 + rows);
+    }
+
+    /// Takes the counts of further rows into account.
+    pub fn merge(&mut self, other: &Vocabulary) {
+        self.rows += other.rows;
+        other.counts.iter().for_each(|(word, &counts)| self.add(word, counts));
     }
 
     /// Different words seen.

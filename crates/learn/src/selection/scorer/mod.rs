@@ -27,7 +27,7 @@
 use std::fmt;
 
 use tove_metrics::Score;
-use tove_optim::settings::{Kind as SettingKind, Setting, Value};
+use tove_optim::settings::{Setting, Value, ValueKind};
 
 use super::evaluation::Evaluation;
 use crate::diagnostics::influence;
@@ -343,8 +343,8 @@ impl fmt::Display for Scorer {
 
 /// As a hyperparameter: its name, with the parameter in brackets.
 impl Setting for Scorer {
-    fn kind() -> SettingKind {
-        SettingKind::Text
+    fn kind() -> ValueKind {
+        ValueKind::Text
     }
 
     fn value(&self) -> Value {

@@ -12,7 +12,7 @@ use tove_tensor::DType;
 
 use super::{DataWarning, MANY_CODES, names_rows, number_codes};
 
-/// Rows that are looked at, at most, and that must judge, at least.
+/// Maximum number of rows that are read, and minimum number of rows for the evaluation.
 const LOOKED_AT: usize = 40_000;
 const JUDGES: usize = 200;
 /// Rows of each number in the mean, at least.
@@ -24,7 +24,7 @@ const PRIOR: f64 = 3.0;
 /// The part of the variance that the codes must explain, and the part of it that their neighbors may explain at most.
 const EXPLAINED: f64 = 0.05;
 const BY_NEIGHBORS: f64 = 0.5;
-/// Classes that are told apart; the rest are one more.
+/// Classes that are distinguished; the rest are one more.
 const CLASSES: i64 = 8;
 
 /// The features that are used as quantities and look like codes by their values.

@@ -1,4 +1,4 @@
-//! Rows that judge although they were learnt.
+//! Test rows that are copies of training rows.
 
 use std::collections::HashSet;
 
@@ -7,14 +7,14 @@ use tove_data::table::{Column, Role, Schema, Table};
 use super::DataWarning;
 use crate::tabular::fingerprint::{row_hashes, values};
 
-/// Judged rows of a hundred that are copies before it matters.
+/// Copies per hundred test rows from which on it matters.
 const SHARE: f64 = 0.01;
-/// Copies that are no accident.
+/// Number of copies that is not due to chance.
 const SEVERAL: usize = 5;
 /// Rows that tell how many different values a column has.
 const LOOKED_AT: usize = 2000;
 
-/// How many of the judged rows are among those fitted on. A table of a few small categories has equal rows by chance, which is
+/// How many of the test rows are among the training rows. A table of a few small categories has equal rows by chance, which is
 /// no doubt: the columns must allow ten times as many different rows as there are.
 pub fn duplicates(table: &Table, schema: &Schema, train: &[usize], test: &[usize]) -> Option<DataWarning> {
     let names: Vec<&str> = schema.with(Role::Feature).chain(schema.with(Role::Target)).collect();

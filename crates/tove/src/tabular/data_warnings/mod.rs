@@ -6,12 +6,12 @@
 //! | a column says nothing | one value in all rows |
 //! | numbers or dates taken for strings | nine of ten values are numbers once `%`, currency, separators are gone, or are like 31/12/2024 |
 //! | a column tells the target | its nearest value among one half of the training rows leaves, on the other, at most 2 % of the wrong classes or 1 % of the squared error of a constant |
-//! | a column does nearly all | so judged it leaves at most 35 %, and every other column at least 85 % |
+//! | a column does nearly all | by the same measure it leaves at most 35 %, and every other column at least 85 % |
 //! | numbers that are codes | whole numbers called an id, code or number, 50 or more different ones; or such that repeat and explain, each by itself, twice as much of the target as those next to them |
 //! | codes taken for free text | strings without blanks that repeat |
-//! | rows are in both parts | equal features and target, in five judged rows and one of a hundred or more, where chance would not make them |
-//! | the order is that of time | a column of dates rises from row to row, and rows drawn at random judge |
-//! | a class has one row | it is learnt and never judged |
+//! | rows are in both parts | equal features and target, in at least five test rows and one of a hundred, where chance would not make them |
+//! | the order is that of time | a column of dates rises from row to row, and test rows are drawn at random |
+//! | a class has one row | it is in the training rows and never tested |
 //! | fewer folds than asked for | the training rows, or those of the largest class, are too few |
 
 mod codes;
@@ -82,19 +82,19 @@ pub enum DataWarning {
         /// How many different ones.
         distinct: usize,
     },
-    /// Rows that judge are also among those that were fitted on.
+    /// Test rows are also among the training rows.
     Copies {
-        /// How many of the judged rows.
+        /// How many of the test rows.
         rows: usize,
-        /// Rows judged.
+        /// Number of test rows.
         of: usize,
     },
-    /// A class with a single row was learnt from and cannot judge.
+    /// A class with a single row is in the training rows and cannot be tested.
     SingleRow {
         /// The classes.
         classes: Vec<String>,
     },
-    /// The rows are in the order of time, and rows drawn at random judge.
+    /// The rows are in the order of time, and test rows are drawn at random.
     InTime {
         /// The column of dates.
         column: String,
@@ -158,11 +158,11 @@ impl fmt::Display for DataWarning {
                 let shown = classes.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
                 let more = if classes.len() > 8 { format!(" and {} more", classes.len() - 8) } else { String::new() };
                 let (class, it) = if classes.len() == 1 { ("class", "it is") } else { ("classes", "they are") };
-                write!(f, "{class} {shown}{more} with one row only: {it} learnt and never judged")
+                write!(f, "{class} {shown}{more} with one row only: {it} in the training rows and never tested")
             }
             DataWarning::InTime { column } => write!(
                 f,
-                "rows are in the order of {column}, and rows drawn from between them judge; if the model is to foresee, let \
+                "rows are in the order of {column}, and the test rows are drawn from between them; if the model is to foresee, let \
                  the last ones judge"
             ),
             DataWarning::FewerFolds { asked, made, rows } => {
@@ -210,7 +210,7 @@ fn columns(table: &Table, schema: &Schema) -> Vec<DataWarning> {
     data_warnings
 }
 
-/// Different whole numbers from which on a column of codes is no scale of a few steps.
+/// Different whole numbers from which on a column of codes is not a scale of a few steps.
 const MANY_CODES: usize = 50;
 
 /// How many different codes there are in a column of whole numbers that is called so.

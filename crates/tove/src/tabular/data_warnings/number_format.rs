@@ -1,4 +1,4 @@
-//! Numbers and dates that are spelt so that a reader takes them for strings.
+//! Numbers and dates in formats that are read as strings.
 
 use std::fmt;
 

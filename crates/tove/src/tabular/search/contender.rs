@@ -12,7 +12,7 @@ pub(super) struct Kept {
     pub model: Box<dyn Model>,
     pub encoder: TableEncoder,
     pub rows: Vec<usize>,
-    /// Its score on the rows that judge.
+    /// Its score on the held-out rows.
     pub score: f64,
 }
 

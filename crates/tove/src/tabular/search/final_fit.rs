@@ -140,7 +140,7 @@ impl Search<'_, '_> {
         Ok(Some(Winner { place, model, parts, rows, cut }))
     }
 
-    /// A fit to more rows than the comparison had for the candidate, as far as the time allows. It is judged on rows that it does
+    /// A fit to more rows than the comparison had for the candidate, as far as the time allows. It is evaluated on rows that it does
     /// not see, and kept only if it is better there than the one before.
     /// Whether there was such a fit.
     fn enlarge(&mut self, place: usize, watch: &mut dyn FnMut(&Event)) -> Result<bool> {

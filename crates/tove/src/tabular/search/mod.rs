@@ -17,6 +17,7 @@ mod clock;
 mod contender;
 mod encoded;
 mod final_fit;
+mod folds;
 
 use std::time::Instant;
 
@@ -31,6 +32,7 @@ use clock::Pace;
 use contender::{Contender, Kept};
 use encoded::EncodedRows;
 pub(super) use final_fit::Winner;
+use folds::{KnownFold, known};
 
 /// Numbers of the first round's encoded rows, about: enough for a score that says something, and quick for any table.
 const CELLS: usize = 1 << 20;
@@ -290,7 +292,7 @@ impl<'a, 'd> Search<'a, 'd> {
         Ok(())
     }
 
-    /// The candidate that is best so far, the first of equal ones. One that was dropped can lead only if all others failed: its
+    /// The candidate that is best so far, ties go to the first. One that was dropped can lead only if all others failed: its
     /// score is of fewer rows, and by chance it may lie above what the others reach on all folds.
     fn leader(&self) -> Option<usize> {
         self.best(|contender| contender.dropped.is_none()).or_else(|| self.best(|_| true))
@@ -385,14 +387,14 @@ impl<'a, 'd> Search<'a, 'd> {
         let first = !std::mem::replace(&mut self.begun, true);
         let begun = Instant::now();
         let estimator = &*self.contenders[place].candidate.estimator;
-        let encoded = shared.train(estimator).and_then(|train| Ok((train, shared.test(estimator)?)));
+        let encoded = shared.prepare(estimator).and_then(|()| shared.test(estimator));
         let encoding = begun.elapsed().as_secs_f64();
         let begun = Instant::now();
         // Without a model there is nothing to show for the time.
         let deadline = clock.within(if first { seconds.max(GRACE) } else { seconds });
-        let fitted = encoded.and_then(|(train, test)| {
+        let fitted = encoded.and_then(|test| {
             // What fits of a comparison have to say is gathered: five times the same would hide everything else.
-            let model = tove_optim::until(deadline, || tove_learn::quietly(|| estimator.fit_boxed(&train)))?;
+            let model = tove_optim::until(deadline, || tove_learn::quietly(|| shared.fit(estimator)))?;
             let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
             let (took, begun) = (begun.elapsed().as_secs_f64(), Instant::now());
             let score = self.scorer.score(&*model, &test)?.value;
@@ -426,6 +428,17 @@ impl<'a, 'd> Search<'a, 'd> {
     fn on_folds(&mut self, folds: &[Fold], rounds: usize, watch: &mut dyn FnMut(&Event)) -> Result<()> {
         let contenders = self.contenders.len();
         let mut judged = 0;
+        // One fold alone shares nothing.
+        let several = rounds == 0 || contenders == 1 || folds.iter().any(|fold| fold.test.len() < JUDGES);
+        let mut known = match several && !self.clock.is_limited() {
+            true => {
+                let running = self.contenders.iter().filter(|contender| contender.running);
+                let mut estimators = running.map(|contender| &*contender.candidate.estimator);
+                known(self.data, (self.train, folds), estimators.find(|one| one.capabilities().moments))?
+            }
+            false => None,
+        }
+        .map(Vec::into_iter);
         for (number, fold) in folds.iter().enumerate() {
             // One model is asked for all its folds; for a choice so many rows are enough.
             if self.data.plan.stopped() || rounds > 0 && contenders > 1 && judged >= JUDGES {
@@ -448,7 +461,8 @@ impl<'a, 'd> Search<'a, 'd> {
                 self.late(folds.len());
                 break;
             }
-            self.fold(fold, (number, folds.len()), reserve, watch)?;
+            let known = known.as_mut().and_then(Iterator::next);
+            self.fold((fold, known), (number, folds.len()), reserve, watch)?;
             judged += fold.test.len();
             let judges: Vec<usize> = fold.test.iter().map(|&place| self.train[place]).collect();
             let judges = self.data.effective(&judges);
@@ -480,14 +494,18 @@ impl<'a, 'd> Search<'a, 'd> {
     /// All that are still running on one fold.
     fn fold(
         &mut self,
-        fold: &Fold,
+        (fold, known): (&Fold, Option<KnownFold>),
         (number, count): (usize, usize),
         reserve: f64,
         watch: &mut dyn FnMut(&Event),
     ) -> Result<()> {
         let rows = |places: &[usize]| places.iter().map(|&place| self.train[place]).collect::<Vec<usize>>();
         let begun = Instant::now();
-        let shared = EncodedRows::new(self.data, rows(&fold.train), rows(&fold.test))?;
+        let (train, test) = (rows(&fold.train), rows(&fold.test));
+        let shared = match known {
+            Some(known) => EncodedRows::of_fold(self.data, known, train, test),
+            None => EncodedRows::new(self.data, train, test)?,
+        };
         let mut encoding = begun.elapsed().as_secs_f64();
         let mut waiting = self.running();
         for place in 0..self.contenders.len() {
