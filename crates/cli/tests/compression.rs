@@ -25,7 +25,7 @@ fn write_images(folder: &std::path::Path, count: u32) -> Vec<Vec<u8>> {
         .map(|i| {
             let bright = |x: u32, y: u32| {
                 let stripe = (f64::from(x) * 0.7 + f64::from(i % 7) * 0.9 + f64::from(y * (i % 3)) * 0.2).sin();
-                let spot = if (x + 2 * y + i) % 11 == 0 { 60.0 } else { 0.0 };
+                let spot = if (x + 2 * y + i).is_multiple_of(11) { 60.0 } else { 0.0 };
                 (110.0 + 80.0 * stripe + spot).round() as u8
             };
             let raw: Vec<u8> = (0..10).flat_map(|y| (0..12).map(move |x| bright(x, y))).collect();

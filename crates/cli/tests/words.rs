@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 fn sentences() -> String {
     let (animals, colors) = (["cat", "dog", "horse", "cow"], ["red", "green", "blue", "white"]);
     let verbs = ["runs", "sleeps", "eats", "waits"];
-    let place = |i: usize| if i % 10 == 0 { "New York" } else { "Rome" };
+    let place = |i: usize| if i.is_multiple_of(10) { "New York" } else { "Rome" };
     (0..400)
         .map(|i| format!("The {} {} {} in {}\n", colors[i / 16 % 4], animals[i % 4], verbs[i / 4 % 4], place(i)))
         .collect()

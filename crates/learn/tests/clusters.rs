@@ -105,7 +105,7 @@ fn repeated_samples_end_the_iterations() {
             }
         }
     }
-    let apart = KMeans::default().n_clusters(3).fit(&Tensor::from([[0.0], [1.0], [5.0]]), None).unwrap();
+    let apart = KMeans::default().n_clusters(3).fit(Tensor::from([[0.0], [1.0], [5.0]]), None).unwrap();
     assert!(apart.summary().warnings.is_empty());
 }
 

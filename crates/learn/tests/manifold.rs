@@ -109,11 +109,11 @@ fn digits_are_laid_out_as_well_as_by_umap_learn() {
         let at = whole.embedding();
         assert_eq!((at.dims(), at.dtype(), finite(at)), (&[1797, 2][..], DType::F32, true));
         trust += share * trustworthiness(&x, at, 15).unwrap().value;
-        let votes = KNeighborsClassifier::default().fit(&every_other(at, 0), &even_y).unwrap();
-        accuracy += share * votes.score(&every_other(at, 1), &odd_y).unwrap().value;
-        let half = Umap::default().seed(seed).fit(&every_other(&x, 0), None).unwrap();
+        let votes = KNeighborsClassifier::default().fit(every_other(at, 0), &even_y).unwrap();
+        accuracy += share * votes.score(every_other(at, 1), &odd_y).unwrap().value;
+        let half = Umap::default().seed(seed).fit(every_other(&x, 0), None).unwrap();
         let votes = KNeighborsClassifier::default().fit(half.embedding(), &even_y).unwrap();
-        transformed += share * votes.score(&half.transform(&every_other(&x, 1)).unwrap(), &odd_y).unwrap().value;
+        transformed += share * votes.score(half.transform(every_other(&x, 1)).unwrap(), &odd_y).unwrap().value;
     }
     let expected = [mean("trustworthiness"), mean("accuracy"), mean("transformed")];
     println!(
@@ -155,7 +155,7 @@ fn rows_are_placed_by_themselves_and_training_samples_where_they_are() {
     let new = every_other(&digits().0, 1);
     let together = model.transform(&new).unwrap();
     for rows in [1, 3, 17, 300] {
-        let some = model.transform(&new.narrow(0, 5, rows)).unwrap();
+        let some = model.transform(new.narrow(0, 5, rows)).unwrap();
         assert_eq!(bits(&some), bits(&together.narrow(0, 5, rows)), "{rows} rows");
     }
     // Rows that are nearly a training sample are placed near it, so nearer than the median of 100 samples.
@@ -187,7 +187,7 @@ fn odd_data_have_finite_layouts() {
     // One sample.
     let one = lay_out(&quick, &Tensor::from([[3.0, 4.0]]));
     assert_eq!(one.embedding().to_vec::<f64>(), [0.0, 0.0]);
-    assert_eq!(one.transform(&Tensor::from([[9.0, 9.0]])).unwrap().to_vec::<f64>(), [0.0, 0.0]);
+    assert_eq!(one.transform(Tensor::from([[9.0, 9.0]])).unwrap().to_vec::<f64>(), [0.0, 0.0]);
     for init in [UmapInit::Spectral, UmapInit::Random, UmapInit::Pca] {
         for dim in [1, 2, 4, 9] {
             let quick = quick.clone().init(init).n_components(dim);
@@ -250,7 +250,7 @@ fn duplicates_stay_together() {
 #[test]
 fn parts_keep_apart() {
     let groups: Vec<Tensor> = (0..3).map(|i| noise(60, 4, i) + 1000.0 * i as f64).collect();
-    let at = Umap::default().fit(&join(&groups, 0), None).unwrap().embedding().clone();
+    let at = Umap::default().fit(join(&groups, 0), None).unwrap().embedding().clone();
     let labels: Vec<i64> = (0..180).map(|i| i / 60).collect();
     let score = tove_metrics::silhouette_score(&at, &Tensor::from_slice(&labels)).unwrap().value;
     assert!(score > 0.5, "silhouette {score}");
@@ -276,10 +276,10 @@ fn mistakes_are_refused() {
         assert!(wrong.fit(&x, None).is_err() && wrong.fuzzy_graph(&x).is_err(), "{wrong:?}");
     }
     let fitted = Umap::default().n_epochs(Some(5)).fit(&x, None).unwrap();
-    assert!(matches!(fitted.transform(&noise(2, 4, 1)), Err(LearnError::Width { expected: 3, found: 4, .. })));
+    assert!(matches!(fitted.transform(noise(2, 4, 1)), Err(LearnError::Width { expected: 3, found: 4, .. })));
     assert!(fitted.transform(&(&x * f64::NAN)).is_err());
-    assert_eq!(fitted.transform(&Tensor::zeros([0, 3], DType::F64)).unwrap().dims(), [0, 2]);
-    assert!(Umap::default().fit(&Tensor::zeros([0, 3], DType::F64), None).is_err());
+    assert_eq!(fitted.transform(Tensor::zeros([0, 3], DType::F64)).unwrap().dims(), [0, 2]);
+    assert!(Umap::default().fit(Tensor::zeros([0, 3], DType::F64), None).is_err());
     let huge = Umap::default().n_components(1 << 50).fit(&x, None);
     assert!(matches!(huge, Err(LearnError::Memory { .. })), "{:?}", huge.err());
 }
@@ -300,6 +300,6 @@ fn a_pipeline_transforms_new_rows() {
     let x = noise(80, 6, 1);
     let pipeline = Pipeline::of(StandardScaler::default()).then(Umap::default().n_epochs(Some(20)));
     let model = pipeline.fit(&x, None).unwrap();
-    assert_eq!(model.transform(&noise(7, 6, 2)).unwrap().dims(), [7, 2]);
+    assert_eq!(model.transform(noise(7, 6, 2)).unwrap().dims(), [7, 2]);
     assert_eq!(model.output_names(&[]), ["umap0", "umap1"]);
 }

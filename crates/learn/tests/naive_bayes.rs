@@ -100,7 +100,7 @@ fn batches_give_the_model_of_all_samples_and_that_of_scikit_learn() {
     learner.learn(&samples.take(&[0, 3]).unwrap()).unwrap();
     let error = learner.model().unwrap_err().to_string();
     assert!(error.contains("class 5 has no samples"), "{error}");
-    let narrow = Samples::new(&Tensor::from([[1.0]]), &Tensor::from([3i64])).unwrap();
+    let narrow = Samples::new(Tensor::from([[1.0]]), &Tensor::from([3i64])).unwrap();
     assert!(learner.learn(&narrow).is_err());
     assert!(MultinomialNb::default().learner(&[3]).is_err());
 }

@@ -289,8 +289,11 @@ fn errors(
     ])
 }
 
+/// A score of the first places of a list: the list, the relevant items, and the number of places.
+type ListScore = fn(&[usize], &[usize], usize) -> f64;
+
 /// Scores of lists, by name. The last one decides.
-const LIST_SCORES: [(&str, fn(&[usize], &[usize], usize) -> f64); 4] = [
+const LIST_SCORES: [(&str, ListScore); 4] = [
     ("precision_at_10", precision_at_k),
     ("recall_at_10", recall_at_k),
     ("map_at_10", average_precision_at_k),
