@@ -136,12 +136,12 @@ fn copies_of_fitted_rows_among_those_that_judge_are_counted() {
         format!("{:.3},{:.3},{}", noise(i), noise(i + 99), if noise(i + 500) > 0.5 { "a" } else { "b" })
     };
     let told = fitted(&place, &written("x,y,class", 300, row), "class").ok();
-    assert!(told.out.contains("75 of 75 judged rows are also among the rows fitted on"), "{}", told.out);
+    assert!(told.out.contains("75 of 75 test rows are also among the training rows"), "{}", told.out);
     // Few categories make equal rows by chance: nothing to tell.
     let row = |i: u64| {
         format!("{},{},{}", (noise(i) * 3.0) as u64, (noise(i + 9) * 3.0) as u64, ["a", "b"][(i % 2) as usize])
     };
-    assert!(!fitted(&place, &written("x,y,class", 300, row), "class").ok().out.contains("judged rows are also"));
+    assert!(!fitted(&place, &written("x,y,class", 300, row), "class").ok().out.contains("test rows are also"));
 }
 
 #[test]

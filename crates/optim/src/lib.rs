@@ -31,7 +31,7 @@ mod watch;
 pub use clip::{clip_norm, clip_value, gradient_norm, non_finite_gradient, scale_gradients};
 pub use deadline::{deadline, out_of_time, until};
 pub use groups::{Group, bias_or_norm};
-pub use interrupt::{heed, interrupted};
+pub use interrupt::{interrupt_on, interrupted};
 pub use lbfgs::{Lbfgs, LbfgsSettings};
 pub use leaves::same_leaves;
 pub use optimizer::{Closure, Optimizer, OptimizerState, StateError};

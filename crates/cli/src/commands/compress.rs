@@ -37,7 +37,7 @@ pub fn run(reduce: &Reduce, output: &Output) -> Result<(), Failure> {
     }
     let (images, notes) = Images::pictures(&reduce.file, &ImageOptions::default())?;
     notes.sentences().into_iter().for_each(|sentence| output.remark(sentence));
-    tove::optim::heed(interrupt_flag()?);
+    tove::optim::interrupt_on(interrupt_flag()?);
     let can_be = images.dims()[0].min(images.dims()[1..].iter().product());
     let components = components.unwrap_or(DEFAULT.min(can_be));
     let found = CompressedImages::fit(&images, components, reduce.columns.seed)?;

@@ -22,7 +22,7 @@ const AT_ONCE: usize = 256;
 
 pub fn run(rebuild: &Rebuild, output: &Output) -> Result<(), Failure> {
     let record = Record::load(&rebuild.file)?;
-    tove::optim::heed(interrupt_flag()?);
+    tove::optim::interrupt_on(interrupt_flag()?);
     match record.kind() {
         ReducedTable::KIND => table(rebuild, &record, output),
         CompressedImages::KIND => images(rebuild, &record, output),

@@ -56,7 +56,7 @@ fn run_fit(fit: &RecommendFit, output: &Output) -> Result<(), Failure> {
             output.remark(format!("warning: column {name} holds fractions, which are taken as names"));
         }
     }
-    tove::optim::heed(interrupt_flag()?);
+    tove::optim::interrupt_on(interrupt_flag()?);
     let progress = Progress::new(output);
     // Of the fits that choose hyperparameters and judge them, the warnings of the last count.
     let (found, _) = heard(|| plan.fit(&data, &mut |event| progress.watch(event)));

@@ -50,7 +50,7 @@ pub fn run(reduce: &Reduce, output: &Output) -> Result<(), Failure> {
     let wanted = Wanted { only: None, unneeded: reduce.columns.drop.clone() };
     let (data, read) = tables::read_opened(tables::open(&reduce.file)?, &reduce.columns.reading, &wanted)?;
     tables::remark(&reduce.file, &read, output);
-    tove::optim::heed(interrupt_flag()?);
+    tove::optim::interrupt_on(interrupt_flag()?);
     let mut plan = ReducePlan::new(candidate);
     let named = ["n_components", "k"];
     if reduce.components.is_none() && !reduce.columns.settings.iter().any(|(name, _)| named.contains(&name.as_str())) {
@@ -195,7 +195,7 @@ fn scaling(effect: &ScalingEffect) -> String {
         format!("{share:.1} % of the variance, with the largest weight on {} ({:+.3})", one.feature, one.weight)
     };
     format!(
-        "Of standardized numbers the first component explains {}. Of numbers as they are (--no-scale) it explains {}.",
+        "Of standardized numbers the first component explains {}. Without standardizing (--no-scale) it explains {}.",
         first(&effect.standardized),
         first(&effect.raw)
     )

@@ -75,16 +75,16 @@ pub struct FittedLinearDiscriminantAnalysis {
     #[fitted(shape = "classes")]
     priors: Tensor,
     /// The directions that separate the classes best, one per column; none with the solver lsqr.
-    #[fitted(shape = "features, outputs", former = None)]
+    #[fitted(shape = "features, outputs")]
     scalings: Option<Tensor>,
     /// Mean of the class means, which `transform` subtracts with the solver svd.
-    #[fitted(shape = "features", former = None)]
+    #[fitted(shape = "features")]
     xbar: Option<Tensor>,
     /// Share of the variance between the classes along each direction.
-    #[fitted(shape = "outputs", former = None)]
+    #[fitted(shape = "outputs")]
     explained_variance_ratio: Option<Tensor>,
     /// The covariance matrix within the classes.
-    #[fitted(shape = "features, features", former = None)]
+    #[fitted(shape = "features, features")]
     covariance: Option<Tensor>,
 }
 

@@ -1,7 +1,8 @@
 //! Quadratic discriminant analysis: each class has a normal distribution with a covariance matrix of its own.
 //!
 //! log P(c | x) = log π_c − ½ log det Σ_c − ½ (x − μ_c)ᵀ Σ_c⁻¹ (x − μ_c) + constant (Hastie, Tibshirani and Friedman 2009,
-//! section 4.3). Σ_c = R diag(s) Rᵀ; a class whose smallest variance s is at most `tol` has no inverse and is an error.
+//! section 4.3). Σ_c = R diag(s) Rᵀ; a class whose smallest variance s is at most `tol` has no inverse and is an error. Features
+//! that are constant in all samples say nothing about the class and are left out, with directions of zeros.
 //!
 //! ```
 //! use tove_learn::{Fit, Predict, QuadraticDiscriminantAnalysis};
@@ -140,10 +141,16 @@ impl Algorithm for QuadraticDiscriminantAnalysis {
         let groups = Groups::of::<Self>(samples, self.priors.as_deref())?;
         let (d, classes) = (groups.d, groups.labels.classes());
         let m = classes.len();
+        let varying = varying(&samples.x().dense(Self::NAME)?.to_f64_vec(), d);
+        if varying.is_empty() {
+            return Err(LearnError::data(Self::NAME, "all features are constant", "give features that vary"));
+        }
         let (mut scalings, mut rotations, mut covariances) = (Vec::new(), Vec::new(), Vec::new());
         for (rows, &class) in groups.centered.iter().zip(classes) {
-            let (variances, directions) = self.axes(rows, d)?;
+            let own: Vec<f64> = rows.chunks(d).flat_map(|row| varying.iter().map(|&j| row[j])).collect();
+            let (variances, directions) = self.axes(&own, varying.len())?;
             self.require_rank(class, rows.len() / d, &variances)?;
+            let (variances, directions) = widened(variances, &directions, &varying, d)?;
             if self.store_covariance {
                 let scaled = directions.try_mul(&Tensor::from_slice(&variances))?;
                 covariances.extend(scaled.try_matmul(&directions.try_t()?)?.to_f64_vec());
@@ -161,6 +168,26 @@ impl Algorithm for QuadraticDiscriminantAnalysis {
             covariance,
         })
     }
+}
+
+/// The columns of rows of length d that are not constant.
+fn varying(x: &[f64], d: usize) -> Vec<usize> {
+    (0..d).filter(|&j| x[j..].iter().step_by(d).any(|value| *value != x[j])).collect()
+}
+
+/// Variances and directions (d, d) of all features; those of the constant ones are 1 and zeros.
+fn widened(variances: Vec<f64>, directions: &Tensor, varying: &[usize], d: usize) -> Result<(Vec<f64>, Tensor)> {
+    let r = varying.len();
+    if r == d {
+        return Ok((variances, directions.clone()));
+    }
+    let mut wide = vec![0.0; d * d];
+    for (row, &j) in directions.to_f64_vec().chunks(r).zip(varying) {
+        wide[j * d..j * d + r].copy_from_slice(row);
+    }
+    let mut all = variances;
+    all.resize(d, 1.0);
+    Ok((all, Tensor::try_from_vec(wide, [d, d])?))
 }
 
 impl FittedQuadraticDiscriminantAnalysis {

@@ -24,10 +24,10 @@ pub(super) const SQUARED_CONDITION: f64 = 1e6;
 /// The fraction of the largest singular value below which moments alone cannot distinguish a direction from rounding.
 const ABSENT: f64 = 1e-6;
 
-/// Fractions of the largest eigenvalue of a scaled Gram matrix: directions above the first have nine digits, those below the second
-/// are rounding.
+/// Fractions of the largest eigenvalue of a scaled Gram matrix: directions above the first have nine digits, those below the second,
+/// times the number of columns, are rounding.
 const CLEAR: f64 = 1e-7;
-const ROUNDING: f64 = 1e-12;
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// Square matrices in memory besides the moments: the scaled one, its factor, the identity, the inverse, squares.
 const CHOLESKY_MATRICES: usize = 5;
@@ -123,7 +123,8 @@ impl Problem {
         if let Some(solution) = self.once(moments, &scales, &scaled)? {
             return Ok(Some(solution));
         }
-        let clear = |value: f64, largest: f64| value > CLEAR * largest || value < ROUNDING * largest;
+        let rounding = ROUNDING * moments.width as f64;
+        let clear = |value: f64, largest: f64| value > CLEAR * largest || value < rounding * largest;
         if self.alpha > 0.0 || self.tol.is_some_and(|tol| tol > ABSENT) {
             return Ok(None);
         }

@@ -131,7 +131,7 @@ pub(super) fn graph(found: &[(f64, u32)], k: usize, local_connectivity: f64, rat
             };
             let a = ours.next_if(|own| own.0 == j).map_or(0.0, |own| own.1);
             let b = theirs.next_if(|own| own.0 == j).map_or(0.0, |own| own.1);
-            let weight = ratio * (a + b - a * b) + (1.0 - ratio) * a * b;
+            let weight = ratio * (a + b - a * b) + (1.0 - ratio) * (a * b);
             if weight > 0.0 {
                 row.push((j as u32, weight));
             }

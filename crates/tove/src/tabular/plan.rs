@@ -150,7 +150,7 @@ impl Plan {
     }
 
     /// A flag that ends the comparison; the best candidate so far is then evaluated as it was fitted to the last fold. With
-    /// [`heed`](crate::optim::heed) the fit under way ends too, after its present iteration.
+    /// [`interrupt_on`](crate::optim::interrupt_on) the fit under way ends too, after its present iteration.
     #[must_use]
     pub fn stop(self, flag: Arc<AtomicBool>) -> Plan {
         Plan { stop: Some(flag), ..self }

@@ -34,7 +34,7 @@ pub fn run(cluster: &Cluster, output: &Output) -> Result<(), Failure> {
     let (data, read) = tables::read_opened(tables::open(&cluster.file)?, &cluster.columns.reading, &wanted)?;
     tables::remark(&cluster.file, &read, output);
     let flag = interrupt_flag()?;
-    tove::optim::heed(flag.clone());
+    tove::optim::interrupt_on(flag.clone());
     let mut plan = ClusterPlan::new(candidate).count(count).stop(flag);
     for (columns, role) in [(&cluster.columns.drop, Role::Dropped), (&cluster.columns.id, Role::Id)] {
         for column in columns {

@@ -110,7 +110,7 @@ fn run_in_chunks(fit: &Fit, judge: Option<&Table>, wanted: &Wanted, output: &Out
 /// Ctrl-C ends the fit under way after its present iteration.
 fn interruptible(plan: Plan) -> Result<Plan, Failure> {
     let flag = interrupt_flag()?;
-    tove::optim::heed(flag.clone());
+    tove::optim::interrupt_on(flag.clone());
     Ok(plan.stop(flag))
 }
 

@@ -48,7 +48,7 @@ pub fn run(fit: &WordsFit, output: &Output) -> Result<(), Failure> {
     };
     let contents = fit.files.iter().map(read_text).collect::<Result<Vec<String>, _>>()?;
     let texts: Vec<&str> = contents.iter().flat_map(|content| unit.split(content)).collect();
-    tove::optim::heed(interrupt_flag()?);
+    tove::optim::interrupt_on(interrupt_flag()?);
     let bar = progress(output);
     let outcome = plan.fit(&texts, &mut |done| bar.set_position((done * STEPS as f64) as u64));
     bar.finish_and_clear();

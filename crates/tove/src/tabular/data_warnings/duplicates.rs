@@ -14,8 +14,8 @@ const SEVERAL: usize = 5;
 /// Rows that tell how many different values a column has.
 const LOOKED_AT: usize = 2000;
 
-/// How many of the test rows are among the training rows. A table of a few small categories has equal rows by chance, which is
-/// no doubt: the columns must allow ten times as many different rows as there are.
+/// How many of the test rows are among the training rows. A table of a few small categories has equal rows by chance, so that is
+/// not reported: the columns must allow ten times as many different rows as there are.
 pub fn duplicates(table: &Table, schema: &Schema, train: &[usize], test: &[usize]) -> Option<DataWarning> {
     let names: Vec<&str> = schema.with(Role::Feature).chain(schema.with(Role::Target)).collect();
     let columns: Vec<&Column> = names.iter().filter_map(|name| table.column(name).ok()).collect();

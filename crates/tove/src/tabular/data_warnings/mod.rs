@@ -151,7 +151,7 @@ impl fmt::Display for DataWarning {
             ),
             DataWarning::Copies { rows, of } => write!(
                 f,
-                "{rows} of {of} judged rows are also among the rows fitted on, target and all; on new rows the model does \
+                "{rows} of {of} test rows are also among the training rows, target and all; on new rows the model does \
                  worse than on these"
             ),
             DataWarning::SingleRow { classes } => {
@@ -162,8 +162,8 @@ impl fmt::Display for DataWarning {
             }
             DataWarning::InTime { column } => write!(
                 f,
-                "rows are in the order of {column}, and the test rows are drawn from between them; if the model is to foresee, let \
-                 the last ones judge"
+                "rows are in the order of {column}, and the test rows are drawn from between them; if the model is to forecast, \
+                 test on the last ones"
             ),
             DataWarning::FewerFolds { asked, made, rows } => {
                 write!(f, "{rows} training rows are too few for {asked} folds; there are {made}")
