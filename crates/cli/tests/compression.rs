@@ -89,7 +89,7 @@ fn l14_images_are_compressed_and_rebuilt_and_scaling_changes_components() {
         assert!((own - first(&standard)).abs() < 1e-9);
     }
     let text = place.run(&["reduce", &wine, "--drop", "cultivar"]).ok().out;
-    assert!(text.contains("Of standardized numbers") && text.contains("as they are (--no-scale)"), "{text}");
+    assert!(text.contains("Of standardized numbers") && text.contains("Without standardizing (--no-scale)"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }
 

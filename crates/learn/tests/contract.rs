@@ -231,6 +231,9 @@ impl Estimator for Precise {
     fn fit_boxed(&self, samples: &Samples) -> Result<Box<dyn Model>> {
         self.inner.fit_boxed(samples)
     }
+    fn fit_boxed_from(&self, start: &dyn Model, samples: &Samples) -> Result<Box<dyn Model>> {
+        self.inner.fit_boxed_from(start, samples)
+    }
     fn any_learner(&self, classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
         self.inner.any_learner(classes)
     }

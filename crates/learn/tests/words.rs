@@ -67,10 +67,25 @@ fn planted_questions() -> AnalogyQuestions {
     AnalogyQuestions::parse(&text).unwrap()
 }
 
-/// The nearest of the twenty words to each is one that shares a property with it: its kind and, besides, its side or its index.
+/// Whether two of the twenty words share a property: their kind and, besides, their side or their index.
+fn related(a: usize, b: usize) -> bool {
+    a / 10 == b / 10 && (a / 5 == b / 5 || a % 5 == b % 5)
+}
+
+/// The share of the twenty words whose nearest among them is related.
+fn related_share(vectors: &WordVectors) -> f64 {
+    let words = [ROYAL, ROYAL_SHE, COUNTRIES, CAPITALS].concat();
+    let good = |&(at, word): &(usize, &&str)| {
+        let nearest = vectors.nearest(word, usize::MAX).unwrap();
+        let best = nearest.iter().find_map(|found| words.iter().position(|word| *word == found.word)).unwrap();
+        related(at, best)
+    };
+    words.iter().enumerate().filter(good).count() as f64 / words.len() as f64
+}
+
+/// The nearest of the twenty words to each is one that shares a property with it.
 fn sensible(vectors: &WordVectors) {
     let words = [ROYAL, ROYAL_SHE, COUNTRIES, CAPITALS].concat();
-    let related = |a: usize, b: usize| a / 10 == b / 10 && (a / 5 == b / 5 || a % 5 == b % 5);
     for (at, word) in words.iter().enumerate() {
         let nearest = vectors.nearest(word, usize::MAX).unwrap();
         let place = |found: &str| words.iter().position(|word| *word == found);
@@ -169,12 +184,17 @@ fn l24_skip_gram_and_cbow() {
     let (texts, questions) = (planted(), planted_questions());
     for architecture in [Architecture::SkipGram, Architecture::Cbow] {
         let word2vec = Word2Vec::default().architecture(architecture).dimension(20).min_count(1).epochs(30);
-        let vectors = word2vec.subsample(0.0).learning_rate(0.05).fit(&texts).unwrap();
+        let vectors = word2vec.clone().subsample(0.0).learning_rate(0.05).fit(&texts).unwrap();
         let curve = &vectors.summary().curve;
         // Chance: all products are zero.
         let chance = 6.0 * 2f64.ln();
         assert!(curve.len() == 30 && curve[29] < 0.8 * chance && curve[29] < curve[0], "{curve:?} {chance}");
-        sensible(&vectors);
+        // Of six starts nine in ten nearest words are related; by chance 9 of 19 are.
+        let seeds = 0..6u64;
+        let share =
+            |seed| related_share(&word2vec.clone().subsample(0.0).learning_rate(0.05).seed(seed).fit(&texts).unwrap());
+        let shares: Vec<f64> = seeds.map(share).collect();
+        assert!(shares.iter().sum::<f64>() / 6.0 >= 0.9, "{architecture:?}: {shares:?}");
         let scores = vectors.evaluate_analogies(&questions).unwrap();
         println!("{architecture:?}: loss {:.3} (chance {chance:.3}), analogies {scores:?}", curve[29]);
         assert!(scores.accuracy().unwrap() > 0.8, "{architecture:?}: {scores:?}");

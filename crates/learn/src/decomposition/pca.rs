@@ -167,6 +167,11 @@ impl Algorithm for Pca {
         self.fitted(found, &mean, n, solver, dtype)
     }
 
+    fn capabilities_of(settings: &Pca) -> Capabilities {
+        let partial_fit = !matches!(settings.svd_solver, SvdSolver::Full | SvdSolver::Randomized);
+        Capabilities { partial_fit, ..Self::CAPABILITIES }
+    }
+
     fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
         crate::partial::boxed(self, classes)
     }

@@ -2,7 +2,7 @@
 //!
 //! log P(c | x) = log π_c − ½ log det Σ_c − ½ (x − μ_c)ᵀ Σ_c⁻¹ (x − μ_c) + constant (Hastie, Tibshirani and Friedman 2009,
 //! section 4.3). Σ_c = R diag(s) Rᵀ; a class whose smallest variance s is at most `tol` has no inverse and is an error. Features
-//! that are constant in all samples say nothing about the class and are left out, with directions of zeros.
+//! that are constant in all samples say nothing about the class and are left out without regularization, with directions of zeros.
 //!
 //! ```
 //! use tove_learn::{Fit, Predict, QuadraticDiscriminantAnalysis};
@@ -141,7 +141,12 @@ impl Algorithm for QuadraticDiscriminantAnalysis {
         let groups = Groups::of::<Self>(samples, self.priors.as_deref())?;
         let (d, classes) = (groups.d, groups.labels.classes());
         let m = classes.len();
-        let varying = varying(&samples.x().dense(Self::NAME)?.to_f64_vec(), d);
+        // Regularization gives them a variance, the same in all classes.
+        let regularized = self.reg_param > 0.0 || self.shrinkage.is_some();
+        let varying = match regularized {
+            true => (0..d).collect(),
+            false => varying(&samples.x().dense(Self::NAME)?.to_f64_vec(), d),
+        };
         if varying.is_empty() {
             return Err(LearnError::data(Self::NAME, "all features are constant", "give features that vary"));
         }
