@@ -104,6 +104,13 @@ pub fn may_write(path: &Path, overwrite: bool, inputs: &[&Path]) -> Result<(), F
             "{shown} is the same file as {input}, which is read; choose another name for the output"
         )));
     }
+    let read = inputs.iter().find(|input| input.is_dir() && path.is_file() && is_inside(path, input));
+    if let Some(folder) = read {
+        let folder = folder.display();
+        return Err(Failure::usage(format!(
+            "{shown} is a file in the folder {folder}, which is read; choose another name for the output"
+        )));
+    }
     // A link that leads nowhere is there too.
     if path.symlink_metadata().is_ok() && !overwrite {
         return Err(Failure::usage(format!("{shown} exists already; choose another name or add --overwrite")));
@@ -114,6 +121,14 @@ pub fn may_write(path: &Path, overwrite: bool, inputs: &[&Path]) -> Result<(), F
     }
     atomic::sweep(folder.unwrap_or(Path::new(".")));
     Ok(())
+}
+
+/// Whether a file is in a folder or in one of its folders.
+fn is_inside(path: &Path, folder: &Path) -> bool {
+    match (path.canonicalize(), folder.canonicalize()) {
+        (Ok(path), Ok(folder)) => path.starts_with(folder),
+        _ => false,
+    }
 }
 
 /// A path from the root, without `.` in it.

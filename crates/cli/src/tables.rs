@@ -6,7 +6,8 @@ use tove::data::table::csv::{Charset, Ragged};
 use tove::data::table::{CsvOptions, Kind, ReadReport, Table, TableFile, Task, Wanted};
 use tove::data::{DataError, Problem};
 use tove::learn::Record;
-use tove::tabular::{Recommender, TabularModel};
+use tove::tabular::{Recommender, ReducedTable, TabularModel};
+use tove::vision::CompressedImages;
 use tove::words::WordModel;
 
 use crate::arguments::Reading;
@@ -34,6 +35,10 @@ pub fn other_use(path: &Path, kind: &str) -> Result<(), Failure> {
             "{path} holds word vectors; `tove words nearest {path} WORD` lists similar words, and `tove words analogy {path} \
              --questions FILE` evaluates them"
         ),
+        ReducedTable::KIND => format!("{path} holds a reduced table; `tove rebuild {path} -o TABLE.csv` gives it back"),
+        CompressedImages::KIND => {
+            format!("{path} holds compressed images; `tove rebuild {path} -o FOLDER` gives them back")
+        }
         _ => return Ok(()),
     };
     Err(Failure::usage(use_instead))

@@ -118,7 +118,7 @@ fn built_in_digits_go_to_idx_and_errors_say_what_to_do() {
     place.run(&["rebuild", "d.tove", "-o", "empty"]).fails(2, &["exists already"]);
     place.run(&["rebuild", "d.tove", "-o", "no/where"]).fails(1, &["folder not found"]);
     place.run(&["rebuild", "missing.tove", "-o", "x"]).fails(1, &["missing.tove"]);
-    place.run(&["predict", "d.tove", &shipped("iris.csv")]).fails(1, &["CompressedImages"]);
+    place.run(&["predict", "d.tove", &shipped("iris.csv")]).fails(2, &["compressed images", "tove rebuild d.tove"]);
     // Damaged files are errors.
     let bytes = std::fs::read(place.path("d.tove")).unwrap();
     std::fs::write(place.path("cut.tove"), &bytes[..bytes.len() / 2]).unwrap();
@@ -157,4 +157,32 @@ fn tables_are_rebuilt_from_their_components() {
     place.write("d.csv", "day,a\n2020-01-01,1\n2021-05-02,2\n2022-03-04,4\n");
     place.run(&["reduce", "d.csv", "--components", "1", "-o", "d.tove"]).ok();
     place.run(&["rebuild", "d.tove", "-o", "d2.csv"]).fails(1, &["day", "leave the column out"]);
+}
+
+#[test]
+fn names_of_outputs_fit_what_is_written() {
+    let place = Place::new("names");
+    write_images(&place.path("set/one"), 6);
+    // A file of the folder that is read is not replaced.
+    let before = std::fs::read(place.path("set/one/000.png")).unwrap();
+    let call = ["reduce", "set", "-c", "2", "-o", "set/one/000.png", "--overwrite"];
+    place.run(&call).fails(2, &["000.png"]);
+    let call = ["reduce", "set", "-c", "2", "--report", "set/one/000.png", "--overwrite"];
+    place.run(&call).fails(2, &["which is read"]);
+    assert_eq!(std::fs::read(place.path("set/one/000.png")).unwrap(), before);
+    place.run(&["reduce", "set", "-c", "2", "-o", "codes.csv"]).fails(2, &[".csv", ".tove"]);
+    place.run(&["reduce", "set", "-c", "2", "-o", "codes.tove"]).ok();
+    place.run(&["rebuild", "codes.tove", "-o", "x.csv"]).fails(2, &["holds images", ".idx"]);
+    assert!(!place.path("x.csv").exists() && !place.path("codes.csv").exists());
+}
+
+#[test]
+fn features_of_counting_models_are_not_standardized() {
+    let place = Place::new("counts");
+    for model in ["MultinomialNB", "ComplementNB"] {
+        place.run(&["fit", &shipped("iris.csv"), "--target", "species", "--model", model]).ok();
+    }
+    let row = |i: usize| format!("{},{}\n", i as f64 - 3.0, ["a", "b"][i % 2]);
+    place.write("negative.csv", &format!("x,y\n{}", (0..40).map(row).collect::<String>()));
+    place.run(&["fit", "negative.csv", "--target", "y", "--model", "ComplementNB"]).fails(1, &["negative"]);
 }

@@ -106,7 +106,7 @@ pub struct WordsFit {
 #[command(after_help = "\
 Examples:
   tove words nearest speeches.tove peace
-  tove words nearest speeches.tove 'new york' --k 5 --json
+  tove words nearest speeches.tove treaty --k 5 --json
   tove words nearest GoogleNews.bin Paris
 
 A word in capitals is looked up in lower case if the vocabulary has it so, and words with blanks between as a phrase. With vectors by fasttext the word need not occur in the texts.")]

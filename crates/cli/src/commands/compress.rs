@@ -31,6 +31,16 @@ pub fn is_images(path: &Path) -> bool {
 
 pub fn run(reduce: &Reduce, output: &Output) -> Result<(), Failure> {
     let components = check(reduce)?;
+    if let Some(path) = &reduce.output {
+        let other = path.extension().filter(|ending| *ending != "tove");
+        if let (Some(other), false) = (other, files::is_stdout(path)) {
+            return Err(Failure::usage(format!(
+                "{}: compressed images are not a .{} file; name a file that ends in .tove",
+                path.display(),
+                other.display()
+            )));
+        }
+    }
     files::differ(&[reduce.output.as_ref(), reduce.columns.report.as_ref()])?;
     for path in [&reduce.output, &reduce.columns.report].into_iter().flatten() {
         files::may_write(path, reduce.columns.overwrite, &[&reduce.file])?;
@@ -88,13 +98,14 @@ fn verdict(found: &CompressedImages) -> String {
     let of = if channels == 3 { "color images" } else { "gray images" };
     let numbers = if k == 1 { "1 number".to_owned() } else { format!("{k} numbers") };
     let explained = 100.0 * found.explained().iter().sum::<f64>();
+    let ratio = found.ratio();
+    let smaller = if ratio < 1.05 { "no smaller".to_owned() } else { format!("{ratio:.1} times smaller") };
     format!(
-        "{} turns {count} {of} of {height} × {width} pixels into {numbers} each: {} bytes instead of {}, {:.1} times smaller. They \
-         keep {explained:.1} % of the variance; the root mean squared error of a pixel is {:.4}, from 0 for black to 1 for white.",
+        "{} turns {count} {of} of {height} × {width} pixels into {numbers} each: {} bytes instead of {}, {smaller}. They \
+         keep {explained:.1} % of the variance; the root mean squared error of a rebuilt pixel is {:.4}, from 0 for black to 1 for white.",
         found.method(),
         found.bytes(),
         found.pixel_bytes(),
-        found.ratio(),
         found.rmse()
     )
 }
@@ -119,7 +130,7 @@ fn error_rows(found: &CompressedImages) -> Vec<Vec<String>> {
     let (errors, explained) = (found.errors(), found.explained());
     let mut rows = vec![["components", "error", "variance"].map(str::to_owned).to_vec()];
     for k in listed(found.components()) {
-        let share: f64 = explained.iter().take(k).sum();
+        let share = explained.iter().take(k).fold(0.0, |sum, share| sum + share);
         rows.push(vec![k.to_string(), format!("{:.4}", errors[k]), format!("{:.1} %", 100.0 * share)]);
     }
     rows

@@ -26,8 +26,8 @@ pub fn run(rebuild: &Rebuild, output: &Output) -> Result<(), Failure> {
     match record.kind() {
         ReducedTable::KIND => table(rebuild, &record, output),
         CompressedImages::KIND => images(rebuild, &record, output),
-        other => Err(Failure::usage(format!(
-            "{} holds a {other}, which cannot be rebuilt; give a file that `tove reduce -o FILE.tove` wrote",
+        _ => Err(Failure::usage(format!(
+            "{} holds a model, not reduced rows or images; give a file that `tove reduce -o FILE.tove` wrote",
             rebuild.file.display()
         ))),
     }
@@ -45,7 +45,8 @@ fn table(rebuild: &Rebuild, record: &Record, output: &Output) -> Result<(), Fail
 }
 
 fn images(rebuild: &Rebuild, record: &Record, output: &Output) -> Result<(), Failure> {
-    let found = CompressedImages::restore(record)?;
+    let failed = |error| Failure::work(format!("{}: {error}", rebuild.file.display()));
+    let found = CompressedImages::restore(record).map_err(failed)?;
     let path = &rebuild.output;
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     if name.ends_with(".idx") || name.contains("idx3-ubyte") {
@@ -56,11 +57,24 @@ fn images(rebuild: &Rebuild, record: &Record, output: &Output) -> Result<(), Fai
         }
         let all = bytes(&found.rebuild()?).reshape([found.len(), height, width]);
         write_idx(path, &all, WriteOptions { overwrite: rebuild.overwrite, ..WriteOptions::default() })?;
+    } else if let Some(ending) = path.extension().filter(|ending| is_a_table(ending)) {
+        return Err(Failure::usage(format!(
+            "{} holds images, which cannot be written as .{}; name a folder for PNG files, or a file that ends in .idx",
+            rebuild.file.display(),
+            ending.display()
+        )));
     } else {
         write_folder(&found, path)?;
     }
     let shown = json!({"images": found.len(), "shape": found.shape(), "error": found.rmse()});
     tell(rebuild, output, &format!("{} images", found.len()), shown)
+}
+
+/// Endings of files that hold one table or one picture, no folder of images.
+fn is_a_table(ending: &std::ffi::OsStr) -> bool {
+    ["csv", "tsv", "json", "jsonl", "parquet", "tove", "gz", "png", "jpg", "jpeg", "html"]
+        .iter()
+        .any(|one| ending == *one)
 }
 
 fn tell(rebuild: &Rebuild, output: &Output, what: &str, facts: serde_json::Value) -> Result<(), Failure> {

@@ -171,9 +171,14 @@ fn loadings(one: &TableComponent) -> String {
 
 fn text(reduce: &Reduce, found: &ReduceOutcome) -> String {
     let mut text = paragraph(&verdict(found));
-    text.push_str(&format!("\n{}", table(&component_rows(found))));
+    let rows = component_rows(found);
+    // Names alone say nothing.
+    let described = rows[0].len() > 1;
+    if described {
+        text.push_str(&format!("\n{}", table(&rows)));
+    }
     let more = found.components.len().saturating_sub(LISTED);
-    if more > 0 {
+    if described && more > 0 {
         text.push_str(&format!("and {more} more components; --json has all\n"));
     }
     text.push_str(&found.scaling.as_ref().map_or(String::new(), |effect| format!("\n{}", paragraph(&scaling(effect)))));
@@ -239,7 +244,10 @@ fn page(reduce: &Reduce, found: &ReduceOutcome) -> Result<Report, Failure> {
         .card("Features", found.features.to_string())
         .card("Rows", found.table.n_rows().to_string())
         .text(verdict(found));
-    page = page.section("Components").table(&report::table(&component_rows(found)));
+    let rows = component_rows(found);
+    if rows[0].len() > 1 {
+        page = page.section("Components").table(&report::table(&rows));
+    }
     let values = |one: &TableComponent| -> Vec<f64> {
         let column: Option<&Column> = found.table.column(&one.name).ok();
         drawn_rows(found.table.n_rows(), POINTS).into_iter().filter_map(|row| column?.number(row)).collect()

@@ -91,8 +91,20 @@ impl Question {
 
     fn read<T: DeserializeOwned>(self, body: &[u8]) -> Result<T, Refusal> {
         let form = self.form();
-        serde_json::from_slice(body)
-            .map_err(|error| Refusal::bad(format!("not a valid request ({error}); send {form}")))
+        let wrong = |why: String| Refusal::bad(format!("not a valid request: {why}; send {form}"));
+        let question: Value = serde_json::from_slice(body).map_err(|error| wrong(error.to_string()))?;
+        let Value::Object(members) = &question else { return Err(wrong("expected a JSON object".to_owned())) };
+        for (name, value) in members {
+            let expected = match (name.as_str(), value) {
+                ("k", value) if !value.is_u64() => "a whole number that is not negative",
+                ("user", value) if !value.is_string() && !value.is_i64() => "a text or a whole number",
+                ("word" | "a" | "b" | "c", value) if !value.is_string() => "a text",
+                _ => continue,
+            };
+            return Err(wrong(format!("\"{name}\" must be {expected}")));
+        }
+        // From the text again: doubled names are refused.
+        serde_json::from_slice(body).map_err(|error| wrong(error.to_string()))
     }
 }
 

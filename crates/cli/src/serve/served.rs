@@ -97,9 +97,9 @@ impl Served {
             Served::Table(_) => Format::of(content_type).map(Content::Rows),
             Served::Image(_) => Picture::of(content_type).map(Content::Picture),
             Served::Text(_) => Prompt::of(content_type).map(Content::Prompt),
-            Served::Lists(_) => match Prompt::of(content_type)? {
-                Prompt::Json => Ok(Content::Question(Question::of(path))),
-                Prompt::Plain => Err(Refusal::new(415, "unsupported content type text/plain; send application/json")),
+            Served::Lists(_) => match Prompt::of(content_type) {
+                Ok(Prompt::Json) => Ok(Content::Question(Question::of(path))),
+                _ => Err(Refusal::new(415, "unsupported content type; send application/json")),
             },
         }
     }

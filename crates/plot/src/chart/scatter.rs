@@ -160,8 +160,10 @@ impl Picture for ScatterChart {
                 marker.tip(&if name.is_empty() { place } else { format!("{name}: {place}") });
             }
             let Some(label) = label else { continue };
-            let (left, middle) = axes.at(x, y);
-            let (x, width) = (left + radius + 2.0, text_width(label, SMALL));
+            let (center, middle) = axes.at(x, y);
+            let (width, gap) = (text_width(label, SMALL), radius + 2.0);
+            // Left of a point at the right edge.
+            let x = if center + gap + width < area.right() { center + gap } else { center - gap - width };
             let place = Area { x, y: middle - 0.5 * SMALL, width, height: SMALL };
             let apart = |other: &Area| {
                 place.x > other.right()
@@ -169,7 +171,7 @@ impl Picture for ScatterChart {
                     || place.y > other.bottom()
                     || other.y > place.bottom()
             };
-            if place.right() < area.right() && labeled.iter().all(apart) {
+            if place.x > area.x && labeled.iter().all(apart) {
                 scene.label((x, middle + 0.35 * SMALL), Anchor::Start, SMALL, "", label);
                 labeled.push(place);
             }

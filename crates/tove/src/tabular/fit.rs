@@ -55,6 +55,11 @@ impl Plan {
         if candidates.is_empty() {
             return Err(TabularError::plan("no model to fit; name one"));
         }
+        // Standardized numbers are negative.
+        let nonnegative = candidates.iter().all(|one| one.estimator.capabilities().nonnegative);
+        if let (true, Some(plan)) = (nonnegative, self.unscaled()) {
+            return plan.fit_and_test(table, test, candidates, watch);
+        }
         let data = self.prepare(table, test)?;
         check_candidates(candidates, data.classifies(), &self.target)?;
         if self.class_weights.is_some() && !data.classifies() {

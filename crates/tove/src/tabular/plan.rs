@@ -78,6 +78,12 @@ impl Plan {
         Encoding { scale: true, ..Encoding::default() }
     }
 
+    /// The plan with numbers as they are, if it is the usual one, which standardizes them.
+    pub(super) fn unscaled(&self) -> Option<Plan> {
+        let usual = self.encoding == Choices::from(Plan::usual_encoding());
+        usual.then(|| self.clone().encoding(Encoding { scale: false, ..Plan::usual_encoding() }))
+    }
+
     /// Overrides what the target's values propose.
     #[must_use]
     pub fn task(self, kind: TaskKind) -> Plan {

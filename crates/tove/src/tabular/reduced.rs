@@ -80,6 +80,11 @@ impl ReducedTable {
     /// If a column was encoded in a way that forgets its values, such as a date.
     pub fn rebuild(&self) -> Result<Table> {
         let features = self.model.inverse_transform(&self.codes)?;
+        if features.to_f64_vec().iter().any(|value| !value.is_finite()) {
+            return Err(TabularError::plan(
+                "the rebuilt numbers overflow; the file is damaged, reduce the table again",
+            ));
+        }
         let columns = self.encoder.decode(&features)?;
         let mut all = Vec::new();
         if let Some(text) = &self.ids {

@@ -60,9 +60,6 @@ pub fn run(fit: &WordsFit, output: &Output) -> Result<(), Failure> {
     outcome.model.note("data", names(fit));
     let options = WriteOptions { overwrite: fit.overwrite, ..WriteOptions::default() };
     outcome.model.save(&fit.output, options)?;
-    for warning in &outcome.model.vectors().summary().warnings {
-        output.remark(format!("warning: {warning}"));
-    }
     if WordModel::foreign(&fit.output).is_some() && outcome.model.has_subwords() {
         output.remark("the vectors of n-grams, which unseen words need, are not in the file: its format has none");
     }
