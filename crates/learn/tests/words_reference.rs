@@ -4,9 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tove_learn::words::{
-    AnalogyQuestions, Architecture, Tokens, Word2Vec, WordFormat, WordVectors, char_ngrams, ngram_rows,
-};
+use tove_learn::words::{WordFormat, WordVectors, char_ngrams, ngram_rows};
 use tove_tensor::io::WriteOptions;
 
 fn folder() -> PathBuf {
@@ -70,41 +68,5 @@ fn files_go_to_gensim_and_back() {
         let written = std::fs::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(written, std::fs::read(place.join("tove").with_extension(ending)).unwrap(), "{ending}");
-    }
-}
-
-/// Minutes: `TOVE_DATA=... cargo test --release -p tove-learn --test words_reference -- --ignored --nocapture`.
-#[test]
-#[ignore = "trains on the shared word corpus for minutes"]
-fn analogies_are_answered_as_well_as_by_gensim() {
-    let Some(data) = std::env::var_os("TOVE_DATA").map(PathBuf::from) else {
-        println!("SKIPPED: data set absent: set TOVE_DATA");
-        return;
-    };
-    let read = |name: &str| std::fs::read_to_string(data.join(name)).unwrap();
-    let mut texts = Vec::new();
-    for name in ["word-corpus/sotu.txt", "word-corpus/enwiki-sample.txt"] {
-        for line in read(name).to_lowercase().lines() {
-            let words = line.split(|c: char| !c.is_ascii_lowercase()).filter(|word| !word.is_empty());
-            texts.push(words.collect::<Vec<_>>().join(" "));
-        }
-    }
-    let questions = AnalogyQuestions::parse(&read("word-analogies/questions-words.txt")).unwrap();
-    let fixture = fixture();
-    for (name, architecture) in [("skip_gram", Architecture::SkipGram), ("cbow", Architecture::Cbow)] {
-        let theirs: Vec<f64> =
-            fixture["analogies"][name].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
-        let ours: Vec<f64> = (1..=theirs.len() as u64)
-            .map(|seed| {
-                let word2vec = Word2Vec::default().tokens(Tokens::Whitespace).architecture(architecture).seed(seed);
-                word2vec.fit(&texts).unwrap().evaluate_analogies(&questions).unwrap().accuracy().unwrap()
-            })
-            .collect();
-        let mean = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
-        let variance = |x: &[f64]| x.iter().map(|value| (value - mean(x)).powi(2)).sum::<f64>() / (x.len() - 1) as f64;
-        // The difference of the means, in its standard errors.
-        let error = ((variance(&ours) + variance(&theirs)) / ours.len() as f64).sqrt();
-        println!("{name}: {ours:.4?} mean {:.4}, gensim {theirs:.4?} mean {:.4}", mean(&ours), mean(&theirs));
-        assert!(mean(&ours) > mean(&theirs) - 3.0 * error, "{name}: {:.4} and {:.4}", mean(&ours), mean(&theirs));
     }
 }

@@ -1,23 +1,18 @@
-"""Reference values of word vectors from gensim and fastText: n-grams and their hashes, files in both directions, and the share of
-analogy questions that gensim's skip-gram answers right on the shared word corpus, for several seeds.
+"""Reference values of word vectors from gensim and fastText: n-grams and their hashes, files in both directions.
 
-    python words.py             hashes and files, in seconds
-    python words.py analogies   the analogies too, in minutes (TOVE_DATA is the folder of the shared data sets)
+    python words.py
 """
 
 import importlib.metadata
 import json
-import os
-import re
 import struct
-import sys
 import tempfile
 from pathlib import Path
 
 import fasttext
 import gensim
 import numpy as np
-from gensim.models import KeyedVectors, Word2Vec
+from gensim.models import KeyedVectors
 from gensim.models.fasttext_inner import compute_ngrams, ft_hash_bytes
 
 FIXTURES = Path(__file__).parent / "../fixtures"
@@ -27,7 +22,6 @@ BUCKETS = [1000, 200_000]
 # Numbers that are exact in binary and have short texts.
 FILE_WORDS = ["king", "zoë", "人", "don't"]
 VECTORS = np.array([[0.5, -1.25, 3, 0.0078125], [1e-05, 2e10, -0, 7], [0.1, 0.2, 0.3, 0.4], [-1, -2, -3, -4]], dtype=np.float32)
-SEEDS = 5
 
 
 def hashes():
@@ -76,27 +70,8 @@ def files():
     return {"words": FILE_WORDS, "vectors": [[float(x) for x in row] for row in VECTORS]}
 
 
-def analogies():
-    folder = Path(os.environ["TOVE_DATA"])
-    texts = []
-    for name in ("sotu", "enwiki-sample"):
-        with open(folder / f"word-corpus/{name}.txt", encoding="utf-8") as file:
-            texts += [re.findall("[a-z]+", line.lower()) for line in file]
-    questions = str(folder / "word-analogies/questions-words.txt")
-    out = {}
-    for name, sg in (("skip_gram", 1), ("cbow", 0)):
-        out[name] = []
-        for seed in range(1, SEEDS + 1):
-            model = Word2Vec(texts, vector_size=100, window=5, min_count=5, negative=5, sg=sg, epochs=5, seed=seed, workers=1)
-            out[name].append(model.wv.evaluate_word_analogies(questions)[0])
-            print(name, seed, out[name][-1], flush=True)
-    return out
-
-
 path = FIXTURES / "words.json"
 fixture = json.loads(path.read_text()) if path.exists() else {}
 fixture["versions"] = {"gensim": gensim.__version__, "fasttext-numpy2-wheel": importlib.metadata.version("fasttext-numpy2-wheel"), "numpy": np.__version__}
 fixture |= {"hashes": hashes(), "fasttext": by_fasttext(), "files": files()}
-if "analogies" in sys.argv:
-    fixture["analogies"] = analogies()
 path.write_text(json.dumps(fixture, ensure_ascii=False) + "\n")
