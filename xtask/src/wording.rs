@@ -5,8 +5,16 @@ use std::path::Path;
 use crate::command::root;
 
 /// Crates whose text is checked. A crate joins when its text passes.
-const CRATES: [&str; 7] =
-    ["crates/cli", "crates/plot", "crates/data", "crates/metrics", "crates/learn", "crates/tove", "xtask"];
+const CRATES: [&str; 8] = [
+    "crates/cli",
+    "crates/plot",
+    "crates/data",
+    "crates/metrics",
+    "crates/learn",
+    "crates/trust",
+    "crates/tove",
+    "xtask",
+];
 
 /// Documents whose prose is checked.
 const DOCUMENTS: [&str; 2] = ["README.md", "ARCHITECTURE.md"];

@@ -3,7 +3,8 @@
 //! This is the crate to depend on; `use tove::prelude::*` imports what most programs need. The crates behind it are
 //! [`tensor`] (arrays, operations, derivatives, linear algebra, files), [`optim`] (losses, step rules, tools for any
 //! differentiable function), [`data`] (data sets), [`metrics`] (scores), [`learn`] (estimators,
-//! pipelines, model selection) and [`nn`] (nets and their training).
+//! pipelines, model selection), [`nn`] (nets and their training) and [`trust`] (calibration, conformal prediction, robustness,
+//! fairness).
 //!
 //! ```
 //! use tove::prelude::*;
@@ -26,6 +27,7 @@ pub use tove_nn as nn;
 pub use tove_optim as optim;
 pub use tove_plot as plot;
 pub use tove_tensor as tensor;
+pub use tove_trust as trust;
 
 /// What most programs need: `use tove::prelude::*`.
 pub mod prelude {

@@ -1,0 +1,1 @@
+//! Calibration: how well probabilities match frequencies, and how to make them match.

@@ -1,0 +1,1 @@
+//! Certificates: proven bounds on what any attack within a budget can do.

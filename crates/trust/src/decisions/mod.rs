@@ -1,0 +1,1 @@
+//! Decisions under unequal costs.

@@ -1,0 +1,1 @@
+//! Drift: are new rows drawn from the distribution of the training rows?

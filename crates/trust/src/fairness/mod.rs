@@ -1,0 +1,1 @@
+//! Fairness: how predictions and errors differ between groups, and how to make them differ less.

@@ -1,0 +1,1 @@
+//! Robustness: how predictions change under small changes of the input.
