@@ -25,6 +25,17 @@ pub enum Stop {
     Interrupted,
 }
 
+impl Stop {
+    /// The reason of a fit that ended by its tolerance, or else early or after all its iterations.
+    pub(crate) fn of(converged: bool, early: bool) -> Stop {
+        match (converged, early) {
+            (true, _) => Stop::Tolerance,
+            (false, true) => Stop::Interrupted,
+            (false, false) => Stop::MaxIter,
+        }
+    }
+}
+
 /// Convergence information of a fit.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! DBSCAN, HDBSCAN and agglomerative clustering beside scikit-learn's, and odd data.
+//! DBSCAN, HDBSCAN and agglomerative clustering beside those of scikit-learn and hdbscan, and odd data.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -100,4 +100,19 @@ fn regions_of_all_densities_are_those_of_scikit_learn() {
         Hdbscan::default().fit(&copies, None).is_ok() && Hdbscan::default().fit(copies.narrow(0, 0, 3), None).is_err()
     );
     assert!(Hdbscan::default().min_samples(Some(2)).fit(Key::new(1).normal([9, 1], DType::F32), None).is_ok());
+}
+
+#[test]
+fn regions_are_those_of_the_package_hdbscan() {
+    let (all, package) = (fixture("clusters.json"), fixture("hdbscan.json"));
+    for case in package["cases"].as_array().unwrap() {
+        let x = matrix(&all[case["data"].as_str().unwrap()]);
+        let size = |name: &str| case[name].as_u64().unwrap() as usize;
+        let settings = Hdbscan::default().min_cluster_size(size("min_cluster_size"));
+        let model = settings.min_samples(Some(size("min_samples"))).fit(&x, None).unwrap();
+        let wanted = labels(&case["labels"]);
+        assert!(same_groups(model.labels(), &wanted), "{:?}\n{wanted:?}", model.labels());
+        assert!(model.labels().iter().zip(&wanted).all(|(a, b)| (*a == -1) == (*b == -1)));
+        assert_close(model.probabilities(), &numbers(&case["probabilities"]), 1e-8);
+    }
 }

@@ -27,7 +27,7 @@ use tove_tensor::{DType, Key, Tensor, TryLinalg, TryOps};
 
 use super::observed::Observed;
 use super::solve::{Scratch, add, dot, each_row};
-use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples, Summary};
+use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Result, Rows, Samples, Stop, Summary};
 
 /// Factorizes counts of implicit feedback by alternating least squares.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -170,9 +170,29 @@ fn objective(
 
 impl Algorithm for ImplicitFactorization {
     type Fitted = FittedImplicitFactorization;
-    const CAPABILITIES: Capabilities = Capabilities { zeros_missing: true, ..super::CAPABILITIES };
+    const CAPABILITIES: Capabilities = Capabilities { zeros_missing: true, warm_start: true, ..super::CAPABILITIES };
 
     fn train(&self, samples: &Samples) -> Result<FittedImplicitFactorization> {
+        self.run(samples, None)
+    }
+
+    /// Begins with the items' factors of the model; those of the users follow from them.
+    fn train_from(
+        &self,
+        start: &FittedImplicitFactorization,
+        samples: &Samples,
+    ) -> Result<FittedImplicitFactorization> {
+        crate::cluster::same_count(Self::NAME, self.n_components, start.outputs())?;
+        self.run(samples, Some(start))
+    }
+}
+
+impl ImplicitFactorization {
+    fn run(
+        &self,
+        samples: &Samples,
+        from: Option<&FittedImplicitFactorization>,
+    ) -> Result<FittedImplicitFactorization> {
         let observed = Observed::of(Self::NAME, samples.x())?;
         if !observed.values().iter().any(|&value| value != 0.0) {
             let problem = "no count differs from zero";
@@ -182,10 +202,16 @@ impl Algorithm for ImplicitFactorization {
         let (what, bytes) = ("factors of users and items", (n + m) as u64 * k as u64 * 24);
         crate::memory::require(Self::NAME, what, bytes, "lower `n_components`")?;
         let by_item = observed.transposed();
-        let (mut users, mut items) = (vec![0.0; n * k], {
-            let drawn = Key::new(self.seed).try_normal([m, k], DType::F64)?.to_f64_vec();
-            drawn.iter().map(|x| x * 0.1 / (k as f64).sqrt()).collect::<Vec<f64>>()
-        });
+        let (mut users, mut items) = (
+            vec![0.0; n * k],
+            match from {
+                Some(model) => model.item_factors()?,
+                None => {
+                    let drawn = Key::new(self.seed).try_normal([m, k], DType::F64)?.to_f64_vec();
+                    drawn.iter().map(|x| x * 0.1 / (k as f64).sqrt()).collect()
+                }
+            },
+        );
         let (mut curve, mut converged): (Vec<f64>, bool) = (Vec::new(), false);
         for _ in 0..self.max_iter {
             if tove_optim::interrupted() {
@@ -217,7 +243,8 @@ impl Algorithm for ImplicitFactorization {
             summary.warn(format!("{}: interrupted after {} iterations", Self::NAME, curve.len()));
         }
         (summary.residual, summary.objective) = (Some(change).filter(|change| change.is_finite()), Some(last));
-        summary.curve = curve;
+        let stop = Stop::of(converged, curve.len() < self.max_iter);
+        let summary = summary.ended(stop, curve);
         let components = Tensor::try_from_vec(items, [m, k])?.try_t()?.try_contiguous()?;
         Ok(FittedImplicitFactorization {
             about: About::of(self, samples).outputs(k).summary(summary),
@@ -228,12 +255,19 @@ impl Algorithm for ImplicitFactorization {
     }
 }
 
+impl FittedImplicitFactorization {
+    /// The items' factors, one item per row.
+    fn item_factors(&self) -> Result<Vec<f64>> {
+        Ok(self.components.to_dtype(DType::F64).try_t()?.try_contiguous()?.to_f64_vec())
+    }
+}
+
 impl Model for FittedImplicitFactorization {
     crate::fitted_methods!();
 
     fn transform_rows(&self, x: &Rows) -> Result<Rows> {
         let (observed, k) = (Observed::of(self.name(), x)?, self.outputs());
-        let items = self.components.to_dtype(DType::F64).try_t()?.try_contiguous()?.to_f64_vec();
+        let items = self.item_factors()?;
         let mut users = vec![0.0; observed.len() * k];
         Side::of(&items, k, self.alpha, self.confidence)?.solve_all(&observed, &mut users);
         Ok(Rows::Dense(Tensor::try_from_vec(users, [observed.len(), k])?.to_dtype(x.dtype())))

@@ -9,8 +9,10 @@
 //! | [`MatrixFactorization`] | ratings | alternating least squares, or stochastic gradient descent, with biases |
 //! | [`ImplicitFactorization`] | counts of clicks, plays or purchases | alternating least squares with confidences |
 
+mod factors;
 mod implicit;
 mod observed;
+mod passes;
 mod ratings;
 mod recommendation;
 pub(crate) mod solve;
@@ -30,5 +32,6 @@ const CAPABILITIES: Capabilities = Capabilities {
 };
 
 pub use implicit::{FittedImplicitFactorization, ImplicitFactorization};
+pub use passes::MatrixFactorizationLearner;
 pub use ratings::{FactorizationSolver, FittedMatrixFactorization, MatrixFactorization, sgd_step};
 pub use recommendation::{Recommended, recommend};

@@ -25,9 +25,12 @@ use std::ops::{AddAssign, Mul, Sub};
 use tove_optim::settings::{Choice, Hyperparameters, Named};
 use tove_tensor::{DType, Key, Tensor, TryOps};
 
+use super::factors::{Factors, moments};
 use super::observed::Observed;
-use super::solve::{Scratch, add, dot, each_row, ridge};
-use crate::{About, Algorithm, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples, Summary};
+use super::solve::{Scratch, add, each_row, ridge};
+use crate::{
+    About, Algorithm, AnyLearner, Capabilities, Fitted, LearnError, Model, Record, Result, Rows, Samples, Stop, Summary,
+};
 
 /// How factors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -91,95 +94,7 @@ pub struct FittedMatrixFactorization {
     n_components: usize,
 }
 
-/// Factors of users and items, with biases in the last column of each.
-struct Factors {
-    users: Vec<f64>,
-    items: Vec<f64>,
-    /// Columns, with the bias.
-    width: usize,
-    k: usize,
-    mean: f64,
-    /// Regularization strengths of factors and biases.
-    alpha: [f64; 2],
-}
-
 impl Factors {
-    fn start(estimator: &MatrixFactorization, observed: &Observed) -> Result<Factors> {
-        let (k, biases) = (estimator.n_components, estimator.biases);
-        let width = k + usize::from(biases);
-        let (n, m) = (observed.len(), observed.width());
-        let (what, bytes) = ("factors of users and items", (n + m) as u64 * width as u64 * 8);
-        crate::memory::require(MatrixFactorization::NAME, what, bytes, "lower `n_components`")?;
-        let count = observed.values().len() as f64;
-        let mean = if biases { observed.values().iter().sum::<f64>() / count } else { 0.0 };
-        let spread = observed.values().iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / count;
-        // Products of random factors have the size of the entries.
-        let size = (spread.sqrt() / (k as f64).sqrt()).sqrt() * 0.5;
-        let key = Key::new(estimator.seed);
-        let draw = |stream: u64, rows: usize| -> Result<Vec<f64>> {
-            let mut numbers = key.fold(stream).try_normal([rows, width], DType::F64)?.to_f64_vec();
-            numbers.iter_mut().for_each(|x| *x *= size);
-            if biases {
-                numbers.chunks_exact_mut(width).for_each(|row| row[k] = 0.0);
-            }
-            Ok(numbers)
-        };
-        Ok(Factors {
-            users: draw(0, n)?,
-            items: draw(1, m)?,
-            width,
-            k,
-            mean,
-            alpha: [estimator.alpha, estimator.alpha_bias],
-        })
-    }
-
-    /// Takes the items' factors of a fitted model, and the users' factors that suit them best.
-    fn adopt(&mut self, model: &FittedMatrixFactorization, observed: &Observed) {
-        let (components, intercept) = (model.components.to_f64_vec(), model.intercept.to_f64_vec());
-        let (k, width, count) = (self.k, self.width, intercept.len());
-        for (item, row) in self.items.chunks_exact_mut(width).enumerate() {
-            (0..k).for_each(|factor| row[factor] = components[factor * count + item]);
-            row[k..].iter_mut().for_each(|bias| *bias = intercept[item] - self.mean);
-        }
-        let mut users = std::mem::take(&mut self.users);
-        self.half_step(&mut users, observed, &self.items);
-        self.users = users;
-    }
-
-    fn biased(&self) -> bool {
-        self.width > self.k
-    }
-
-    /// What the model says of an entry.
-    fn predicted(&self, user: usize, item: usize) -> f64 {
-        let (w, z) = (self.user(user), self.item(item));
-        let biases = if self.biased() { w[self.k] + z[self.k] } else { 0.0 };
-        self.mean + biases + dot(&w[..self.k], &z[..self.k])
-    }
-
-    fn user(&self, user: usize) -> &[f64] {
-        &self.users[user * self.width..(user + 1) * self.width]
-    }
-
-    fn item(&self, item: usize) -> &[f64] {
-        &self.items[item * self.width..(item + 1) * self.width]
-    }
-
-    /// α Σ of squares of factors + β Σ of squares of biases.
-    fn norm(&self, factors: &[f64]) -> f64 {
-        let [alpha, beta] = self.alpha;
-        let row =
-            |row: &[f64]| alpha * dot(&row[..self.k], &row[..self.k]) + beta * dot(&row[self.k..], &row[self.k..]);
-        factors.chunks_exact(self.width).map(row).sum()
-    }
-
-    fn objective(&self, observed: &Observed) -> f64 {
-        let errors: f64 =
-            observed.entries().map(|(user, item, value)| (value - self.predicted(user, item)).powi(2)).sum();
-        0.5 * (errors + self.norm(&self.users) + self.norm(&self.items))
-    }
-
     /// One pass of stochastic gradient descent over the entries in this order. The penalty of a row is shared among its entries, so
     /// that the steps of a pass add up to the gradient of the objective.
     fn descend(&mut self, entries: &[(u32, u32, f64)], counts: &(Vec<f64>, Vec<f64>), order: &[i64], rate: f64) {
@@ -226,36 +141,16 @@ pub fn sgd_step<T: Copy + AddAssign + Sub<Output = T> + Mul<Output = T>>(
     }
 }
 
-impl Factors {
-    /// The best factors of one side for fixed ones of the other: one ridge regression per row, on its observed entries.
-    fn half_step(&self, out: &mut [f64], observed: &Observed, fixed: &[f64]) {
-        let (width, k, mean) = (self.width, self.k, self.mean);
-        each_row(out, width, &|row, out, Scratch { system, vectors, right }| {
-            vectors.clear();
-            right.clear();
-            let (columns, values) = observed.row(row);
-            for (&column, &value) in columns.iter().zip(values) {
-                let start = vectors.len();
-                vectors.extend_from_slice(&fixed[column as usize * width..][..width]);
-                // The other side's bias belongs to the target; the factor of the own bias takes its place.
-                let mut target = value - mean;
-                for bias in &mut vectors[start + k..] {
-                    target -= *bias;
-                    *bias = 1.0;
-                }
-                right.push(target);
-            }
-            ridge(system, vectors, right, (k, self.alpha), out);
-        });
-    }
-}
-
 impl Algorithm for MatrixFactorization {
     type Fitted = FittedMatrixFactorization;
-    const CAPABILITIES: Capabilities = Capabilities { warm_start: true, ..super::CAPABILITIES };
+    const CAPABILITIES: Capabilities = Capabilities { warm_start: true, passes: true, ..super::CAPABILITIES };
 
     fn train(&self, samples: &Samples) -> Result<FittedMatrixFactorization> {
         self.run(samples, None)
+    }
+
+    fn boxed_learner(&self, classes: &[i64]) -> Result<Box<dyn AnyLearner>> {
+        crate::partial::boxed(self, classes)
     }
 
     /// Begins with the items' factors of the model; those of the users follow from them.
@@ -274,10 +169,9 @@ impl MatrixFactorization {
     fn run(&self, samples: &Samples, from: Option<&FittedMatrixFactorization>) -> Result<FittedMatrixFactorization> {
         let observed = Observed::of(Self::NAME, samples.x())?;
         if observed.values().is_empty() {
-            let problem = "no entry is observed";
-            return Err(LearnError::data(Self::NAME, problem, "give ratings; missing ones are NaN, or not stored"));
+            return Err(no_entry());
         }
-        let mut factors = Factors::start(self, &observed)?;
+        let mut factors = Factors::start(self, (observed.len(), observed.width()), moments(&observed, self.biases))?;
         if let Some(model) = from {
             factors.adopt(model, &observed);
         }
@@ -310,13 +204,12 @@ impl MatrixFactorization {
             }
             let objective = factors.objective(&observed);
             if !objective.is_finite() {
-                let (problem, fix) = match self.solver {
-                    FactorizationSolver::Als => ("the entries overflow", "scale the entries"),
-                    FactorizationSolver::Sgd => {
-                        ("stochastic gradient descent diverged", "lower `learning_rate`, or scale the entries")
-                    }
-                };
-                return Err(LearnError::data(Self::NAME, problem, fix));
+                let diverged = "stochastic gradient descent diverged";
+                let fix = "lower `learning_rate`, or scale the entries";
+                return Err(match self.solver {
+                    FactorizationSolver::Als => overflow(),
+                    FactorizationSolver::Sgd => LearnError::data(Self::NAME, diverged, fix),
+                });
             }
             curve.push(objective);
             converged = (last - objective).abs() <= self.tol * last.abs();
@@ -327,15 +220,26 @@ impl MatrixFactorization {
         }
         let before = if curve.len() > 1 { curve[curve.len() - 2] } else { start };
         let change = (before - last).abs();
-        let mut summary = Summary::iterative(Self::NAME, curve.len(), converged, change, last);
-        summary.curve = curve;
+        let stop = Stop::of(converged, curve.len() < self.max_iter);
+        let summary = Summary::iterative(Self::NAME, curve.len(), converged, change, last).ended(stop, curve);
         let about = About::of(self, samples).outputs(factors.width).summary(summary);
         factors.fitted(about, samples.x().dtype())
     }
 }
 
+#[cold]
+pub(super) fn no_entry() -> LearnError {
+    let fix = "give ratings; missing ones are NaN, or not stored";
+    LearnError::data(MatrixFactorization::NAME, "no entry is observed", fix)
+}
+
+#[cold]
+pub(super) fn overflow() -> LearnError {
+    LearnError::data(MatrixFactorization::NAME, "the entries overflow", "scale the entries")
+}
+
 impl Factors {
-    fn fitted(&self, about: About, dtype: DType) -> Result<FittedMatrixFactorization> {
+    pub fn fitted(&self, about: About, dtype: DType) -> Result<FittedMatrixFactorization> {
         let (k, width, items) = (self.k, self.width, self.items.len() / self.width);
         let mut components = vec![1.0; width * items];
         let mut intercept = vec![self.mean; items];

@@ -23,7 +23,9 @@ use tove_tensor::{DType, Tensor, TryOps};
 
 use super::graph::{GraphKernel, Similar, by_rows, product, symmetric};
 use super::known;
-use crate::{About, Algorithm, Capabilities, Fitted, Labels, Model, Record, Result, Rows, Samples, Summary, memory};
+use crate::{
+    About, Algorithm, Capabilities, Fitted, Labels, Model, Record, Result, Rows, Samples, Stop, Summary, memory,
+};
 
 /// Spreads labels along a graph of similar samples; known labels stay.
 #[derive(Clone, Debug, PartialEq, Hyperparameters)]
@@ -165,7 +167,8 @@ impl Graph {
         }
         normalize(&mut now, m);
         let summary = Summary::iterative(A::NAME, iterations, change <= self.tol, change, change);
-        let summary = Summary { objective: None, ..summary };
+        let stop = Stop::of(change <= self.tol, iterations < self.max_iter);
+        let summary = Summary { objective: None, ..summary }.ended(stop, Vec::new());
         Ok(FittedLabelPropagation {
             about: About::of(estimator, samples).classes(&classes).summary(summary),
             label_distributions: Tensor::try_from_vec(now, [n, m])?.to_dtype(x.dtype()),

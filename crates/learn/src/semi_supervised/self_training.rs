@@ -19,7 +19,7 @@ use tove_tensor::Tensor;
 use super::known;
 use crate::{
     About, Algorithm, Capabilities, Estimator, Fit, Fitted, LogisticRegression, Model, Predict, Result, Rows, Samples,
-    Summary,
+    Stop, Summary,
 };
 
 /// Which predictions become labels.
@@ -131,7 +131,11 @@ impl Algorithm for SelfTrainingClassifier {
         }
         // No further sample is confident, or all are labeled.
         let converged = rounds < self.max_iter && !tove_optim::interrupted() || labels.iter().all(Option::is_some);
-        let mut summary = Summary { iterations: rounds, converged, ..Summary::default() };
+        let stop = match (converged, rounds < self.max_iter) {
+            (true, _) => Stop::Unchanged,
+            (false, early) => Stop::of(false, early),
+        };
+        let mut summary = Summary { iterations: rounds, converged, stop: Some(stop), ..Summary::default() };
         summary.warnings.clone_from(&model.summary().warnings);
         Ok(FittedSelfTraining {
             about: About::of(self, samples).classes(model.classes()).summary(summary),

@@ -6,7 +6,7 @@ use super::blocks::{Block, Table, Tables, Watch, Worker, train};
 use super::random::{Alias, Draws};
 use super::step::add;
 use super::vocabulary::{Corpus, Vocabulary};
-use crate::{LearnError, Result, Summary, memory};
+use crate::{LearnError, Result, Stop, Summary, memory};
 
 /// Words of a block.
 const BLOCK: usize = 256;
@@ -233,6 +233,5 @@ pub(super) fn summary(who: &'static str, curve: Vec<f64>, finished: bool) -> Sum
     if !finished {
         summary.warn(format!("{who}: interrupted in epoch {}; the vectors so far are kept", curve.len().max(1)));
     }
-    summary.curve = curve;
-    summary
+    summary.ended(Stop::of(false, !finished), curve)
 }
