@@ -5,8 +5,9 @@ mod reading;
 mod unsupervised;
 mod words;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 pub use nets::*;
@@ -179,10 +180,10 @@ pub struct Fit {
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
     /// Model file to write; in the folder of the run by default
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_parser = written(), value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// HTML report to write; in the folder of the run by default
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_parser = written(), value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Replace files that exist
     #[arg(long)]
@@ -241,7 +242,7 @@ pub struct Evaluate {
     #[arg(long, value_name = "ID")]
     pub metric: Option<String>,
     /// Write an HTML report with charts
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_parser = written(), value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Replace the report if it exists
     #[arg(long)]
@@ -281,7 +282,7 @@ pub struct Explain {
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
     /// Write an HTML report with charts
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_parser = written(), value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Replace the report if it exists
     #[arg(long)]
@@ -387,7 +388,7 @@ pub enum RunsAction {
 #[derive(Args)]
 pub struct Page {
     /// Write an HTML report with charts
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_parser = written(), value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Replace the file if it exists
     #[arg(long)]
@@ -428,6 +429,14 @@ pub struct Completions {
 fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// An output file; `-` is standard output.
+fn written() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().map(|path| match path == Path::new("-") && Path::new("/dev/stdout").exists() {
+        true => PathBuf::from("/dev/stdout"),
+        false => path,
+    })
 }
 
 fn assignment(text: &str) -> Result<(String, f64), String> {

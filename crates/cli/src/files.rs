@@ -62,6 +62,17 @@ impl Rows {
     }
 }
 
+/// That the name of a model file is not one of a table, a page or a picture.
+pub fn model_name(path: &Path) -> Result<(), Failure> {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let others = ["csv", "tsv", "json", "jsonl", "ndjson", "parquet", "pq", "xlsx", "html", "svg", "png", "gz"];
+    if !others.contains(&&*ending) || atomic::is_special(path) {
+        return Ok(());
+    }
+    let shown = path.display();
+    Err(Failure::usage(format!("{shown}: a model is not a .{ending} file; name a file that ends in .tove")))
+}
+
 /// Writes a table in the format that the ending of the name says.
 pub fn save(table: &Table, path: &Path, overwrite: bool) -> Result<(), Failure> {
     let options = WriteOptions { overwrite, ..WriteOptions::default() };

@@ -1,5 +1,6 @@
 //! A model file of any kind.
 
+use std::io::Read;
 use std::path::Path;
 
 use tove::language::TextModel;
@@ -11,6 +12,30 @@ use tove::words::WordModel;
 
 use crate::failure::Failure;
 use crate::tables;
+
+/// A model file of any kind, read once: it may be a pipe.
+pub fn container(path: &Path) -> Result<Container, Failure> {
+    Container::load(path).map_err(|error| match begins_otherwise(path) {
+        true => Failure::work(format!(
+            "{} is not a model file, or a damaged one; give a file that `tove fit` or another command wrote with -o",
+            path.display()
+        )),
+        false => error.into(),
+    })
+}
+
+/// A record of any kind in a file.
+pub fn record(path: &Path) -> Result<Record, Failure> {
+    container(path).map(Record::from_container)
+}
+
+/// Whether a regular file is no container from its first bytes on: the length of a header, and its opening brace.
+fn begins_otherwise(path: &Path) -> bool {
+    let mut first = Vec::new();
+    let read = std::fs::metadata(path).is_ok_and(|about| about.is_file())
+        && std::fs::File::open(path).and_then(|file| file.take(9).read_to_end(&mut first)).is_ok();
+    read && first.get(8).is_some_and(|byte| *byte != b'{')
+}
 
 /// A model of tables, images or texts, of users and items, or of words.
 pub enum AnyModel {
@@ -27,7 +52,7 @@ impl AnyModel {
         if WordModel::foreign(path).is_some() {
             return Ok(AnyModel::Words(Box::new(WordModel::load(path)?)));
         }
-        let container = Container::load(path)?;
+        let container = container(path)?;
         let damaged = |error: Failure| Failure::work(format!("{}: {error}", path.display()));
         Ok(match container.kind.as_str() {
             ImageModel::KIND => AnyModel::Image(Box::new(ImageModel::from_container(&container, path)?)),

@@ -111,6 +111,11 @@ fn broken(text: &str, hanging: bool) -> String {
     lines.join(if hanging { "\n  " } else { "\n" }) + "\n"
 }
 
+/// A count with its noun: `1 row`, `2 rows`.
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A paragraph of prose, broken between words to the width of the terminal, with a line end.
 pub fn paragraph(text: &str) -> String {
     broken(text, false)

@@ -17,7 +17,7 @@ use crate::remedies;
 
 /// Reads a model of tables; what is wrong with it is told with the name of the file.
 pub fn model(path: &Path) -> Result<TabularModel, Failure> {
-    restored(path, &Record::load(path)?)
+    restored(path, &crate::models::record(path)?)
 }
 
 /// The model of tables in a record that was read from a file.

@@ -169,7 +169,7 @@ fn model_files_of_another_kind_or_version() {
         ("hollow.tove", vec![]),
         ("lacking.tove", vec![]),
         ("cut.tove", vec!["damaged"]),
-        ("text.tove", vec!["no safetensors file"]),
+        ("text.tove", vec!["not a model file"]),
         ("nothing.tove", vec!["0 bytes"]),
         ("absent.tove", vec!["check the name"]),
     ] {
@@ -183,7 +183,7 @@ fn model_files_of_another_kind_or_version() {
     }
     refused(&place.run(&["images", "predict", "m.tove", "x.png"]), 1, &["m.tove", "TabularModel", "tove images fit"]);
     refused(&place.run(&["text", "generate", "m.tove"]), 1, &["m.tove", "TabularModel", "tove text fit"]);
-    refused(&place.run(&["inspect", "text.tove"]), 1, &["text.tove", "no safetensors file"]);
+    refused(&place.run(&["inspect", "text.tove"]), 1, &["text.tove", "not a model file"]);
 }
 
 #[test]

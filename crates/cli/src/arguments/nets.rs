@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::written;
+
 /// Where a training run leaves its files.
 #[derive(Args, Clone)]
 pub struct Keeping {
     /// Model file to write; in the folder of the run by default
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_parser = written(), value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// HTML report to write; in the folder of the run by default
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_parser = written(), value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Replace files that exist
     #[arg(long)]

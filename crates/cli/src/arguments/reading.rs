@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::pair;
+use super::{pair, written};
 
 /// How a table is read.
 #[derive(Args, Clone, Default, PartialEq)]
@@ -64,10 +64,10 @@ pub struct Split {
     /// The table
     pub file: PathBuf,
     /// File for the training rows: .csv, .parquet, .json or .jsonl
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = written(), value_name = "FILE")]
     pub train: PathBuf,
     /// File for the test rows
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_parser = written(), value_name = "FILE")]
     pub test: PathBuf,
     /// The column to predict: split as `tove fit` does; a random split without it
     #[arg(long, short, value_name = "COLUMN")]

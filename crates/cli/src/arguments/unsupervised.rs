@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Reading, pair};
+use super::{Reading, pair, written};
 
 /// What the commands for tables without a target share.
 #[derive(Args)]
@@ -22,7 +22,7 @@ pub struct Unlabeled {
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
     /// HTML report to write
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_parser = written(), value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Replace files that exist
     #[arg(long)]
@@ -55,7 +55,7 @@ pub struct Cluster {
     #[command(flatten)]
     pub columns: Unlabeled,
     /// Model file to write, for `tove predict` and `tove serve`
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_parser = written(), value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
@@ -108,7 +108,7 @@ pub struct RecommendFit {
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
     /// Model file to write
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_parser = written(), value_name = "FILE")]
     pub output: PathBuf,
     /// Replace the file if it exists
     #[arg(long)]
@@ -177,7 +177,7 @@ pub struct Reduce {
     #[arg(long)]
     pub no_scale: bool,
     /// File for the components: .csv, .parquet, .json or .jsonl; .tove for one that can be rebuilt
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_parser = written(), value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
@@ -192,7 +192,7 @@ pub struct Rebuild {
     /// The file that `tove reduce` wrote
     pub file: PathBuf,
     /// Where to write: a table as .csv, .parquet, .json or .jsonl; images as PNG files in a new folder, or as one .idx file
-    #[arg(long, short, value_name = "FILE|FOLDER")]
+    #[arg(long, short, value_parser = written(), value_name = "FILE|FOLDER")]
     pub output: PathBuf,
     /// Replace the file if it exists
     #[arg(long)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::pair;
+use super::{pair, written};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -92,10 +92,10 @@ pub struct WordsFit {
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub seed: u64,
     /// File to write: a model file; .txt or .vec is the text format of word2vec, .bin its binary format
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_parser = written(), value_name = "FILE")]
     pub output: PathBuf,
     /// HTML report to write, with a picture of the vectors
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_parser = written(), value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Replace files that exist
     #[arg(long)]
@@ -152,7 +152,7 @@ pub struct WordsConvert {
     /// The model file, or a .txt, .vec or .bin file of word2vec
     pub model: PathBuf,
     /// File to write
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_parser = written(), value_name = "FILE")]
     pub output: PathBuf,
     /// Replace the file if it exists
     #[arg(long)]

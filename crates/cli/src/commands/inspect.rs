@@ -15,7 +15,7 @@ use crate::output::{Output, entries, number, table};
 pub fn run(inspect: &Inspect, output: &Output) -> Result<(), Failure> {
     let container = match WordModel::foreign(&inspect.model) {
         Some(_) => WordModel::load(&inspect.model)?.record().into_container(),
-        None => Container::load(&inspect.model)?,
+        None => crate::models::container(&inspect.model)?,
     };
     output.result(|| text(&container, output.is_verbose()), || document(&container))
 }

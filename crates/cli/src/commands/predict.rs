@@ -15,7 +15,7 @@ use crate::arguments::Predict;
 use crate::chunks::{Chunks, Notes};
 use crate::failure::Failure;
 use crate::files::{self, Rows};
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::tables;
 
 /// Most remarks on unseen categories.
@@ -230,7 +230,7 @@ impl About {
             ));
         }
         for (column, rows) in &self.imputed {
-            output.remark(format!("column {column}: {rows} missing values were imputed"));
+            output.remark(format!("column {column}: {} imputed", counted(*rows, "missing value")));
         }
     }
 }

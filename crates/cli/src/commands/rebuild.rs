@@ -21,7 +21,7 @@ use crate::tables;
 const AT_ONCE: usize = 256;
 
 pub fn run(rebuild: &Rebuild, output: &Output) -> Result<(), Failure> {
-    let record = Record::load(&rebuild.file)?;
+    let record = crate::models::record(&rebuild.file)?;
     tove::optim::interrupt_on(interrupt_flag()?);
     match record.kind() {
         ReducedTable::KIND => table(rebuild, &record, output),

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use tove::data::table::{Kind, Wanted};
-use tove::learn::Record;
 use tove::nn::interrupt_flag;
 use tove::tabular::{
     BesideBaseline, RatingColumns, RecommendOutcome, RecommendPlan, RecommendedItem, Recommender, TabularError,
@@ -15,7 +14,8 @@ use crate::commands::fit::{Progress, heard};
 use crate::failure::Failure;
 use crate::files;
 use crate::model_text;
-use crate::output::{Output, paragraph, table};
+use crate::models::AnyModel;
+use crate::output::{Output, counted, paragraph, table};
 use crate::tables;
 
 pub fn run(recommend: &Recommend, output: &Output) -> Result<(), Failure> {
@@ -39,6 +39,7 @@ pub fn metric_name(metric: &str) -> &'static str {
 }
 
 fn run_fit(fit: &RecommendFit, output: &Output) -> Result<(), Failure> {
+    files::model_name(&fit.output)?;
     files::may_write(&fit.output, fit.overwrite, &[&fit.file])?;
     let columns = RatingColumns { user: fit.user.clone(), item: fit.item.clone(), rating: fit.rating.clone() };
     let mut plan = RecommendPlan::new(columns)?.seed(fit.seed)?;
@@ -71,11 +72,11 @@ fn run_fit(fit: &RecommendFit, output: &Output) -> Result<(), Failure> {
         output.remark(format!("warning: {warning}"));
     }
     if found.dropped > 0 {
-        output.remark(format!("{} rows with a missing value were left out", found.dropped));
+        output.remark(format!("left out: {} with a missing value", counted(found.dropped, "row")));
     }
     if found.repeated > 0 {
         let what = if fit.rating.is_some() { "averaged" } else { "counted" };
-        output.remark(format!("{} rows repeat a user and an item: they were {what}", found.repeated));
+        output.remark(format!("{what}: {} with a user and an item of an earlier row", counted(found.repeated, "row")));
     }
     if files::is_stdout(&fit.output) {
         // The words must not come between the bytes of the file.
@@ -155,15 +156,14 @@ fn run_top(top: &RecommendTop, output: &Output) -> Result<(), Failure> {
     if top.k == 0 {
         return Err(Failure::usage("--k 0: give at least 1"));
     }
-    let record = Record::load(&top.model)?;
-    let model = Recommender::restore(&record);
-    let model = model.map_err(|error| match record.kind() {
-        Recommender::KIND => tables::failed(&top.model, &[], error),
-        other => Failure::work(format!(
-            "{} holds a {other}, not a recommender; give a file that `tove recommend fit` wrote",
-            top.model.display()
-        )),
-    })?;
+    let model = match AnyModel::load(&top.model)? {
+        AnyModel::Items(model) => *model,
+        other => {
+            let (path, what) = (top.model.display(), other.what());
+            let advice = "give a file that `tove recommend fit` wrote";
+            return Err(Failure::usage(format!("{path} holds {what}, not a recommender; {advice}")));
+        }
+    };
     let list = model.top(&top.user, top.k).map_err(|error| Failure::usage(format!("--user: {error}")))?;
     output.result(
         || list_text(top, &model, &list),

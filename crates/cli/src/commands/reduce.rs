@@ -16,7 +16,7 @@ use crate::arguments::{Reduce, ReduceMethod};
 use crate::failure::Failure;
 use crate::files;
 use crate::model_text;
-use crate::output::{Output, paragraph, table};
+use crate::output::{Output, counted, paragraph, table};
 use crate::report;
 use crate::tables;
 
@@ -75,7 +75,7 @@ pub fn run(reduce: &Reduce, output: &Output) -> Result<(), Failure> {
         output.remark(format!("column {} is left out: it {}", one.column, one.reason));
     }
     for (column, rows) in &found.imputed {
-        output.remark(format!("column {column}: {rows} missing values were imputed"));
+        output.remark(format!("column {column}: {} imputed", counted(*rows, "missing value")));
     }
     let options = WriteOptions { overwrite: reduce.columns.overwrite, ..WriteOptions::default() };
     // Both are made before either is written.
@@ -115,6 +115,11 @@ fn candidate(reduce: &Reduce, output: &Output) -> Result<Candidate, Failure> {
         candidate = candidate.set("verbose", true)?;
     }
     if let Some(components) = &reduce.components {
+        if let Some((name, _)) =
+            reduce.columns.settings.iter().find(|(name, _)| ["n_components", "k"].contains(&&**name))
+        {
+            return Err(Failure::usage(format!("--components and --set {name} say the same; give one of them")));
+        }
         let wrong = |error: Failure| Failure::usage(format!("--components {components}: {error}"));
         model_text::set(&mut *candidate.estimator, "n_components", components).map_err(wrong)?;
     }

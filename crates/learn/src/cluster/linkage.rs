@@ -1,10 +1,15 @@
 //! Trees of merges: the nearest-neighbor chain for agglomerative clustering, and merges from edges in order.
 
+use std::sync::{Mutex, PoisonError};
+
 use tove_optim::settings::Choice;
+use tove_tensor::pool::parallel_for;
 
 use crate::distance::squared;
-use crate::selection::in_parallel;
 use crate::{LearnError, Result, memory};
+
+/// Samples whose distances one task finds.
+const BLOCK: usize = 64;
 
 /// How the distance of two clusters follows from those of their samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
@@ -71,17 +76,40 @@ pub(super) fn in_order(n: usize, mut edges: Vec<(usize, usize, f64)>) -> Vec<Mer
     edges.into_iter().map(|(a, b, distance)| joined.join(a, b, distance)).collect()
 }
 
+/// The distances of all pairs of rows (n, d): those of i to all before it stand at i (i − 1) / 2. They are written where they stay, since
+/// there may be no room for a second copy.
+fn pairs(who: &'static str, rows: &[f64], d: usize) -> Result<Vec<f64>> {
+    let n = rows.len() / d;
+    let row = |i: usize| &rows[i * d..(i + 1) * d];
+    let mut table = vec![0.0; n * (n - 1) / 2];
+    let (mut rest, mut blocks) = (&mut table[..], Vec::new());
+    for first in (0..n).step_by(BLOCK) {
+        let own = first..(first + BLOCK).min(n);
+        let (part, after) = rest.split_at_mut(own.clone().sum());
+        blocks.push(Mutex::new((own, part)));
+        rest = after;
+    }
+    parallel_for(blocks.len(), &|block| {
+        if tove_optim::interrupted() {
+            return;
+        }
+        let mut block = blocks[block].lock().unwrap_or_else(PoisonError::into_inner);
+        let (own, part) = &mut *block;
+        let distances = own.clone().flat_map(|i| (0..i).map(move |j| squared(row(i), row(j)).sqrt()));
+        part.iter_mut().zip(distances).for_each(|(to, distance)| *to = distance);
+    });
+    drop(blocks);
+    if tove_optim::interrupted() { Err(LearnError::Interrupted { who }) } else { Ok(table) }
+}
+
 /// The whole tree of merges of rows (n, d), n at least 2.
 pub(super) fn tree(who: &'static str, rows: &[f64], d: usize, linkage: Linkage) -> Result<Vec<Merge>> {
     let n = rows.len() / d;
     let what = || format!("the distances of {n} samples to each other");
     let fix = "take fewer samples, or use KMeans or DBSCAN";
     memory::require_with(who, what, memory::matrix(n, n, 4), fix)?;
-    // Distances of i to all before it stand at i (i − 1) / 2.
     let place = |i: usize, j: usize| if i > j { i * (i - 1) / 2 + j } else { j * (j - 1) / 2 + i };
-    let row = |i: usize| &rows[i * d..(i + 1) * d];
-    let mut table: Vec<f64> =
-        in_parallel(n, |i| (0..i).map(|j| squared(row(i), row(j)).sqrt()).collect::<Vec<f64>>()).concat();
+    let mut table = pairs(who, rows, d)?;
     let mut sizes = vec![1usize; n];
     let (mut chain, mut edges): (Vec<usize>, Vec<(usize, usize, f64)>) = (Vec::new(), Vec::with_capacity(n - 1));
     while edges.len() + 1 < n {

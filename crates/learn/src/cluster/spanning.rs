@@ -32,7 +32,7 @@ pub(super) fn spanning_tree(who: &'static str, samples: &Samples, least: usize) 
     if d <= LOW && samples.len() > SMALL {
         return rounds(who, &rows, d, least);
     }
-    let found = Index::new(who, &NeighborSettings::default(), samples)?.nearest(samples.x(), least)?;
+    let found = Index::new(who, &NeighborSettings::default(), samples)?.nearest_in_fit(samples.x(), least)?;
     let core: Vec<f64> = found.chunks_exact(least).map(|row| row[least - 1].0).collect();
     prim(who, &rows, d, &core)
 }

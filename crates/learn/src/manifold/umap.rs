@@ -125,7 +125,7 @@ impl Umap {
     /// The graph of more than one sample.
     fn graph(&self, index: &Index, x: &Rows) -> Result<Graph> {
         let k = self.neighbors_of(index.len());
-        let mut found = index.nearest(x, k)?;
+        let mut found = index.nearest_in_fit(x, k)?;
         for (i, row) in found.chunks_exact_mut(k).enumerate() {
             // The sample itself comes first, even if duplicates with smaller numbers leave no place for it.
             let own = row.iter().position(|(_, j)| *j as usize == i).unwrap_or(k - 1);

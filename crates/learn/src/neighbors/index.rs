@@ -13,6 +13,8 @@ use crate::{LearnError, Real, Record, Result, Rows, Samples, memory, with_real};
 
 /// Dimensions up to which a k-d tree may pay.
 pub(crate) const LOW: usize = 15;
+/// Rows that a fit asks for between two looks at whether it is interrupted.
+const AT_ONCE: usize = 2048;
 /// Queries of one task that goes through a tree.
 const QUERIES: usize = 64;
 
@@ -146,6 +148,19 @@ impl Index {
         let bytes = memory::matrix(x.len(), k, 40);
         memory::require_with(self.who, what, bytes, "ask for fewer rows at a time, or for fewer neighbors")?;
         Ok(self.ask(x, Want::Nearest(k))?.into_iter().flatten().collect())
+    }
+
+    /// As [`Index::nearest`], for a fit: an interruption ends it.
+    pub(crate) fn nearest_in_fit(&self, x: &Rows, k: usize) -> Result<Vec<(f64, u32)>> {
+        let mut found = Vec::new();
+        for first in (0..x.len()).step_by(AT_ONCE) {
+            if tove_optim::interrupted() {
+                return Err(LearnError::Interrupted { who: self.who });
+            }
+            let rows: Vec<usize> = (first..(first + AT_ONCE).min(x.len())).collect();
+            found.extend(self.nearest(&x.take(&rows)?, k)?);
+        }
+        Ok(found)
     }
 
     /// As [`Index::nearest`], as tensors.

@@ -25,7 +25,7 @@ fn check(pipeline: &Pipeline) -> Result<(), SettingError> {
     let conflict = |problem: String, fix: &str| Err(SettingError::conflict(Pipeline::NAME, "steps", problem, fix));
     pipeline.steps.check_names(Pipeline::NAME)?;
     if pipeline.steps.is_empty() {
-        return conflict("there are no steps".to_owned(), "start with `Pipeline::of(step)`");
+        return conflict("there are no steps".to_owned(), "give at least one");
     }
     let before_last = pipeline.steps.iter().take(pipeline.steps.len() - 1);
     match before_last.into_iter().find(|(_, step)| !step.capabilities().transform) {

@@ -274,3 +274,48 @@ impl GloVe {
         costs.iter().sum::<f64>() + 0.5 * self.alpha * (dot(rows, rows) + dot(columns, columns))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// The cost is ½ Σ f (wᵀz + b + c − log n)² with f = min(1, (n/n_max)^0.75) over the pairs that occur, and a step follows its gradient.
+    #[test]
+    fn cost_and_steps_are_those_of_the_definition() {
+        let texts = ["a b c a d", "b b a e", "c d e a b"];
+        let vocabulary = Vocabulary::of("test", &texts, &VocabularySettings::default().min_count(1)).unwrap();
+        let counts = Cooccurrence::of(&texts, Tokens::Words, &vocabulary, 2, false).unwrap();
+        let glove = GloVe { dimension: 3, n_max: 3.0, alpha: 0.7, learning_rate: 1e-6, ..GloVe::default() };
+        let (words, d, width) = (vocabulary.len(), 3, 4);
+        let (rows, columns) = (glove.start(words, 0), glove.start(words, 1));
+        let pair = |w: &[f64], z: &[f64], count: f64| {
+            let product: f64 = (0..d).map(|i| w[i] * z[i]).sum();
+            0.5 * (count / 3.0).powf(0.75).min(1.0) * (product + w[d] + z[d] - count.ln()).powi(2)
+        };
+        let row = |all: &[f64], word: usize| all[word * width..(word + 1) * width].to_vec();
+        let mut expected = 0.0;
+        for (i, j) in (0..words * words).map(|at| (at / words, at % words)).filter(|&(i, j)| counts.get(i, j) > 0.0) {
+            expected += pair(&row(&rows, i), &row(&columns, j), counts.get(i, j));
+        }
+        expected += 0.35 * rows.iter().chain(&columns).map(|x| x * x).sum::<f64>();
+        assert!((glove.cost(&counts, &rows, &columns) - expected).abs() < 1e-12 * expected);
+
+        // One pair: the step is −γ times the gradient by differences, as long as the sums of squares are 1.
+        let count = counts.get(0, 1);
+        let group = |values: Vec<f64>| Group { squares: vec![1.0; values.len()], values };
+        let (w, z) = (row(&rows, 0), row(&columns, 1));
+        let (mut moved_w, mut moved_z) = (group(w.clone()), group(z.clone()));
+        let cost = glove.step((0, 0, glove.weight(count), count.ln()), d, &mut moved_w, &mut moved_z);
+        assert!((cost - pair(&w, &z, count)).abs() < 1e-14);
+        for at in 0..width {
+            let nudged = |x: &[f64], by: f64| {
+                x.iter().enumerate().map(|(i, x)| if i == at { x + by } else { *x }).collect::<Vec<f64>>()
+            };
+            let by_w = (pair(&nudged(&w, 1e-5), &z, count) - pair(&nudged(&w, -1e-5), &z, count)) / 2e-5;
+            let by_z = (pair(&w, &nudged(&z, 1e-5), count) - pair(&w, &nudged(&z, -1e-5), count)) / 2e-5;
+            assert!((moved_w.values[at] - w[at] + 1e-6 * by_w).abs() < 1e-13, "{at}");
+            assert!((moved_z.values[at] - z[at] + 1e-6 * by_z).abs() < 1e-13, "{at}");
+        }
+    }
+}

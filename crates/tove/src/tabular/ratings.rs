@@ -66,7 +66,7 @@ impl Ratings {
         let mut dropped = 0;
         for row in 0..table.n_rows() {
             let value = ratings.map_or(Some(1.0), |column| column.number(row));
-            let (Some(user), Some(item), Some(value)) = (users.text(row), items.text(row), value) else {
+            let (Some(user), Some(item), Some(value)) = (name(users, row), name(items, row), value) else {
                 dropped += 1;
                 continue;
             };
@@ -112,6 +112,14 @@ impl Ratings {
     }
 }
 
+/// The name in a row. Numbers are written as in the table, although a column of them may have fractions elsewhere.
+fn name(column: &Column, row: usize) -> Option<std::borrow::Cow<'_, str>> {
+    match column {
+        Column::Float(values) => values.get(row).map(|number| number.to_string().into()),
+        _ => column.text(row),
+    }
+}
+
 /// The column of ratings.
 fn rating_column<'t>(table: &'t Table, name: &str) -> Result<&'t Column> {
     let column = table.column(name)?;
@@ -119,8 +127,11 @@ fn rating_column<'t>(table: &'t Table, name: &str) -> Result<&'t Column> {
         let problem = Problem::new(format!("the rating column {name} holds {} values, not numbers", column.kind()));
         return Err(TabularError::plan(problem.advice("fix its cells, or choose another column")));
     }
-    if let Some(row) = (0..column.len()).find(|&row| column.number(row).is_some_and(f64::is_infinite)) {
-        let problem = Problem::new(format!("the rating in column {name} is infinite in row {}", row + 1));
+    let extreme = |value: f64| !(value == 0.0 || (1e-150..=1e150).contains(&value.abs()));
+    let found = (0..column.len()).find_map(|row| Some((row, column.number(row).filter(|&value| extreme(value))?)));
+    if let Some((row, value)) = found {
+        let size = if value.is_infinite() { "infinite".to_owned() } else { format!("{value:e}, too large or small") };
+        let problem = Problem::new(format!("the rating in column {name} is {size} in row {}", row + 1));
         return Err(TabularError::plan(problem.advice("fix the value")));
     }
     Ok(column)

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use tove_data::table::{Column, NumberFormat, Role, Schema, Table, TableEncoder};
+use tove_data::{Problem, Remedy};
 use tove_learn::{Fit, LearnError, Model, Pca, Transform};
 use tove_tensor::Tensor;
 
@@ -89,7 +90,7 @@ pub struct ReduceOutcome {
     pub schema: Schema,
     /// How rows become features.
     pub encoder: TableEncoder,
-    /// Of PCA, what standardizing the numbers does.
+    /// Of PCA, what standardizing the numbers does; none where numbers as they are are too large to square.
     pub scaling: Option<ScalingEffect>,
     /// Number of features before.
     pub features: usize,
@@ -154,6 +155,9 @@ impl ReducePlan {
     pub fn fit(&self, table: &Table) -> Result<ReduceOutcome> {
         let start = Instant::now();
         let data = self.columns.prepare(table)?;
+        if self.candidate.estimator.capabilities().nonnegative && self.columns.raw {
+            check_not_negative(&self.candidate.name, table, &data.schema)?;
+        }
         let candidate = match self.most {
             Some(most) => {
                 let can_be = data.x.dims().iter().copied().min().unwrap_or(most);
@@ -196,7 +200,7 @@ impl ReducePlan {
             table: Table::new(columns)?,
             components,
             model,
-            scaling: compared.then(|| self.scaling(table, &data)).transpose()?,
+            scaling: if compared { self.scaling(table, &data)? } else { None },
             schema: data.schema,
             encoder: data.encoder,
             features: features.len(),
@@ -206,12 +210,29 @@ impl ReducePlan {
         })
     }
 
-    /// Components with and without standardization, one of which is that of the plan.
-    fn scaling(&self, table: &Table, data: &Unlabeled) -> Result<ScalingEffect> {
+    /// Components with and without standardization, one of which is that of the plan. There is nothing to compare with where the
+    /// squares of numbers as they are overflow.
+    fn scaling(&self, table: &Table, data: &Unlabeled) -> Result<Option<ScalingEffect>> {
         let other = Columns { raw: !self.columns.raw, ..self.columns.clone() }.prepare(table)?;
         let (standardized, raw) = if self.columns.raw { (&other, data) } else { (data, &other) };
-        Ok(ScalingEffect { standardized: scaled(standardized)?, raw: scaled(raw)? })
+        let (Ok(standardized), Ok(raw)) = (scaled(standardized), scaled(raw)) else { return Ok(None) };
+        Ok(Some(ScalingEffect { standardized, raw }))
     }
+}
+
+/// That a method of numbers from 0 on gets no others.
+fn check_not_negative(name: &str, table: &Table, schema: &Schema) -> Result<()> {
+    for feature in schema.with(Role::Feature) {
+        let column = table.column(feature)?;
+        if let Some(row) = (0..column.len()).find(|&row| column.number(row).is_some_and(|value| value < 0.0)) {
+            let value = column.text(row).unwrap_or_default();
+            let problem =
+                format!("column {feature} is {value} in row {}, and {name} takes no negative numbers", row + 1);
+            let problem = Problem::new(problem).advice("choose another method");
+            return Err(TabularError::plan(problem.remedy(Remedy::DropColumn { column: feature.to_owned() })));
+        }
+    }
+    Ok(())
 }
 
 fn scaled(data: &Unlabeled) -> Result<ScaledComponents> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use tove_data::table::{CsvOptions, Role, Schema, Table, TableEncoder};
+use tove_data::table::{Column, CsvOptions, Kind, Role, Schema, Table, TableEncoder};
 use tove_learn::{Model, Record, Transform, restore};
 use tove_tensor::Tensor;
 use tove_tensor::io::WriteOptions;
@@ -91,8 +91,19 @@ impl ReducedTable {
             let (ids, _) = CsvOptions::new().delimiter(b',').read_bytes(text.as_bytes())?;
             all.extend(ids.iter().map(|(name, column)| (name.to_owned(), column.clone())));
         }
-        all.extend(columns.iter().map(|(name, column)| (name.to_owned(), column.clone())));
+        all.extend(columns.iter().map(|(name, column)| (name.to_owned(), self.as_it_was(name, column))));
         Ok(Table::new(all)?)
+    }
+
+    /// A rebuilt column, of booleans again if it was one.
+    fn as_it_was(&self, name: &str, column: &Column) -> Column {
+        let boolean = self.schema.fields().iter().any(|field| field.name == name && field.kind == Kind::Boolean);
+        match (boolean, column) {
+            (true, Column::Float(_)) => {
+                Column::booleans((0..column.len()).map(|row| column.number(row).is_some_and(|x| x >= 0.5)).collect())
+            }
+            _ => column.clone(),
+        }
     }
 
     /// The model as a record.

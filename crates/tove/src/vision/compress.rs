@@ -56,6 +56,10 @@ impl CompressedImages {
             return Err(ModelError::source(problem));
         };
         let pixels = channels * height * width;
+        if n < 2 {
+            let problem = format!("{n} image{}; components need at least two", if n == 1 { "" } else { "s" });
+            return Err(ModelError::source(problem));
+        }
         if components == 0 || components > n.min(pixels) {
             let problem = format!("{n} images of {pixels} pixels have 1 to {} components", n.min(pixels));
             return Err(ModelError::setting("components", components, problem));

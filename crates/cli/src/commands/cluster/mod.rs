@@ -17,7 +17,7 @@ use crate::commands::fit::{Progress, heard};
 use crate::failure::Failure;
 use crate::files;
 use crate::model_text;
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::tables;
 
 /// Starts of k-means and of mixtures, of which the best is kept.
@@ -27,6 +27,7 @@ pub fn run(cluster: &Cluster, output: &Output) -> Result<(), Failure> {
     let candidate = candidate(cluster)?;
     let count = count(cluster, &candidate)?;
     files::differ(&[cluster.output.as_ref(), cluster.columns.report.as_ref()])?;
+    cluster.output.as_deref().map_or(Ok(()), files::model_name)?;
     for path in [&cluster.output, &cluster.columns.report].into_iter().flatten() {
         files::may_write(path, cluster.columns.overwrite, &[&cluster.file])?;
     }
@@ -75,6 +76,9 @@ fn count(cluster: &Cluster, candidate: &Candidate) -> Result<ClusterCount, Failu
         return Ok(if known.iter().any(|name| set(name)) { ClusterCount::AsSet } else { ClusterCount::Auto });
     }
     let wrong = |problem: &str| Err(Failure::usage(format!("--k {}: {problem}", cluster.k)));
+    if let Some(name) = ["n_clusters", "n_components", "k"].into_iter().find(|name| set(name)) {
+        return wrong(&format!("--set {name} says it too; give one of them"));
+    }
     match cluster.k.parse::<usize>() {
         _ if own => wrong("this method finds the number of clusters itself; leave it out"),
         Ok(k) if k > 0 => Ok(ClusterCount::Fixed(k)),
@@ -93,11 +97,11 @@ fn candidate(cluster: &Cluster) -> Result<Candidate, Failure> {
         other => other,
     };
     let wrong = |problem: String| Failure::usage(format!("--method {}: {problem}", cluster.method));
-    let mut candidate = Candidate::named(name).map_err(|error| wrong(error.to_string()))?;
+    let take = "take kmeans, gaussian_mixture, dbscan, hdbscan or agglomerative";
+    let named = Candidate::named(name).map_err(|_| wrong(format!("there is no such method; {take}")));
+    let mut candidate = named?;
     if !candidate.predicts(Predictions::Clusters) {
-        return Err(wrong(
-            "it finds no clusters; take kmeans, gaussian_mixture, dbscan, hdbscan or agglomerative".into(),
-        ));
+        return Err(wrong(format!("it finds no clusters; {take}")));
     }
     if candidate.estimator.value("seed").is_some() {
         candidate = candidate.set("seed", cluster.columns.seed)?;
@@ -118,7 +122,7 @@ fn finish(cluster: &Cluster, found: &ClusterOutcome, output: &Output) -> Result<
         output.remark(format!("column {} is left out: it {}", one.column, one.reason));
     }
     for (column, rows) in &found.imputed {
-        output.remark(format!("column {column}: {rows} missing values were imputed"));
+        output.remark(format!("column {column}: {} imputed", counted(*rows, "missing value")));
     }
     for warning in &found.model.model().summary().warnings {
         output.remark(format!("warning: {warning}"));

@@ -165,6 +165,7 @@ fn not_numbers(read: &ReadReport) -> ReadReport {
 fn check_files(fit: &Fit) -> Result<(), Failure> {
     let inputs: Vec<&Path> = [Some(&fit.file), fit.test.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
     files::differ(&[fit.output.as_ref(), fit.report.as_ref()])?;
+    fit.output.as_deref().map_or(Ok(()), files::model_name)?;
     for path in [&fit.output, &fit.report].into_iter().flatten() {
         files::may_write(path, fit.overwrite, &inputs)?;
     }

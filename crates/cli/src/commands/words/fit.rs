@@ -5,6 +5,7 @@ use std::path::Path;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tove::data::text::read_text;
+use tove::learn::Stop;
 use tove::learn::words::AnalogyScores;
 use tove::nn::interrupt_flag;
 use tove::tensor::io::WriteOptions;
@@ -37,6 +38,7 @@ pub fn run(fit: &WordsFit, output: &Output) -> Result<(), Failure> {
     inputs.extend(fit.questions.as_deref());
     files::read_once(&inputs)?;
     files::differ(&[Some(&fit.output), fit.report.as_ref()])?;
+    files::model_name(&fit.output)?;
     for path in [Some(&fit.output), fit.report.as_ref()].into_iter().flatten() {
         files::may_write(path, fit.overwrite, &inputs)?;
     }
@@ -72,9 +74,16 @@ pub fn run(fit: &WordsFit, output: &Output) -> Result<(), Failure> {
     if [Some(&fit.output), fit.report.as_ref()].into_iter().flatten().any(|path| files::is_stdout(path)) {
         // The words must not come between the bytes of the file.
         output.remark(told());
-        return Ok(());
+    } else {
+        output.result(told, || document(&fitted))?;
     }
-    output.result(told, || document(&fitted))
+    match outcome.model.vectors().summary().stop {
+        Some(Stop::Interrupted) => {
+            let place = fit.output.display();
+            Err(Failure::interrupted(format!("interrupted; the vectors so far are in {place}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The method with the settings of the command line.

@@ -42,7 +42,12 @@ fn load(path: &Path) -> Result<WordModel, Failure> {
 /// Analogy questions of a file.
 fn questions(path: &Path) -> Result<AnalogyQuestions, Failure> {
     let text = tove::data::text::read_text(path)?;
-    AnalogyQuestions::parse(&text).map_err(|error| Failure::work(format!("{}: {error}", path.display())))
+    let failed = |problem: String| Failure::work(format!("{}: {problem}", path.display()));
+    let questions = AnalogyQuestions::parse(&text).map_err(|error| failed(error.to_string()))?;
+    if questions.sections.iter().all(|(_, questions)| questions.is_empty()) {
+        return Err(failed("there are no analogy questions; give a line with four words for each".to_owned()));
+    }
+    Ok(questions)
 }
 
 /// What the vectors are, in a few words.
