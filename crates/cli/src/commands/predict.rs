@@ -52,7 +52,7 @@ pub fn run(predict: &Predict, output: &Output) -> Result<(), Failure> {
     if output.is_json() && !crate::files::is_stdout(path) {
         return output.result(String::new, || json!({"rows": rows, "file": shown}));
     }
-    output.remark(format!("{rows} rows predicted: {shown}"));
+    output.remark(format!("{} predicted: {shown}", counted(rows, "row")));
     Ok(())
 }
 
@@ -221,7 +221,10 @@ impl About {
             output.remark(format!("column {name} was read as {found} and converted to {wanted}"));
         }
         for ((column, value), rows) in self.unseen.iter().take(UNSEEN) {
-            output.remark(format!("column {column}: the category {value} ({rows} rows) was not in the training data"));
+            output.remark(format!(
+                "column {column}: the category {value} ({}) was not in the training data",
+                counted(*rows, "row")
+            ));
         }
         if self.unseen.len() > UNSEEN {
             output.remark(format!(

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `GET /` | a page with a form |
 //! | `POST /predict` | predictions for rows as JSON or CSV, or for PNG and JPEG images |
+//! | `POST /neighbors?k=N` | the nearest training rows, by models that keep them |
 //! | `POST /generate` | the continuation of a prompt, by a text model |
 //! | `POST /recommend` | the best items for a user, by a recommender |
 //! | `POST /nearest`, `POST /analogy` | similar words, answers to analogies, by word vectors |
@@ -219,7 +220,7 @@ async fn answer(shared: &Shared, request: Request) -> Result<Answer, Refusal> {
     let seconds = shared.timeout.as_secs_f64();
     let (head, body) = request.into_parts();
     let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let content = shared.served.content(head.uri.path(), text(header::CONTENT_TYPE))?;
+    let content = shared.served.content(&head.uri, text(header::CONTENT_TYPE))?;
     let most = shared.max_body;
     let large = || {
         let megabytes = most >> 20;

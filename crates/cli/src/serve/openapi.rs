@@ -7,6 +7,7 @@ use tove::tabular::TabularModel;
 
 use super::images::ImageServer;
 use super::lists::{ListServer, Lists, USUAL};
+use super::predictor::NEIGHBORS;
 use super::rows::needed;
 use super::texts::TextServer;
 
@@ -234,12 +235,35 @@ pub fn document(model: &TabularModel) -> Value {
         }},
         "responses": responses("Predictions", "The predictions"),
     });
+    let mut operations = vec![("/predict", operation.clone())];
+    let mut schemas = schemas;
+    if model.model().capabilities().neighbors {
+        let (numbers, distances) = (json!({"type": "integer", "minimum": 0}), json!({"type": "number", "minimum": 0}));
+        let neighbors = object(
+            &[("rows", array(numbers)), ("distances", array(distances))],
+            "Numbers of the training rows, from 0, the nearest first, and their distances",
+        );
+        schemas["Neighbors"] = object(
+            &[("neighbors", array(neighbors)), ("ignored_columns", array(json!({"type": "string"})))],
+            "The nearest training rows of each row",
+        );
+        let mut nearest = operation;
+        nearest["operationId"] = "neighbors".into();
+        nearest["summary"] = "Nearest training rows".into();
+        nearest["description"] = "The training rows that are nearest to each row.".into();
+        nearest["parameters"] = json!([{
+            "name": "k", "in": "query", "required": false, "description": "How many",
+            "schema": {"type": "integer", "minimum": 1, "default": NEIGHBORS},
+        }]);
+        nearest["responses"] = responses("Neighbors", "The nearest training rows");
+        operations.push(("/neighbors", nearest));
+    }
     let title = match model.task() {
         Task::Clustering(_) => model.task().to_string(),
         task => format!("{task} of {}", model.target()),
     };
     let description = format!("Predictions of a {} model", model.model().name());
-    whole((title, description), &[("/predict", operation)], schemas)
+    whole((title, description), &operations, schemas)
 }
 
 /// The document of an image model.

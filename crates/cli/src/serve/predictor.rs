@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
 use tove::data::table::{Column, Conformed, Table};
 use tove::learn::Rows;
 use tove::tabular::{Answers, ColumnCounts, Predictions, TabularModel};
@@ -32,12 +33,65 @@ pub struct Predictor {
     model: Arc<TabularModel>,
     reading: Reading,
     batches: Arc<Batches>,
+    max_rows: usize,
 }
+
+/// Neighbors of a row if the request does not say how many.
+pub const NEIGHBORS: usize = 5;
 
 impl Predictor {
     pub fn new(model: Arc<TabularModel>, max_rows: usize, batches: Batches) -> Predictor {
         let reading = Reading::new(model.schema(), max_rows);
-        Predictor { model, reading, batches: Arc::new(batches) }
+        Predictor { model, reading, batches: Arc::new(batches), max_rows }
+    }
+
+    /// Whether the model keeps the rows of its fit.
+    pub fn has_neighbors(&self) -> bool {
+        self.model.model().capabilities().neighbors
+    }
+
+    /// How many neighbors a query asks for: `k=N`, or nothing.
+    pub fn neighbors_of(&self, query: &str) -> Result<usize, Refusal> {
+        let wrong = |problem: &str| Refusal::bad(format!("{problem}; write /neighbors?k={NEIGHBORS}"));
+        match query.split_once('=') {
+            None if query.is_empty() => Ok(NEIGHBORS.min(self.max_rows)),
+            Some(("k", number)) => match number.parse() {
+                Ok(k) if k > self.max_rows => {
+                    let most = self.max_rows;
+                    Err(Refusal::new(413, format!("k {k}: at most {most}; ask for fewer, or raise --max-rows")))
+                }
+                Ok(k) if k > 0 => Ok(k),
+                _ => Err(wrong("k must be a whole number from 1")),
+            },
+            _ => Err(wrong("the query has only k")),
+        }
+    }
+
+    /// The nearest training rows of the rows of a body.
+    pub async fn nearest(self: Arc<Predictor>, format: Format, k: usize, body: Body) -> Result<Answer, Refusal> {
+        let slot = self.batches.slot().await?;
+        let work = move || {
+            let answer = guarded(|| self.neighbors(format, k, &body.bytes));
+            drop((slot, body));
+            answer
+        };
+        let worked = tokio::task::spawn_blocking(work).await;
+        worked.unwrap_or_else(|_| Err(Refusal::fault("a worker thread of the server ended")))
+    }
+
+    fn neighbors(&self, format: Format, k: usize, body: &[u8]) -> Result<Answer, Refusal> {
+        let (rows, request) = self.read(format, body)?;
+        let found = self.model.kneighbors(&rows, k)?;
+        let (numbers, distances) = (found.indices.to_f64_vec(), found.distances.to_f64_vec());
+        let entry = |(numbers, distances): (&[f64], &[f64])| {
+            let numbers: Vec<i64> = numbers.iter().map(|&number| number as i64).collect();
+            json!({"rows": numbers, "distances": distances})
+        };
+        let all: Vec<Value> = numbers.chunks(k).zip(distances.chunks(k)).map(entry).collect();
+        Ok(Answer {
+            rows: all.len(),
+            document: json!({"neighbors": all, "ignored_columns": request.ignored}).to_string(),
+        })
     }
 
     /// The answer to a body, by way of the thread that suits its size.

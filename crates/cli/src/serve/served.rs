@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
+use axum::http::Uri;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -32,6 +33,8 @@ pub enum Served {
 /// What a body is, by its content type.
 pub enum Content {
     Rows(Format),
+    /// Rows whose so many nearest training rows are asked for.
+    Neighbors(Format, usize),
     Picture(Picture),
     Prompt(Prompt),
     Question(Question),
@@ -86,14 +89,20 @@ impl Served {
     /// The addresses of the answers.
     pub fn paths(&self) -> &'static [&'static str] {
         match self {
+            Served::Table(predictor) if predictor.has_neighbors() => &["/predict", "/neighbors"],
             Served::Table(_) | Served::Image(_) => &["/predict"],
             Served::Text(_) => &["/generate"],
             Served::Lists(server) => server.paths(),
         }
     }
 
-    pub fn content(&self, path: &str, content_type: &str) -> Result<Content, Refusal> {
+    pub fn content(&self, uri: &Uri, content_type: &str) -> Result<Content, Refusal> {
+        let path = uri.path();
         match self {
+            Served::Table(predictor) if path == "/neighbors" => {
+                let k = predictor.neighbors_of(uri.query().unwrap_or_default())?;
+                Ok(Content::Neighbors(Format::of(content_type)?, k))
+            }
             Served::Table(_) => Format::of(content_type).map(Content::Rows),
             Served::Image(_) => Picture::of(content_type).map(Content::Picture),
             Served::Text(_) => Prompt::of(content_type).map(Content::Prompt),
@@ -107,6 +116,9 @@ impl Served {
     pub async fn answer(&self, content: Content, body: Body) -> Result<Answer, Refusal> {
         match (self, content) {
             (Served::Table(predictor), Content::Rows(format)) => Arc::clone(predictor).answer(format, body).await,
+            (Served::Table(predictor), Content::Neighbors(format, k)) => {
+                Arc::clone(predictor).nearest(format, k, body).await
+            }
             (Served::Image(server), Content::Picture(kind)) => {
                 let work = Arc::clone(server);
                 server.workers.run(move || work.answer(kind, &body.bytes)).await

@@ -245,3 +245,42 @@ fn documents_that_are_not_openapi_are_found() {
     components["components"] = json!({"schemas": {"a b": {}}});
     assert!(!problems_of(&components).is_empty());
 }
+
+/// Models that keep their samples answer which of them are nearest.
+#[test]
+fn the_neighbors_of_rows_are_served_as_the_document_says() {
+    let place = Place::new("openapi-neighbors");
+    let row = |i: usize| (i % 8) as f64 + 0.01 * (i / 8) as f64;
+    let lines =
+        |rows: std::ops::Range<usize>| rows.map(|i| format!("{},{},{}\n", row(i), -row(i), i % 8)).collect::<String>();
+    place.write("train.csv", &format!("a,b,y\n{}", lines(0..80)));
+    place.write("test.csv", &format!("a,b,y\n{}", lines(80..100)));
+    let fit =
+        ["fit", "train.csv", "--test", "test.csv", "-t", "y", "--task", "regression", "-m", "KNeighborsRegressor"];
+    place.run(&[&fit[..], &["--cv", "0", "-o", "m.tove", "-q"]].concat()).ok();
+    let server = Server::start(&place, "m.tove", &["--max-rows", "90"]);
+    let document = sound(&server);
+    let ask = |path: &str, body: &Value| server.ask("POST", path, "application/json", body.to_string().as_bytes());
+    // Rows of the fit are their own nearest neighbors; those of the same group come next.
+    let body = json!({"rows": [{"a": row(13), "b": -row(13)}, {"a": row(40), "b": -row(40)}]});
+    let reply = ask("/neighbors?k=3", &body);
+    assert_eq!(reply.status, 200, "{reply:?}");
+    assert_eq!(problems_at(&document, &answered("neighbors", "post", 200), &reply.json()), Vec::<String>::new());
+    let found = reply.json();
+    for (place, own) in [13i64, 40].into_iter().enumerate() {
+        let numbers: Vec<i64> =
+            found["neighbors"][place]["rows"].as_array().unwrap().iter().map(|row| row.as_i64().unwrap()).collect();
+        let distances = found["neighbors"][place]["distances"].as_array().unwrap();
+        assert!(numbers.len() == 3 && numbers[0] == own && numbers.iter().all(|other| other % 8 == own % 8), "{found}");
+        assert!(distances[0].as_f64().unwrap() < 1e-12 && distances[1].as_f64() <= distances[2].as_f64(), "{found}");
+    }
+    let five = ask("/neighbors", &json!({"a": 1, "b": -1})).json();
+    assert_eq!(five["neighbors"][0]["rows"].as_array().unwrap().len(), 5);
+    ask("/neighbors?k=0", &body).refused(400, &["whole number from 1"]);
+    ask("/neighbors?k=x", &body).refused(400, &["whole number from 1"]);
+    ask("/neighbors?n=3", &body).refused(400, &["only k"]);
+    ask("/neighbors?k=91", &body).refused(413, &["at most 90", "--max-rows"]);
+    ask("/neighbors?k=81", &body).refused(400, &["81 neighbors of 80 samples"]);
+    ask("/neighbors", &json!({"a": 1})).refused(400, &["b"]);
+    server.ask("GET", "/neighbors", "", b"").refused(405, &["POST"]);
+}

@@ -7,6 +7,7 @@
 //! Models with sums of [`LONG`] terms or more, which are cut by the size of the result, see blocks of exactly [`BLOCK`] rows.
 //! Sparse rows are multiplied one by one as it is.
 
+use tove_learn::neighbors::{Neighbors, RadiusNeighbors};
 use tove_learn::{About, Model, Record, Result, Rows, Summary};
 use tove_tensor::{DType, Tensor, TryOps};
 
@@ -114,6 +115,19 @@ impl Model for BatchInvariant {
 
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
         self.ask(x, |x| self.0.proba_rows(x))
+    }
+
+    fn score_rows(&self, x: &Rows) -> Result<Tensor> {
+        self.ask(x, |x| self.0.score_rows(x))
+    }
+
+    // Distances are computed pair by pair, so that blocks do not matter.
+    fn neighbor_rows(&self, x: &Rows, k: usize) -> Result<Neighbors> {
+        self.0.neighbor_rows(x, k)
+    }
+
+    fn radius_rows(&self, x: &Rows, radius: f64) -> Result<RadiusNeighbors> {
+        self.0.radius_rows(x, radius)
     }
 
     fn coefficients(&self) -> Option<&Tensor> {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tove_data::table::{Column, Conformed, Encoded, Schema, Table, TableEncoder, TargetLabels, Task};
+use tove_learn::neighbors::Neighbors;
 use tove_learn::{Csr, Model, Predict, Record, Rows, restore};
 use tove_tensor::Tensor;
 use tove_tensor::io::WriteOptions;
@@ -153,6 +154,15 @@ impl TabularModel {
         let gives = self.model.capabilities().probabilities;
         let probabilities = gives.then(|| self.model.predict_proba(rows)).transpose()?;
         Ok(Answers { values: self.model.predict(rows)?, probabilities })
+    }
+
+    /// The `k` rows of the fit nearest to each row of a table, the nearest first, for models that keep them (the capability
+    /// `neighbors`): their numbers, from 0 in the order of the training rows, and their distances.
+    ///
+    /// # Errors
+    /// If the model keeps no rows, or fewer than `k`.
+    pub fn kneighbors(&self, rows: &Rows, k: usize) -> Result<Neighbors> {
+        Ok(self.model.kneighbors(rows, k)?)
     }
 
     /// What the model says of the rows of several tables, asked at once. Each gets the bits that it would get alone.
