@@ -62,7 +62,9 @@ impl Place {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        // A call that is refused may end before it reads.
+        let given = child.stdin.take().unwrap().write_all(input.as_bytes());
+        assert!(given.is_ok() || given.is_err_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe));
         let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Ran { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }

@@ -130,9 +130,12 @@ fn rating_column<'t>(table: &'t Table, name: &str) -> Result<&'t Column> {
     let extreme = |value: f64| !(value == 0.0 || (1e-150..=1e150).contains(&value.abs()));
     let found = (0..column.len()).find_map(|row| Some((row, column.number(row).filter(|&value| extreme(value))?)));
     if let Some((row, value)) = found {
-        let size = if value.is_infinite() { "infinite".to_owned() } else { format!("{value:e}, too large or small") };
+        let (size, advice) = match value.is_infinite() {
+            true => ("infinite".to_owned(), "fix the value"),
+            false => (format!("{value:e}"), "give ratings of moderate size"),
+        };
         let problem = Problem::new(format!("the rating in column {name} is {size} in row {}", row + 1));
-        return Err(TabularError::plan(problem.advice("fix the value")));
+        return Err(TabularError::plan(problem.advice(advice)));
     }
     Ok(column)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tove::data::table::{Role, Table, Wanted};
-use tove::learn::Predictions;
+use tove::learn::{Predictions, registry};
 use tove::nn::interrupt_flag;
 use tove::tabular::{Candidate, ClusterCount, ClusterOutcome, ClusterPlan, ClusterProfile, ClusterTrait, TabularError};
 use tove::tensor::io::WriteOptions;
@@ -97,9 +97,16 @@ fn candidate(cluster: &Cluster) -> Result<Candidate, Failure> {
         other => other,
     };
     let wrong = |problem: String| Failure::usage(format!("--method {}: {problem}", cluster.method));
+    let known = || {
+        let all = registry::all();
+        let models =
+            all.iter().filter(|entry| !entry.composite && entry.capabilities.clusters()).map(|entry| entry.name);
+        models.collect::<Vec<_>>().join(", ")
+    };
     let take = "take kmeans, gaussian_mixture, dbscan, hdbscan or agglomerative";
-    let named = Candidate::named(name).map_err(|_| wrong(format!("there is no such method; {take}")));
-    let mut candidate = named?;
+    let named = Candidate::named(name);
+    let mut candidate =
+        named.map_err(|_| wrong(format!("there is no such method; {take}, or one of the models {}", known())))?;
     if !candidate.predicts(Predictions::Clusters) {
         return Err(wrong(format!("it finds no clusters; {take}")));
     }
