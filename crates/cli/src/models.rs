@@ -29,7 +29,7 @@ pub fn record(path: &Path) -> Result<Record, Failure> {
     container(path).map(Record::from_container)
 }
 
-/// Whether a regular file is no container from its first bytes on: the length of a header, and its opening brace.
+/// Whether the first bytes of a regular file are not those of a container: the length of a header, and its opening brace.
 fn begins_otherwise(path: &Path) -> bool {
     let mut first = Vec::new();
     let read = std::fs::metadata(path).is_ok_and(|about| about.is_file())
