@@ -20,7 +20,11 @@
 //! | [`quantile`] | median absolute error, pinball loss, D² of absolute errors and quantiles |
 //! | [`deviance`] | Poisson, Gamma and other Tweedie deviances, their D² |
 //! | [`language`] | negative log-likelihood of logits, perplexity, bits per character |
+//! | [`calibration`] | reliability bins, expected and largest calibration error, tests of calibration |
 //! | [`score`] | [`Score`], Hoeffding's interval, [`Mean`] for training loops |
+//! | [`bootstrap`] | intervals of any score by resampling |
+//! | [`binomial`] | exact and approximate intervals of a fraction |
+//! | [`special`] | the functions behind intervals |
 //!
 //! ```
 //! use tove_metrics::accuracy;
@@ -33,6 +37,9 @@
 //! ```
 
 pub mod agreement;
+pub mod binomial;
+pub mod bootstrap;
+pub mod calibration;
 pub mod classification;
 pub mod clustering;
 pub mod confusion;
@@ -49,8 +56,12 @@ pub mod recommendation;
 pub mod regression;
 pub mod score;
 pub mod separation;
+pub mod special;
 
 pub use agreement::{KappaWeights, balanced_accuracy, cohen_kappa, matthews_corrcoef};
+pub use binomial::{clopper_pearson, wilson};
+pub use bootstrap::{Bootstrap, BootstrapMethod};
+pub use calibration::{Binning, CalibrationBin, ReliabilityBins, spiegelhalter_z};
 pub use classification::{
     Average, ClassScores, accuracy, class_scores, f1, precision, precision_recall_f1, recall, top_k_accuracy,
 };
