@@ -129,29 +129,44 @@ impl Bootstrap {
         n: usize,
         statistic: impl Fn(&[usize]) -> Result<f64, E> + Sync,
     ) -> Result<Score, E> {
+        let one = self.statistics(n, |rows| statistic(rows).map(|value| vec![value]))?;
+        // There is one score for each value of the statistic.
+        Ok(one[0])
+    }
+
+    /// Several statistics of the same samples with their intervals, each on its own (not all at once), from the same resamples.
+    ///
+    /// # Errors
+    /// As [`Bootstrap::score`].
+    pub fn statistics<E: From<MetricError> + Send>(
+        &self,
+        n: usize,
+        statistics: impl Fn(&[usize]) -> Result<Vec<f64>, E> + Sync,
+    ) -> Result<Vec<Score>, E> {
         self.check(n)?;
         let all: Vec<usize> = (0..n).collect();
-        let value = statistic(&all)?;
+        let values = statistics(&all)?;
         let key = Key::new(self.seed);
         let drawn = in_order(self.resamples, |resample| {
             let mut rows = vec![0i64; n];
             // The range is not empty: there is a sample.
             let _ = fill_integers(key.fold(resample as u64), 0, n as i64, &mut rows);
-            statistic(&rows.into_iter().map(|row| row as usize).collect::<Vec<usize>>())
+            statistics(&rows.into_iter().map(|row| row as usize).collect::<Vec<usize>>())
         });
         let resampled = defined(drawn)?;
-        let (low, high) = match self.method {
-            BootstrapMethod::Percentile => self.percentile(resampled),
-            BootstrapMethod::Bca => {
-                let groups = n.min(GROUPS);
-                let without = in_order(groups, |group| {
-                    statistic(&all.iter().copied().filter(|row| row % groups != group).collect::<Vec<usize>>())
-                });
-                let without = if n > 1 { defined(without)? } else { vec![value] };
-                self.corrected(value, resampled, &without)
-            }
+        let groups = if self.method == BootstrapMethod::Bca && n > 1 { n.min(GROUPS) } else { 0 };
+        let without = defined(in_order(groups, |group| {
+            statistics(&all.iter().copied().filter(|row| row % groups != group).collect::<Vec<usize>>())
+        }))?;
+        let column = |rows: &[Vec<f64>], place: usize| rows.iter().map(|row| row[place]).collect::<Vec<f64>>();
+        let score = |(place, &value): (usize, &f64)| {
+            let (low, high) = match self.method {
+                BootstrapMethod::Percentile => self.percentile(column(&resampled, place)),
+                BootstrapMethod::Bca => self.corrected(value, column(&resampled, place), &column(&without, place)),
+            };
+            Score::plain(value, n).with_interval(low, high, self.confidence)
         };
-        Ok(Score::plain(value, n).with_interval(low, high, self.confidence))
+        Ok(values.iter().enumerate().map(score).collect())
     }
 
     /// The interval of statistics that were resampled elsewhere: `resampled` from bootstrap samples, by percentiles.
@@ -170,7 +185,7 @@ impl Bootstrap {
         let count = resampled.len() as f64;
         // Away from 0 and 1, where the correction would be infinite.
         let share = (0.5 * below as f64).clamp(0.5, count - 0.5) / count;
-        let mean = without.iter().sum::<f64>() / without.len() as f64;
+        let mean = without.iter().sum::<f64>() / without.len().max(1) as f64;
         let sum = |power: i32| without.iter().map(|other| (mean - other).powi(power)).sum::<f64>();
         let spread = sum(2).powf(1.5);
         let acceleration = if spread > 0.0 { sum(3) / (6.0 * spread) } else { 0.0 };
@@ -229,12 +244,12 @@ pub(crate) fn in_order<T: Send>(tasks: usize, work: impl Fn(usize) -> T + Sync) 
     slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
-/// The values that are defined, if they are most of them; else the first error.
-fn defined<E: From<MetricError>>(results: Vec<Result<f64, E>>) -> Result<Vec<f64>, E> {
+/// The resamples for which all values are defined, if they are most of them; else the first error.
+fn defined<E: From<MetricError>>(results: Vec<Result<Vec<f64>, E>>) -> Result<Vec<Vec<f64>>, E> {
     let (total, mut values, mut first) = (results.len(), Vec::with_capacity(results.len()), None);
     for result in results {
         match result {
-            Ok(value) if !value.is_nan() => values.push(value),
+            Ok(row) if !row.iter().any(|value| value.is_nan()) => values.push(row),
             Ok(_) => {}
             Err(error) => first = first.or(Some(error)),
         }

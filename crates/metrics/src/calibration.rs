@@ -31,7 +31,7 @@ use crate::probability::Judged;
 use crate::read::{View, Weights, check_scores, dense};
 use crate::score::Sum;
 use crate::special::normal_cdf;
-use crate::{Bootstrap, MetricError, Result, Score};
+use crate::{Bootstrap, MetricError, Result, Score, wilson};
 
 /// How the edges of bins are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +58,19 @@ pub struct CalibrationBin {
     pub mean: f64,
     /// Frequency of the event; 0 if it is empty.
     pub frequency: f64,
+}
+
+impl CalibrationBin {
+    /// Wilson's interval of the frequency, from the number of samples; [0, 1] for an empty bin.
+    ///
+    /// # Errors
+    /// A confidence that is not between 0 and 1.
+    pub fn interval(&self, confidence: f64) -> Result<(f64, f64)> {
+        match self.count {
+            0 => wilson(0.5, 1.0, confidence).map(|_| (0.0, 1.0)),
+            count => wilson((self.frequency * count as f64).min(count as f64), count as f64, confidence),
+        }
+    }
 }
 
 /// One sample in its bin.

@@ -14,7 +14,7 @@
 //! | [`manifold`] | trustworthiness of a layout in few dimensions |
 //! | [`confusion`] | the confusion matrix, printed as a table |
 //! | [`probability`] | log loss, Brier score |
-//! | [`ranking`] | ROC and precision-recall curves, area under ROC, average precision |
+//! | [`ranking`] | ROC and precision-recall curves, areas under them, average precision |
 //! | [`recommendation`] | precision, recall, NDCG and average precision of the first k items of a list |
 //! | [`regression`] | mean squared, absolute, percentage and logarithmic error, largest error, R², explained variance |
 //! | [`quantile`] | median absolute error, pinball loss, D² of absolute errors and quantiles |
@@ -78,7 +78,8 @@ pub use overlap::{fbeta, jaccard};
 pub use probability::{brier_score, log_loss};
 pub use quantile::{d2_absolute_error_score, d2_pinball_score, mean_pinball_loss, median_absolute_error};
 pub use ranking::{
-    PrecisionRecallCurve, RocCurve, average_precision, precision_recall_curve, roc_auc, roc_auc_one_vs_rest, roc_curve,
+    PrecisionRecallCurve, RocCurve, average_precision, precision_recall_auc, precision_recall_curve, roc_auc,
+    roc_auc_one_vs_rest, roc_curve,
 };
 pub use recommendation::{average_precision_at_k, ndcg_at_k, precision_at_k, recall_at_k};
 pub use regression::{

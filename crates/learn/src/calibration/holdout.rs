@@ -17,7 +17,7 @@ use tove_optim::settings::{Hyperparameters, Named, SettingError};
 
 use super::{CalibratedModel, CalibrationMethod, calibrated_capabilities};
 use crate::selection::Split;
-use crate::{Algorithm, Capabilities, Estimator, Fit, LearnError, LinearSvc, Result, Samples};
+use crate::{Algorithm, Capabilities, Estimator, Fit, Labels, LearnError, LinearSvc, Result, Samples};
 
 /// Fits a classifier, calibrates it on held-out samples and checks it on further ones. The classifier needs a `decision_function`,
 /// which most methods prefer, or `predict_proba`. Groups are kept together; classes keep their proportions otherwise.
@@ -76,13 +76,14 @@ impl Algorithm for HoldoutCalibration {
     }
 
     fn train(&self, samples: &Samples) -> Result<CalibratedModel> {
+        Labels::several(Self::NAME, samples.y()?)?;
         let split = Split::test(self.check_size).validation(self.calibration_size).seed(self.seed);
         let split = match samples.groups() {
             Some(groups) => split.grouped(groups),
             None => split.stratified(),
         };
         let parts = split.indices(samples.y()?).map_err(|error| match error {
-            LearnError::Data { problem, .. } => {
+            LearnError::Data { problem, .. } | LearnError::Parameter { problem, .. } => {
                 LearnError::data(Self::NAME, problem, "give more samples, or smaller parts")
             }
             other => other,
