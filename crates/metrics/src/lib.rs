@@ -43,6 +43,7 @@ pub mod calibration;
 pub mod classification;
 pub mod clustering;
 pub mod confusion;
+mod consistency;
 pub mod deviance;
 mod error;
 pub mod language;
