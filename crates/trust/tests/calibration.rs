@@ -287,19 +287,26 @@ fn k4_temperature_scaling_keeps_predictions_and_finds_the_factor() {
 
 #[test]
 #[ignore = "temporary"]
-fn zoo_file() {
-    let value = |at: usize| ((at / 3 * 37 + at % 3 * 53 + at / 7 * 11) % 89) as f64 / 16.0 - 2.5;
-    let rows = |count: usize| Tensor::from((0..3 * count).map(value).collect::<Vec<f64>>()).reshape([count, 3]);
-    let x = rows(40);
-    let flat = x.to_vec::<f64>();
-    let labels: Vec<i64> =
-        flat.chunks(3).map(|row| if row[0] - 0.5 * row[1] + 0.25 * row[2] * row[2] > 0.7 { 7 } else { 3 }).collect();
-    let model = HoldoutCalibration::default().fit(&x, &Tensor::from(labels)).unwrap();
-    model.save("/tmp/CalibratedModel.tove", WriteOptions::overwriting()).unwrap();
-    let answers = model.predict_proba(&rows(15)).unwrap().to_f64_vec();
-    let some: Vec<f64> = answers.iter().step_by(answers.len().div_ceil(12).max(1)).copied().collect();
-    println!("ZOO {}", serde_json::json!(some));
-    println!("ISA {:?}", tove_tensor::kernels::simd::isa());
+fn time_of_errors() {
+    let (z, labels) = drawn(1, 10_000, 3);
+    let p = probabilities(&z.softmax(1));
+    let start = std::time::Instant::now();
+    let e = calibration_errors(&labels, &p, 15, None, &Bootstrap::new(1)).unwrap();
+    println!("TIME errors {:?} {e:?}", start.elapsed());
+    let start = std::time::Instant::now();
+    consistency_test(&labels, &p, 15, None, 1000, 1).unwrap();
+    println!("TIME consistency {:?}", start.elapsed());
+    let start = std::time::Instant::now();
+    brier_decomposition(&labels, &p, 15, Binning::Width, None, &Bootstrap::new(1)).unwrap();
+    println!("TIME brier {:?}", start.elapsed());
+    let q = &z * 2.0;
+    let start = std::time::Instant::now();
+    let map = CalibrationMap::fit(CalibrationMethod::VennAbers, ScoreKind::Logits, &q, &labels, None).unwrap();
+    map.apply(&q).unwrap();
+    println!("TIME venn-abers {:?}", start.elapsed());
+    let start = std::time::Instant::now();
+    CalibrationMap::fit(CalibrationMethod::Vector, ScoreKind::Logits, &q, &labels, None).unwrap();
+    println!("TIME vector {:?}", start.elapsed());
 }
 
 fn number(value: &Value) -> f64 {

@@ -48,7 +48,7 @@ fn maps_agree_with_their_references() {
 #[test]
 fn venn_abers_bounds_are_two_isotonic_fits() {
     let f = fixture();
-    let (p, y, grid) = (vector(&f["p"]), integers(&f["y"]), vector(&f["grid"]));
+    let (p, y, grid) = (vector(&f["tied"]), integers(&f["y"]), vector(&f["grid"]));
     let map = CalibrationMap::fit(CalibrationMethod::VennAbers, ScoreKind::Probabilities, &p, &y, None).unwrap();
     let (low, high) = map.intervals(&grid).unwrap();
     let column = |t: &Tensor, at: usize| t.to_f64_vec().chunks(2).map(|row| row[at]).collect::<Vec<f64>>();
@@ -107,7 +107,7 @@ fn every_method_calibrates_models_of_every_kind() {
                 let loss = |p: &Tensor| log_loss(&codes, p, None).unwrap().value;
                 // Isotonic probabilities can be 0, which a single sample makes expensive.
                 if let Some(before) = before.filter(|_| method != CalibrationMethod::Isotonic) {
-                    assert!(loss(&p) < loss(&before) + 0.02, "{name} {method:?} {} {}", loss(&p), loss(&before));
+                    assert!(loss(&p) < loss(&before) + 0.05, "{name} {method:?} {} {}", loss(&p), loss(&before));
                 }
                 let check = model.calibration().unwrap();
                 assert!(check.ece_after.value < 0.08, "{name} {method:?} {check}");
@@ -146,7 +146,7 @@ fn maps_are_files_and_refuse_bad_ones() {
             damaged.insert(name, tensor * f64::NAN);
             assert!(CalibrationMap::restore(&Record::from_container(damaged)).is_err(), "{method:?} {name}");
         }
-        for (name, value) in [("method", Value::from("best")), ("kind", 3.into()), ("classes", 7.into())] {
+        for (name, value) in [("method", Value::from("best")), ("kind", 3.into()), ("classes", 1.into())] {
             let mut record = map.record();
             record.put(name, value);
             assert!(CalibrationMap::restore(&record).is_err(), "{method:?} {name}");

@@ -90,12 +90,14 @@ beta_grid = beta.predict(grid.reshape(-1, 1))
 bent_p = rng.beta(0.5, 0.5, size=300)
 bent_y = (rng.uniform(size=300) < np.sqrt(bent_p) * 0.4 + 0.05).astype(int)
 bent = BetaCalibration(parameters="abm").fit(bent_p.reshape(-1, 1), bent_y)
-p0, p1, c = calc_p0p1(np.column_stack([1 - p, p]), y)
+# venn-abers keeps scores apart that differ by rounding; scikit-learn's isotonic regression does not.
+tied = np.round(p, 12)
+p0, p1, c = calc_p0p1(np.column_stack([1 - tied, tied]), y)
 merged, bounds = calc_probs(p0, p1, c, np.column_stack([1 - grid, grid]))
 
 
 def with_sample(score, label):
-    fitted = IsotonicRegression().fit(np.append(p, score), np.append(y, label))
+    fitted = IsotonicRegression().fit(np.append(tied, score), np.append(y, label))
     return fitted.predict([score])[0]
 
 
@@ -179,7 +181,7 @@ fixture = {
     "isotonic": isotonic.predict(grid), "isotonic_weighted": isotonic_weighted.predict(grid),
     "sigmoid": [sigmoid.a_, sigmoid.b_], "sigmoid_weighted": [sigmoid_weighted.a_, sigmoid_weighted.b_],
     "beta": beta_grid, "bent_p": bent_p, "bent_y": bent_y, "bent": bent.predict(grid.reshape(-1, 1)), "bent_map": bent.calibrator_.map_,
-    "venn_abers": bounds, "venn_abers_merged": merged[:, 1], "venn_abers_by_definition": by_definition,
+    "tied": tied, "venn_abers": bounds, "venn_abers_merged": merged[:, 1], "venn_abers_by_definition": by_definition,
     "temperature": np.exp(temperature.x), "vector": vector.x, "vector_loss": vector.fun,
     "smooth": smooth,
     "spiegelhalter": ((y - p) * (1 - 2 * p)).sum() / np.sqrt(((1 - 2 * p) ** 2 * p * (1 - p)).sum()),
