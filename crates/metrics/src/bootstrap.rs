@@ -3,7 +3,7 @@
 //!
 //! **Percentile**: quantiles of the resampled scores. **BCa** (Efron 1987): the same with levels corrected for the bias of the
 //! resampled scores and for a spread that depends on the value; the acceleration comes from leaving out each of at most 200 groups
-//! of samples in turn (single samples if there are no more).
+//! of samples in turn (single samples if there are no more). **Centered**: percentiles moved to the score.
 //!
 //! Assumptions: samples are independent, were not used to fit the model, and are enough that the given ones stand for the
 //! distribution; the promised confidence holds approximately, for large n. Scores at the end of their range, such as an accuracy of
@@ -42,6 +42,9 @@ pub enum BootstrapMethod {
     Percentile,
     /// Quantiles at levels corrected for bias and acceleration.
     Bca,
+    /// Quantiles of the resampled scores, moved so that their mean is the score, and not below 0: the spread of scores that are
+    /// biased and not negative, such as calibration errors, whose resamples all lie above the score.
+    Centered,
 }
 
 /// Settings of the bootstrap, with the functions that compute intervals.
@@ -163,6 +166,7 @@ impl Bootstrap {
             let (low, high) = match self.method {
                 BootstrapMethod::Percentile => self.percentile(column(&resampled, place)),
                 BootstrapMethod::Bca => self.corrected(value, column(&resampled, place), &column(&without, place)),
+                BootstrapMethod::Centered => self.centered(value, column(&resampled, place)),
             };
             Score::plain(value, n).with_interval(low, high, self.confidence)
         };
@@ -174,6 +178,23 @@ impl Bootstrap {
         resampled.sort_unstable_by(f64::total_cmp);
         let tail = 0.5 * (1.0 - self.confidence);
         (quantile(&resampled, tail), quantile(&resampled, 1.0 - tail))
+    }
+
+    /// The percentile interval around the value.
+    fn centered(&self, value: f64, resampled: Vec<f64>) -> (f64, f64) {
+        let bias = resampled.iter().sum::<f64>() / resampled.len() as f64 - value;
+        let (low, high) = self.percentile(resampled);
+        // A skewed distribution may have its mean outside of the interval.
+        ((low - bias).min(value).max(0.0), (high - bias).max(value))
+    }
+
+    /// The same settings for a biased score that is not negative: centered intervals instead of percentiles.
+    #[must_use]
+    pub fn for_errors(self) -> Bootstrap {
+        match self.method {
+            BootstrapMethod::Percentile => self.method(BootstrapMethod::Centered),
+            _ => self,
+        }
     }
 
     /// The BCa interval: levels Φ(z₀ + (z₀ + z)/(1 − a(z₀ + z))), z₀ from the share of resampled values below the value, a from the

@@ -180,16 +180,14 @@ impl ReliabilityBins {
         Score::plain(self.filled().map(gap).fold(0.0, f64::max), self.len())
     }
 
-    /// The expected calibration error with a bootstrap interval. Edges stay those of all samples. The interval is of the error of n
-    /// samples, bias included.
+    /// The expected calibration error with a bootstrap interval. Edges stay those of all samples. The interval is the spread around
+    /// the value ([`Bootstrap::for_errors`]), whose bias it does not remove.
     ///
     /// # Errors
     /// Settings of the bootstrap out of range.
     pub fn ece_interval(&self, bootstrap: &Bootstrap) -> Result<Score> {
-        let resampled = bootstrap.statistic(self.len(), |rows| {
-            let (sums, total) = self.resampled(rows)?;
-            Ok::<f64, MetricError>(sums.iter().map(|sum| sum.1.abs()).sum::<f64>() / total)
-        })?;
+        let resampled =
+            bootstrap.for_errors().statistic(self.len(), |rows| Ok::<f64, MetricError>(self.errors_of(rows)?.0))?;
         Ok(self.ece().with_interval(resampled.low, resampled.high, bootstrap.confidence))
     }
 
@@ -198,11 +196,24 @@ impl ReliabilityBins {
     /// # Errors
     /// Settings of the bootstrap out of range.
     pub fn mce_interval(&self, bootstrap: &Bootstrap) -> Result<Score> {
-        let resampled = bootstrap.statistic(self.len(), |rows| {
-            let gap = |sum: &(f64, f64)| if sum.0 > 0.0 { (sum.1 / sum.0).abs() } else { 0.0 };
-            Ok::<f64, MetricError>(self.resampled(rows)?.0.iter().map(gap).fold(0.0, f64::max))
-        })?;
+        let resampled =
+            bootstrap.for_errors().statistic(self.len(), |rows| Ok::<f64, MetricError>(self.errors_of(rows)?.1))?;
         Ok(self.mce().with_interval(resampled.low, resampled.high, bootstrap.confidence))
+    }
+
+    /// The expected and the maximum calibration error of these samples (numbers may repeat), in the same bins: for bootstraps of
+    /// several scores at once.
+    ///
+    /// # Errors
+    /// Samples without weight; a sample that does not exist.
+    pub fn errors_of(&self, rows: &[usize]) -> Result<(f64, f64)> {
+        if let Some(row) = rows.iter().find(|row| **row >= self.samples.len()) {
+            let problem = format!("sample {row} of {}; give numbers from 0", self.samples.len());
+            return Err(MetricError::parameter("ReliabilityBins", problem));
+        }
+        let (sums, total) = self.resampled(rows)?;
+        let largest = |sum: &(f64, f64)| if sum.0 > 0.0 { (sum.1 / sum.0).abs() } else { 0.0 };
+        Ok((sums.iter().map(|sum| sum.1.abs()).sum::<f64>() / total, sums.iter().map(largest).fold(0.0, f64::max)))
     }
 
     /// Weight and gap of each bin for these samples, and the weight of all: a sum over samples, without sorting again.

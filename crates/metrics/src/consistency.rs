@@ -63,7 +63,7 @@ pub fn class_wise_ece(truth: &Tensor, probabilities: &Tensor, bins: usize, weigh
     Ok(Score::plain(places.error(places.truth.iter().copied()), places.truth.len()))
 }
 
-/// [`class_wise_ece`] with a bootstrap interval, which is of the error of n samples, bias included.
+/// [`class_wise_ece`] with a bootstrap interval: the spread around the value ([`Bootstrap::for_errors`]), whose bias it does not remove.
 ///
 /// # Errors
 /// As [`class_wise_ece`]; settings of the bootstrap out of range.
@@ -75,7 +75,7 @@ pub fn class_wise_ece_interval(
     bootstrap: &Bootstrap,
 ) -> Result<Score> {
     let places = ClassPlaces::new("class_wise_ece_interval", truth, probabilities, bins, weights)?;
-    let resampled = bootstrap.statistic(places.truth.len(), |rows| places.resampled(rows))?;
+    let resampled = bootstrap.for_errors().statistic(places.truth.len(), |rows| places.resampled(rows))?;
     let score = Score::plain(places.error(places.truth.iter().copied()), places.truth.len());
     Ok(score.with_interval(resampled.low, resampled.high, bootstrap.confidence))
 }

@@ -285,30 +285,6 @@ fn k4_temperature_scaling_keeps_predictions_and_finds_the_factor() {
     }
 }
 
-#[test]
-#[ignore = "temporary"]
-fn time_of_errors() {
-    let (z, labels) = drawn(1, 10_000, 3);
-    let p = probabilities(&z.softmax(1));
-    let start = std::time::Instant::now();
-    let e = calibration_errors(&labels, &p, 15, None, &Bootstrap::new(1)).unwrap();
-    println!("TIME errors {:?} {e:?}", start.elapsed());
-    let start = std::time::Instant::now();
-    consistency_test(&labels, &p, 15, None, 1000, 1).unwrap();
-    println!("TIME consistency {:?}", start.elapsed());
-    let start = std::time::Instant::now();
-    brier_decomposition(&labels, &p, 15, Binning::Width, None, &Bootstrap::new(1)).unwrap();
-    println!("TIME brier {:?}", start.elapsed());
-    let q = &z * 2.0;
-    let start = std::time::Instant::now();
-    let map = CalibrationMap::fit(CalibrationMethod::VennAbers, ScoreKind::Logits, &q, &labels, None).unwrap();
-    map.apply(&q).unwrap();
-    println!("TIME venn-abers {:?}", start.elapsed());
-    let start = std::time::Instant::now();
-    CalibrationMap::fit(CalibrationMethod::Vector, ScoreKind::Logits, &q, &labels, None).unwrap();
-    println!("TIME vector {:?}", start.elapsed());
-}
-
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap()
 }

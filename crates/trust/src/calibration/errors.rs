@@ -1,10 +1,9 @@
 //! Calibration errors of the predicted class and of every class.
 
-use tove_metrics::calibration::class_wise_ece_interval;
-use tove_metrics::{Binning, Bootstrap, ReliabilityBins, Score, log_loss};
+use tove_metrics::{Binning, Bootstrap, ReliabilityBins, Score};
 use tove_tensor::Tensor;
 
-use super::smooth_ece;
+use super::smooth::Smooth;
 use crate::input::{codes, weights as checked};
 use crate::{Probabilities, Result, TrustError};
 
@@ -77,8 +76,8 @@ pub(super) fn top_labels(what: &'static str, labels: &Tensor, p: &Probabilities)
 
 /// Calibration errors of one model on one set of samples, each with its bootstrap interval.
 ///
-/// The errors of bins are biased upwards: even a calibrated model has an ECE of about √(bins/n), and so have the resamples that
-/// the intervals are made of. Two models are compared on the same samples and bins; whether an error is more than chance says
+/// The errors of bins are biased upwards: even a calibrated model has an ECE of about √(bins/n). The intervals show the spread around
+/// the value and leave the bias. Two models are compared on the same samples and bins; whether an error is more than chance says
 /// [`consistency_test`](super::consistency_test).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -114,21 +113,50 @@ pub fn calibration_errors(
     let (right, confidence) = top_labels(WHAT, labels, probabilities)?;
     let weights = weights.map(|given| checked(WHAT, Some(given), right.len())).transpose()?.map(Tensor::from);
     let weights = weights.as_ref();
+    let n = right.len();
     let equal = in_bins(WHAT, right.clone(), confidence.clone(), bins, Binning::Width, weights)?;
     let adaptive = in_bins(WHAT, right.clone(), confidence.clone(), bins, Binning::Mass, weights)?;
-    let (right, confidence) = (Tensor::from(right), Tensor::from(confidence));
-    let codes = codes(WHAT, "labels", labels, probabilities.len(), probabilities.classes())?;
-    let codes = Tensor::from(codes.into_iter().map(|code| code as i64).collect::<Vec<_>>());
-    let p = normalized(probabilities);
+    let classes = usize::from(probabilities.classes() == 2)..probabilities.classes();
+    let classes = classes.map(|class| class_bins(labels, probabilities, class, bins, Binning::Width, weights));
+    let classes: Vec<ReliabilityBins> = classes.collect::<Result<_>>()?;
+    let smooth = Smooth::new(&Tensor::from(right), &Tensor::from(confidence), weights)?;
+    let codes = codes(WHAT, "labels", labels, n, probabilities.classes())?;
+    let losses: Vec<[f64; 3]> = losses(probabilities, &codes, weights);
+    // One pass over each resample for all figures.
+    let figures = |rows: &[usize]| -> Result<Vec<f64>> {
+        let (ece, mce) = equal.errors_of(rows)?;
+        let class_wise = classes.iter().map(|own| Ok(own.errors_of(rows)?.0)).sum::<Result<f64>>()?;
+        let [weight, brier, log_loss] = rows.iter().fold([0.0; 3], |sum, &row| {
+            let own = losses[row];
+            [sum[0] + own[0], sum[1] + own[0] * own[1], sum[2] + own[0] * own[2]]
+        });
+        let class_wise = class_wise / classes.len() as f64;
+        Ok(vec![ece, mce, adaptive.errors_of(rows)?.0, class_wise, smooth.of(rows)?, brier / weight, log_loss / weight])
+    };
+    let scores = bootstrap.for_errors().statistics(n, figures)?;
     Ok(CalibrationErrors {
-        ece: equal.ece_interval(bootstrap)?,
-        mce: equal.mce_interval(bootstrap)?,
-        adaptive: adaptive.ece_interval(bootstrap)?,
-        class_wise: class_wise_ece_interval(&codes, &p, bins, weights, bootstrap)?,
-        smooth: smooth_ece(&right, &confidence, weights, Some(bootstrap))?.error,
-        brier: bootstrap.score(&codes, &p, weights, tove_metrics::brier_score)?,
-        log_loss: bootstrap.score(&codes, &p, weights, log_loss)?,
+        ece: scores[0],
+        mce: scores[1],
+        adaptive: scores[2],
+        class_wise: scores[3],
+        smooth: scores[4],
+        brier: scores[5],
+        log_loss: scores[6],
     })
+}
+
+/// Weight, Brier score and log loss of every sample, as `brier_score` and `log_loss` of tove-metrics define them.
+fn losses(p: &Probabilities, codes: &[usize], weights: Option<&Tensor>) -> Vec<[f64; 3]> {
+    let weights = weights.map_or_else(|| vec![1.0; codes.len()], Tensor::to_f64_vec);
+    let values = normalized(p).to_f64_vec();
+    let rows = values.chunks(p.classes()).zip(codes).zip(weights);
+    rows.map(|((row, &code), weight)| {
+        let distance = |(class, p): (usize, &f64)| (p - f64::from(u8::from(class == code))).powi(2);
+        let brier: f64 = row.iter().enumerate().map(distance).sum();
+        let brier = if p.classes() == 2 { 0.5 * brier } else { brier };
+        [weight, brier, -row[code].clamp(f64::EPSILON, 1.0 - f64::EPSILON).ln()]
+    })
+    .collect()
 }
 
 /// Rows that sum to 1 as exactly as the scores want them; those of 32-bit numbers may be further off.

@@ -51,28 +51,49 @@ pub fn smooth_ece(
     weights: Option<&Tensor>,
     bootstrap: Option<&Bootstrap>,
 ) -> Result<SmoothEce> {
-    let residuals = Residuals::new(happened, probabilities, weights)?;
-    let small = |sigma: f64| sigma < FINEST || sigma < residuals.error(sigma);
-    let mut bandwidth = 1.0;
-    if !small(bandwidth) {
-        let mut low = 0.0;
-        for _ in 0..10 {
-            let middle = 0.5 * (bandwidth + low);
-            if small(middle) { low = middle } else { bandwidth = middle }
-        }
-    }
-    let (n, value) = (residuals.samples.len(), residuals.error(bandwidth));
+    let smooth = Smooth::new(happened, probabilities, weights)?;
+    let (n, bandwidth, value) = (smooth.residuals.samples.len(), smooth.bandwidth, smooth.value());
     let error = Score::plain(value, n);
     let Some(bootstrap) = bootstrap else { return Ok(SmoothEce { error, bandwidth }) };
-    let kernel = Smoother::new(bandwidth);
-    let resampled = bootstrap.statistic(n, |rows| {
-        let total: f64 = rows.iter().map(|&row| residuals.samples[row].weight).sum();
-        if total <= 0.0 {
-            return Err(TrustError::data(WHAT, "a resample has no weight", "give more samples some weight"));
-        }
-        Ok(kernel.error(rows.iter().map(|&row| residuals.samples[row])))
-    })?;
+    let resampled = bootstrap.for_errors().statistic(n, |rows| smooth.of(rows))?;
     Ok(SmoothEce { error: error.with_interval(resampled.low, resampled.high, bootstrap.confidence), bandwidth })
+}
+
+/// Samples with the kernel of the bandwidth that was found for all of them.
+pub(super) struct Smooth {
+    residuals: Residuals,
+    kernel: Smoother,
+    bandwidth: f64,
+}
+
+impl Smooth {
+    pub(super) fn new(happened: &Tensor, probabilities: &Tensor, weights: Option<&Tensor>) -> Result<Smooth> {
+        let residuals = Residuals::new(happened, probabilities, weights)?;
+        let small = |sigma: f64| sigma < FINEST || sigma < residuals.error(sigma);
+        let mut bandwidth = 1.0;
+        if !small(bandwidth) {
+            let mut low = 0.0;
+            for _ in 0..10 {
+                let middle = 0.5 * (bandwidth + low);
+                if small(middle) { low = middle } else { bandwidth = middle }
+            }
+        }
+        Ok(Smooth { residuals, kernel: Smoother::new(bandwidth), bandwidth })
+    }
+
+    /// The error of all samples.
+    pub(super) fn value(&self) -> f64 {
+        self.kernel.error(self.residuals.samples.iter().copied())
+    }
+
+    /// The error of these samples.
+    pub(super) fn of(&self, rows: &[usize]) -> Result<f64> {
+        let samples = &self.residuals.samples;
+        if rows.iter().map(|&row| samples[row].weight).sum::<f64>() > 0.0 {
+            return Ok(self.kernel.error(rows.iter().map(|&row| samples[row])));
+        }
+        Err(TrustError::data(WHAT, "a resample has no weight", "give more samples some weight"))
+    }
 }
 
 /// The smooth calibration error at a bandwidth of one's own choice, between 0.001 and 1.

@@ -59,6 +59,34 @@ fn intervals_agree_with_scipy() {
 }
 
 #[test]
+fn all_figures_of_a_report_are_those_of_the_single_functions() {
+    let f = fixture();
+    let (q, labels) = (matrix(&f["q"]), integers(&f["labels"]));
+    let (own, b) = (probabilities(&q), Bootstrap::new(2).resamples(200));
+    let found = calibration_errors(&labels, &own, 12, None, &b).unwrap();
+    let [width, mass] =
+        [Binning::Width, Binning::Mass].map(|how| top_label_bins(&labels, &own, 12, how, None).unwrap());
+    let smooth = smooth_ece(&right(&labels, &q), &top(&q), None, Some(&b)).unwrap();
+    let class_wise = tove_metrics::calibration::class_wise_ece_interval(&labels, &q, 12, None, &b).unwrap();
+    let brier = b.score(&labels, &q, None, tove_metrics::brier_score).unwrap();
+    let pairs = [
+        (found.ece, width.ece_interval(&b).unwrap()),
+        (found.mce, width.mce_interval(&b).unwrap()),
+        (found.adaptive, mass.ece_interval(&b).unwrap()),
+        (found.class_wise, class_wise),
+        (found.smooth, smooth.error),
+        (found.log_loss, b.score(&labels, &q, None, log_loss).unwrap()),
+        (found.brier, brier),
+    ];
+    for (place, (ours, single)) in pairs.into_iter().enumerate() {
+        close(&[ours.value], &[single.value], 1e-10);
+        // The intervals of scores are percentiles, those of errors are around the value.
+        close(&[ours.low, ours.high], &[single.low, single.high], if place < 5 { 1e-10 } else { 0.01 });
+        assert!(ours.low <= ours.value && ours.value <= ours.high && ours.low < ours.high);
+    }
+}
+
+#[test]
 fn intervals_cover_what_they_promise() {
     // The mean of 60 events of probability 0.3, by all methods: 400 repetitions.
     let covered = |interval: &dyn Fn(&Tensor, &Tensor, u64) -> (f64, f64)| {
