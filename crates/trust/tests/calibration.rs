@@ -4,7 +4,10 @@
 
 use serde_json::Value;
 use tove_learn::calibration::{CalibrationPart, PlattSigmoid};
-use tove_learn::{Fit, GaussianNb, LinearSvc, LogisticRegression, Model, Predict, Record, Samples};
+use tove_learn::selection::{Grid, GridSearch};
+use tove_learn::{
+    Fit, GaussianNb, LinearSvc, LogisticRegression, Model, Pipeline, Predict, Record, Samples, StandardScaler,
+};
 use tove_metrics::{
     Bootstrap, BootstrapMethod, accuracy, average_precision, clopper_pearson, log_loss, precision_recall_auc, wilson,
 };

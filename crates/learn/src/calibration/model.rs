@@ -20,20 +20,21 @@ const WHO: &str = "CalibratedModel";
 /// use tove_learn::calibration::{CalibratedModel, CalibrationMethod};
 /// use tove_learn::{Fit, GaussianNb, Model, Predict, Samples};
 /// use tove_tensor::{DType, Key, Tensor};
-/// // Two copies of one feature make naive Bayes too sure.
+/// // Four copies of one feature make naive Bayes too sure.
 /// let samples = |seed: u64| {
 ///     let x = Key::new(seed).normal([600, 1], DType::F64);
 ///     let noise = Key::new(seed).fold(1).normal([600], DType::F64).to_f64_vec();
 ///     let y: Vec<i64> = x.to_f64_vec().iter().zip(noise).map(|(x, e)| i64::from(x + e > 0.0)).collect();
-///     let twice: Vec<f64> = x.to_f64_vec().iter().flat_map(|x| [*x, *x]).collect();
-///     Samples::new(&Tensor::from_vec(twice, [600, 2]), &Tensor::from(y))
+///     let copies: Vec<f64> = x.to_f64_vec().iter().flat_map(|x| [*x; 4]).collect();
+///     Samples::new(&Tensor::from_vec(copies, [600, 4]), &Tensor::from(y))
 /// };
 /// let model = GaussianNb::default().fit_samples(&samples(1)?)?;
 /// let model = CalibratedModel::fit(Box::new(model), CalibrationMethod::Sigmoid, &samples(2)?)?;
 /// assert!(model.calibration().is_none()); // not checked yet
 /// let model = model.checked(&samples(3)?, 7)?;
 /// let check = model.calibration().unwrap();
-/// assert!(check.passed() && check.ece_after.value < check.ece_before.unwrap().value);
+/// assert!(check.passed(), "{check}");
+/// assert!(check.ece_after.value < check.ece_before.unwrap().value, "{check}");
 /// # Ok::<(), tove_learn::LearnError>(())
 /// ```
 #[derive(Fitted)]

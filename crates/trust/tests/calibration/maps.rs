@@ -153,3 +153,38 @@ fn maps_are_files_and_refuse_bad_ones() {
         }
     }
 }
+
+#[test]
+fn pipelines_searches_and_single_precision_are_calibrated_alike() {
+    let (train, held, fresh) = (samples(1, 600, 2), samples(2, 600, 2), samples(3, 600, 2));
+    let scaled = || Pipeline::of(StandardScaler::default());
+    // A map on a pipeline, on a search, and on a model that is calibrated already.
+    let search = GridSearch::new(LogisticRegression::default(), Grid::new().over("c", [0.1, 1.0])).silent();
+    let inner =
+        || CalibratedModel::fit(Box::new(GaussianNb::default().fit_samples(&train).unwrap()), METHODS[0], &held);
+    let models: [Box<dyn Model>; 3] = [
+        Box::new(scaled().then(LinearSvc::default()).fit_samples(&train).unwrap()),
+        Box::new(search.fit_samples(&train).unwrap()),
+        Box::new(inner().unwrap()),
+    ];
+    for model in models {
+        let model = CalibratedModel::fit(model, CalibrationMethod::Beta, &held).unwrap().checked(&fresh, 2).unwrap();
+        let again = tove_learn::restore(&model.record()).unwrap();
+        let p = model.predict_proba(fresh.x()).unwrap();
+        assert_eq!(again.predict_proba(fresh.x()).unwrap().to_vec::<f64>(), p.to_vec::<f64>());
+        assert_eq!((again.calibration(), again.settings()), (model.calibration(), model.settings()));
+        assert!(model.calibration().unwrap().ece_after.value < 0.08);
+    }
+    // The check is seen through a pipeline whose last step has one, and none is claimed where there is none.
+    let calibrated = scaled().then(HoldoutCalibration::new(LogisticRegression::default())).fit_samples(&train).unwrap();
+    assert_eq!(calibrated.calibration().map(|check| check.samples), Some(120));
+    assert!(scaled().then(LogisticRegression::default()).fit_samples(&train).unwrap().calibration().is_none());
+    // Single precision stays so.
+    let single = Samples::new(train.x().to_dtype(DType::F32), train.y().unwrap()).unwrap();
+    let model = HoldoutCalibration::new(LogisticRegression::default()).method(CalibrationMethod::VennAbers);
+    let model = model.fit_samples(&single).unwrap();
+    assert_eq!(model.predict_proba(single.x().clone()).unwrap().dtype(), DType::F32);
+    let (low, high) = model.proba_intervals(single.x().clone()).unwrap();
+    assert!(low.to_f64_vec().iter().zip(high.to_f64_vec()).all(|(low, high)| *low <= high));
+    assert!(tove_learn::restore(&model.record()).unwrap().calibration().is_some());
+}
