@@ -5,6 +5,9 @@
 //! that belongs to the true label is a calibrated probability, for any number of samples and any model. The merged probability
 //! p₁ / (1 − p₀ + p₁) minimizes the largest regret of the log loss.
 //!
+//! Calibration scores that differ by less than 10⁻¹⁵ count as equal, as in scikit-learn's isotonic regression; the package venn-abers
+//! keeps them apart.
+//!
 //! The blocks of all beginnings and of all ends of the sorted samples are computed once, in linear time; a new score starts as a
 //! block of its own and pools its neighbors until none violates the order, which is exact and takes O(log k + blocks pooled).
 
