@@ -14,6 +14,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`baseline`] | constant predictions |
+//! | [`calibration`] | maps from scores to probabilities that match frequencies, recorded checks |
 //! | [`cluster`] | clustering |
 //! | [`decomposition`] | principal components, truncated singular value decomposition, nonnegative factors |
 //! | [`discriminant`] | linear and quadratic discriminant analysis |
@@ -45,6 +46,7 @@ mod about;
 mod attribute;
 pub mod baseline;
 mod blocks;
+pub mod calibration;
 mod capabilities;
 mod class_weight;
 pub mod cluster;

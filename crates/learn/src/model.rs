@@ -8,6 +8,7 @@ use tove_optim::settings::Choice;
 use tove_tensor::io::WriteOptions;
 use tove_tensor::{DType, Tensor};
 
+use crate::calibration::CalibrationCheck;
 use crate::neighbors::{Neighbors, RadiusNeighbors};
 use crate::rows::first_not_finite;
 use crate::{About, Capabilities, LearnError, Record, Result, Rows, memory, registry, with_real};
@@ -163,11 +164,13 @@ pub trait Model: Any + Send + Sync {
     fn predict_rows(&self, _x: &Rows) -> Result<Tensor> {
         Err(lacks(self.name(), "does not predict", "use `transform`"))
     }
-    /// Decision scores: (n, m), or (n) for two classes. The largest score decides, or the sign for two classes.
+    /// Decision scores: (n, m), or (n) for two classes. The largest score decides, or the sign for two classes. They are scores, not
+    /// probabilities.
     fn decision_rows(&self, _x: &Rows) -> Result<Tensor> {
         Err(lacks(self.name(), "has no decision function", "use `predict`"))
     }
-    /// Class or cluster probabilities (n, m).
+    /// Class or cluster probabilities (n, m): confidences that sum to 1, which match frequencies only as far as
+    /// [`Model::calibration`] says.
     fn proba_rows(&self, _x: &Rows) -> Result<Tensor> {
         let fix = "use `predict`, or a classifier with probabilities";
         Err(lacks(self.name(), "does not provide probabilities", fix))
@@ -206,6 +209,12 @@ pub trait Model: Any + Send + Sync {
     fn attributes(&self) -> Vec<(&'static str, Tensor)> {
         self.about().attributes()
     }
+    /// The recorded check of the model's probabilities on held-out samples. A model counts as calibrated only if there is one that
+    /// passed ([`CalibrationCheck::passed`](crate::calibration::CalibrationCheck::passed)); otherwise its probabilities and decision
+    /// scores are scores: larger means more likely, and nothing more is claimed.
+    fn calibration(&self) -> Option<&CalibrationCheck> {
+        None
+    }
     /// Coefficients (d) or (m, d) of a linear model, for reports.
     fn coefficients(&self) -> Option<&Tensor> {
         None
@@ -235,6 +244,10 @@ pub trait Restore: Model + Sized {
 }
 
 /// Prediction methods for users, implemented for every [`Model`], including boxed ones.
+///
+/// `predict_proba` and `decision_function` return scores. That samples with p = 0.8 are of the class in 80 % of all cases is a
+/// property of a model and a distribution, called calibration, which has to be checked on held-out samples:
+/// [`Model::calibration`] returns the recorded check, if there is one; [`calibration`](crate::calibration) has the methods.
 pub trait Predict {
     /// Returns predictions: numbers for a regressor, labels for a classifier, cluster indices for a clusterer.
     ///
@@ -247,9 +260,10 @@ pub trait Predict {
     /// # Errors
     /// Wrong number of features, NaN, rows so large that the result is not finite; a model that does not predict.
     fn predict(&self, x: impl Into<Rows>) -> Result<Tensor>;
-    /// Class probabilities (n, m) in the order of [`Model::classes`], or cluster probabilities.
+    /// Class probabilities (n, m) in the order of [`Model::classes`], or cluster probabilities. They are scores between 0 and 1 unless
+    /// [`Model::calibration`] returns a check that passed.
     fn predict_proba(&self, x: impl Into<Rows>) -> Result<Tensor>;
-    /// Decision scores: (n) for two classes, else (n, m).
+    /// Decision scores: (n) for two classes, else (n, m). Never probabilities.
     fn decision_function(&self, x: impl Into<Rows>) -> Result<Tensor>;
     /// Log-likelihood (n) of each row under the model.
     fn score_samples(&self, x: impl Into<Rows>) -> Result<Tensor>;

@@ -146,6 +146,7 @@ pub const OWN: &[Entry] = &[
     composite::<crate::ensemble::StackingRegressor>(),
     composite::<crate::ensemble::StackingClassifier>(),
     composite::<crate::ensemble::CalibratedClassifier>(),
+    composite::<crate::calibration::HoldoutCalibration>(),
     composite::<crate::selection::GridSearch>(),
     composite::<crate::selection::RandomSearch>(),
 ];

@@ -1,6 +1,7 @@
 //! Every registered estimator fulfils the contract.
 #![allow(clippy::unwrap_used)]
 
+use tove_learn::calibration::HoldoutCalibration;
 use tove_learn::ensemble::{
     BaggingClassifier, BaggingRegressor, CalibratedClassifier, CalibrationMethod, StackMethod, StackingClassifier,
     StackingRegressor, VotingClassifier, VotingRegressor,
@@ -12,7 +13,7 @@ use tove_learn::{
     Pipeline, PolynomialFeatures, Remainder, Result, Ridge, Samples, SelectKBest, SgdRegressor, StandardScaler,
     contract, registry,
 };
-use tove_optim::settings::{Hyperparameter, HyperparameterSchema, Hyperparameters, Input, SettingError, Value};
+use tove_optim::settings::{Choice, Hyperparameter, HyperparameterSchema, Hyperparameters, Input, SettingError, Value};
 
 /// Runs the contract over estimators and tells all failures at once.
 fn check<'a>(estimators: impl IntoIterator<Item = &'a dyn Estimator>) {
@@ -169,6 +170,24 @@ fn calibrated_classifiers_fulfil_the_contract() {
         &CalibratedClassifier::new(GaussianNb::default()).method(CalibrationMethod::Isotonic),
         &CalibratedClassifier::new(LogisticRegression::default()).ensemble(false),
         &CalibratedClassifier::new(Perceptron::default()).method(CalibrationMethod::Isotonic).ensemble(false),
+    ]);
+}
+
+#[test]
+fn classifiers_calibrated_on_held_out_samples_fulfil_the_contract() {
+    let all = CalibrationMethod::ALL.iter().flat_map(|&method| {
+        [
+            HoldoutCalibration::new(LogisticRegression::default()).method(method),
+            HoldoutCalibration::new(GaussianNb::default()).method(method),
+            HoldoutCalibration::new(LinearSvc::default()).method(method),
+        ]
+    });
+    let all: Vec<HoldoutCalibration> = all.collect();
+    check(all.iter().map(|estimator| estimator as &dyn Estimator));
+    check([
+        &CalibratedClassifier::default().method(CalibrationMethod::Vector) as &dyn Estimator,
+        &CalibratedClassifier::new(GaussianNb::default()).method(CalibrationMethod::Beta),
+        &CalibratedClassifier::new(GaussianNb::default()).method(CalibrationMethod::VennAbers).ensemble(false),
     ]);
 }
 

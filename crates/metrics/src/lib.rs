@@ -14,13 +14,17 @@
 //! | [`manifold`] | trustworthiness of a layout in few dimensions |
 //! | [`confusion`] | the confusion matrix, printed as a table |
 //! | [`probability`] | log loss, Brier score |
-//! | [`ranking`] | ROC and precision-recall curves, area under ROC, average precision |
+//! | [`ranking`] | ROC and precision-recall curves, areas under them, average precision |
 //! | [`recommendation`] | precision, recall, NDCG and average precision of the first k items of a list |
 //! | [`regression`] | mean squared, absolute, percentage and logarithmic error, largest error, R², explained variance |
 //! | [`quantile`] | median absolute error, pinball loss, D² of absolute errors and quantiles |
 //! | [`deviance`] | Poisson, Gamma and other Tweedie deviances, their D² |
 //! | [`language`] | negative log-likelihood of logits, perplexity, bits per character |
+//! | [`calibration`] | reliability bins, expected and largest calibration error, tests of calibration |
 //! | [`score`] | [`Score`], Hoeffding's interval, [`Mean`] for training loops |
+//! | [`bootstrap`] | intervals of any score by resampling |
+//! | [`binomial`] | exact and approximate intervals of a fraction |
+//! | [`special`] | the functions behind intervals |
 //!
 //! ```
 //! use tove_metrics::accuracy;
@@ -33,9 +37,13 @@
 //! ```
 
 pub mod agreement;
+pub mod binomial;
+pub mod bootstrap;
+pub mod calibration;
 pub mod classification;
 pub mod clustering;
 pub mod confusion;
+mod consistency;
 pub mod deviance;
 mod error;
 pub mod language;
@@ -49,8 +57,12 @@ pub mod recommendation;
 pub mod regression;
 pub mod score;
 pub mod separation;
+pub mod special;
 
 pub use agreement::{KappaWeights, balanced_accuracy, cohen_kappa, matthews_corrcoef};
+pub use binomial::{clopper_pearson, wilson};
+pub use bootstrap::{Bootstrap, BootstrapMethod};
+pub use calibration::{Binning, CalibrationBin, ReliabilityBins, spiegelhalter_z};
 pub use classification::{
     Average, ClassScores, accuracy, class_scores, f1, precision, precision_recall_f1, recall, top_k_accuracy,
 };
@@ -67,7 +79,8 @@ pub use overlap::{fbeta, jaccard};
 pub use probability::{brier_score, log_loss};
 pub use quantile::{d2_absolute_error_score, d2_pinball_score, mean_pinball_loss, median_absolute_error};
 pub use ranking::{
-    PrecisionRecallCurve, RocCurve, average_precision, precision_recall_curve, roc_auc, roc_auc_one_vs_rest, roc_curve,
+    PrecisionRecallCurve, RocCurve, average_precision, precision_recall_auc, precision_recall_curve, roc_auc,
+    roc_auc_one_vs_rest, roc_curve,
 };
 pub use recommendation::{average_precision_at_k, ndcg_at_k, precision_at_k, recall_at_k};
 pub use regression::{

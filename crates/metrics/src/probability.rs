@@ -55,23 +55,44 @@ pub fn brier_score(truth: &Tensor, probabilities: &Tensor, weights: Option<&Tens
 }
 
 /// Arguments in order.
-struct Judged {
+pub(crate) struct Judged {
     truth: Tensor,
     probabilities: Tensor,
-    weights: Weights,
-    n: usize,
+    pub(crate) weights: Weights,
+    pub(crate) n: usize,
     /// 1 when only the probability of class 1 is given.
-    classes: usize,
+    pub(crate) classes: usize,
 }
 
 impl Judged {
-    fn new(what: &'static str, truth: &Tensor, probabilities: &Tensor, weights: Option<&Tensor>) -> Result<Self> {
+    pub(crate) fn new(
+        what: &'static str,
+        truth: &Tensor,
+        probabilities: &Tensor,
+        weights: Option<&Tensor>,
+    ) -> Result<Self> {
         let (n, classes) = check_scores(what, truth, probabilities, true)?;
         let weights = Weights::new(what, weights, n)?;
         let (truth, probabilities) = (dense(truth), dense(probabilities));
         check_range(what, &View::of(&truth)?, n, classes.max(2))?;
         check_distributions(what, &View::of(&probabilities)?, n, classes, probabilities.dtype())?;
         Ok(Self { truth, probabilities, weights, n, classes })
+    }
+
+    /// Calls `visit` with the probabilities of all classes, the true class and the weight of each sample.
+    pub(crate) fn each(&self, mut visit: impl FnMut(&[f64], usize, f64)) -> Result<()> {
+        let (truth, probabilities) = (View::of(&self.truth)?, View::of(&self.probabilities)?);
+        let weight = self.weights.get()?;
+        let mut row = vec![0.0; self.classes.max(2)];
+        for i in 0..self.n {
+            if self.classes == 1 {
+                row.copy_from_slice(&[1.0 - probabilities.real(i), probabilities.real(i)]);
+            } else {
+                (0..self.classes).for_each(|class| row[class] = probabilities.real(i * self.classes + class));
+            }
+            visit(&row, truth.whole(i) as usize, weight(i));
+        }
+        Ok(())
     }
 
     /// The weighted mean of a function of (probability by class, true class).

@@ -200,6 +200,27 @@ pub fn average_precision(truth: &Tensor, scores: &Tensor, weights: Option<&Tenso
     Ok(Score::plain(sum.value() / last, n))
 }
 
+/// The area under the precision-recall curve by trapezoids, as scikit-learn's `auc(recall, precision)`. [`average_precision`] sums
+/// rectangles instead, which does not overstate what lies between the points; prefer it.
+///
+/// ```
+/// use tove_metrics::precision_recall_auc;
+/// use tove_tensor::Tensor;
+/// let score = precision_recall_auc(&Tensor::from([0i64, 0, 1, 1]), &Tensor::from([0.1, 0.4, 0.35, 0.8]), None)?;
+/// assert!((score.value - 19.0 / 24.0).abs() < 1e-15);
+/// # Ok::<(), tove_metrics::MetricError>(())
+/// ```
+///
+/// # Errors
+/// As [`average_precision`].
+pub fn precision_recall_auc(truth: &Tensor, scores: &Tensor, weights: Option<&Tensor>) -> Result<Score> {
+    let curve = precision_recall_curve(truth, scores, weights)?;
+    let pairs = curve.recall.windows(2).zip(curve.precision.windows(2));
+    let area: Sum =
+        pairs.map(|(recall, precision)| 0.5 * (recall[0] - recall[1]) * (precision[0] + precision[1])).collect();
+    Ok(Score::plain(area.value(), truth.numel()))
+}
+
 /// Points of the ROC curve, from (0, 0) to (1, 1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RocCurve {

@@ -12,6 +12,8 @@
 
 use std::fmt;
 
+use crate::{MetricError, Result, clopper_pearson};
+
 /// δ unless another confidence is asked for.
 const DELTA: f64 = 0.05;
 
@@ -56,28 +58,68 @@ pub struct Score {
     pub high: f64,
     /// The probability, at least, with which the interval holds the true value.
     pub confidence: f64,
-    /// What the interval is made from: the effective sample size and the range of one value.
-    basis: Option<(f64, f64, f64)>,
+    basis: Basis,
+}
+
+/// What the interval is made from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Basis {
+    /// There is no interval.
+    Nothing,
+    /// Hoeffding's inequality, for this effective sample size and range of one value.
+    Mean(f64, f64, f64),
+    /// It was given.
+    Given,
 }
 
 impl Score {
     /// The mean of `n` values in `range`, with Hoeffding's interval at 95 %, cut off at the range. `effective` is
     /// (Σw)²/Σw², which is `n` without weights.
     pub fn bounded(value: f64, n: usize, effective: f64, range: (f64, f64)) -> Score {
-        let basis = Some((effective, range.0, range.1));
+        let basis = Basis::Mean(effective, range.0, range.1);
         Score { value, n, low: f64::NEG_INFINITY, high: f64::INFINITY, confidence: 1.0, basis }
             .with_confidence(1.0 - DELTA)
     }
 
     /// A value without an interval.
     pub fn plain(value: f64, n: usize) -> Score {
-        Score { value, n, low: f64::NEG_INFINITY, high: f64::INFINITY, confidence: 1.0, basis: None }
+        Score { value, n, low: f64::NEG_INFINITY, high: f64::INFINITY, confidence: 1.0, basis: Basis::Nothing }
     }
 
-    /// The same score with the interval for another confidence, below 1; unchanged when there is no interval.
+    /// The same score with an interval that was computed otherwise, such as by [`Bootstrap`](crate::Bootstrap).
+    #[must_use]
+    pub fn with_interval(self, low: f64, high: f64, confidence: f64) -> Score {
+        Score { low, high, confidence, basis: Basis::Given, ..self }
+    }
+
+    /// The same score with the exact interval of Clopper and Pearson, for a fraction of `n` samples without weights, such as an
+    /// accuracy: shorter than Hoeffding's, and still with at least the given confidence.
+    ///
+    /// ```
+    /// let score = tove_metrics::Score::bounded(0.93, 1000, 1000.0, (0.0, 1.0)).exact(0.95)?;
+    /// assert_eq!(score.to_string(), "0.9300 [0.9124, 0.9450] (n = 1000, 95 %)");
+    /// # Ok::<(), tove_metrics::MetricError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A score that is not a fraction of its samples, or weighted; a confidence outside (0, 1).
+    pub fn exact(self, confidence: f64) -> Result<Score> {
+        let count = (self.value * self.n as f64).round();
+        let fraction = (self.value * self.n as f64 - count).abs() < 1e-9 * self.n as f64;
+        let plain = matches!(self.basis, Basis::Mean(effective, 0.0, 1.0) if effective == self.n as f64);
+        if !(plain && fraction) {
+            let problem =
+                "the exact interval is for fractions of samples without weights; use `Bootstrap` for other scores";
+            return Err(MetricError::parameter("Score::exact", problem));
+        }
+        let (low, high) = clopper_pearson(count as usize, self.n, confidence)?;
+        Ok(self.with_interval(low, high, confidence))
+    }
+
+    /// The same score with Hoeffding's interval for another confidence, below 1; unchanged when there is none.
     #[must_use]
     pub fn with_confidence(self, confidence: f64) -> Score {
-        let Some((n, least, most)) = self.basis else { return self };
+        let Basis::Mean(n, least, most) = self.basis else { return self };
         // Without a chance to miss there is only the range itself; a NaN ends here too.
         let epsilon =
             if confidence < 1.0 { hoeffding(n, most - least, (1.0 - confidence).min(1.0)) } else { f64::INFINITY };
@@ -93,13 +135,16 @@ impl Score {
     /// ```
     #[must_use]
     pub fn negated(self) -> Score {
-        let basis = self.basis.map(|(n, least, most)| (n, -most, -least));
+        let basis = match self.basis {
+            Basis::Mean(n, least, most) => Basis::Mean(n, -most, -least),
+            other => other,
+        };
         Score { value: -self.value, low: -self.high, high: -self.low, basis, ..self }
     }
 
     /// The interval, if there is one.
     pub fn interval(&self) -> Option<(f64, f64)> {
-        self.basis.map(|_| (self.low, self.high))
+        (self.basis != Basis::Nothing).then_some((self.low, self.high))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! P(|T| ≥ t) = I_x(ν/2, ½) with x = ν/(ν + t²).
 
-use tove_tensor::Tensor;
+use tove_metrics::special::incomplete_beta;
 
 /// P(|T| ≥ |t|) for a t-distributed T.
 ///
@@ -70,41 +70,4 @@ pub fn paired_margin(first: &[f64], second: &[f64]) -> Option<f64> {
     let mean = differences.iter().sum::<f64>() / k;
     let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (k - 1.0);
     Some(student_critical(0.05, k - 1.0) * (variance * (1.0 / k + 1.0 / (k - 1.0))).sqrt())
-}
-
-fn ln_gamma(x: f64) -> f64 {
-    Tensor::scalar(x).lgamma().item::<f64>()
-}
-
-/// I_x(a, b), with y = 1 − x passed separately to avoid cancellation; by Lentz's continued fraction on the side that
-/// converges.
-fn incomplete_beta(a: f64, b: f64, x: f64, y: f64) -> f64 {
-    if x <= 0.0 || y <= 0.0 {
-        return if x <= 0.0 { 0.0 } else { 1.0 };
-    }
-    let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * y.ln()).exp();
-    if x < (a + 1.0) / (a + b + 2.0) { front * fraction(a, b, x) / a } else { 1.0 - front * fraction(b, a, y) / b }
-}
-
-fn fraction(a: f64, b: f64, x: f64) -> f64 {
-    const TINY: f64 = 1e-300;
-    let guard = |value: f64| if value.abs() < TINY { TINY } else { value };
-    let mut c = 1.0;
-    let mut d = 1.0 / guard(1.0 - (a + b) * x / (a + 1.0));
-    let mut h = d;
-    for m in 1..10_000 {
-        let m = f64::from(m);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        d = 1.0 / guard(1.0 + even * d);
-        c = guard(1.0 + even / c);
-        h *= d * c;
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        d = 1.0 / guard(1.0 + odd * d);
-        c = guard(1.0 + odd / c);
-        h *= d * c;
-        if (d * c - 1.0).abs() < 1e-16 {
-            break;
-        }
-    }
-    h
 }

@@ -18,28 +18,16 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
-use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
+use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::{Tensor, TryOps};
 
-use super::calibrator::{Calibrator, Scores, temperature};
 use super::out_of_fold::{Columns, decision, out_of_fold, probabilities};
+use crate::calibration::{CalibrationMap, CalibrationMethod, ScoreKind, ScoreTable, calibrated_capabilities};
 use crate::selection::{Splitter, StratifiedKFold, in_parallel};
 use crate::{
     About, Algorithm, Capabilities, Estimator, Fit, Fitted, Labels, LearnError, LinearSvc, Model, Record, Result, Rows,
     Samples,
 };
-
-/// The map from scores to probabilities.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Choice)]
-pub enum CalibrationMethod {
-    /// Platt's logistic curve, for few samples.
-    #[default]
-    Sigmoid,
-    /// Any non-decreasing function, for about a thousand samples or more.
-    Isotonic,
-    /// One number for all classes, which keeps the order of the scores.
-    Temperature,
-}
 
 /// Calibrates the probabilities of a classifier, like scikit-learn's `CalibratedClassifierCV`. The classifier needs a
 /// `decision_function`, which is preferred, or `predict_proba`.
@@ -51,7 +39,7 @@ pub struct CalibratedClassifier {
     /// The classifier to calibrate.
     #[hyper(default = Box::new(LinearSvc::default()))]
     pub estimator: Box<dyn Estimator>,
-    /// The map from scores to probabilities: sigmoid, isotonic or temperature.
+    /// The map from scores to probabilities: sigmoid, isotonic, temperature, vector, beta or venn_abers.
     #[hyper(default = CalibrationMethod::Sigmoid)]
     pub method: CalibrationMethod,
     /// Number of stratified folds.
@@ -83,33 +71,12 @@ impl CalibratedClassifier {
     }
 }
 
-const fn calibrated(inner: Capabilities) -> Capabilities {
-    Capabilities {
-        probabilities: true,
-        decision_function: false,
-        transform: false,
-        fills: false,
-        inverse_transform: false,
-        score_samples: false,
-        neighbors: false,
-        partial_fit: false,
-        passes: false,
-        warm_start: false,
-        moments: false,
-        checks_finite: false,
-        anytime: false,
-        order_free: false,
-        delegates: true,
-        ..inner
-    }
-}
-
 impl Algorithm for CalibratedClassifier {
     type Fitted = FittedCalibratedClassifier;
-    const CAPABILITIES: Capabilities = calibrated(LinearSvc::CAPABILITIES);
+    const CAPABILITIES: Capabilities = calibrated_capabilities(LinearSvc::CAPABILITIES);
 
     fn capabilities_of(settings: &CalibratedClassifier) -> Capabilities {
-        calibrated(settings.estimator.capabilities())
+        calibrated_capabilities(settings.estimator.capabilities())
     }
 
     fn train(&self, samples: &Samples) -> Result<FittedCalibratedClassifier> {
@@ -123,17 +90,20 @@ impl Algorithm for CalibratedClassifier {
                 let model = self.estimator.fit_samples(&samples.take(&folds[fold].train)?)?;
                 let held = &folds[fold].test;
                 let scores = scores(&*model, &samples.x().take(held)?, classes)?;
-                Ok((model, self.curves(&scores, &labels, samples, held)?))
+                let map = self.map(kind_of(&*model), scores, &labels, samples, held)?;
+                Ok((model, map))
             };
             in_parallel(folds.len(), work).into_iter().collect::<Result<_>>()?
         } else {
             let held = out_of_fold(&[&*self.estimator], samples, &folds, |_, model, x| scores(model, x, classes))?;
-            let curves = self.curves(&held[0], &labels, samples, &all)?;
-            vec![(self.estimator.fit_samples(samples)?, curves)]
+            let model = self.estimator.fit_samples(samples)?;
+            let held = held.into_iter().next().unwrap_or_default();
+            let map = self.map(kind_of(&*model), held, &labels, samples, &all)?;
+            vec![(model, map)]
         };
-        let (members, curves) = members.into_iter().unzip();
+        let (members, maps) = members.into_iter().unzip();
         let about = About::of(self, samples).classes(classes);
-        Ok(FittedCalibratedClassifier { about, settings: self.clone(), members, curves })
+        Ok(FittedCalibratedClassifier { about, settings: self.clone(), members, maps })
     }
 }
 
@@ -152,62 +122,38 @@ impl CalibratedClassifier {
         }
     }
 
-    /// Fits one calibrator per class to the scores of these samples; for two classes, one for the second.
-    fn curves(&self, scores: &Columns, labels: &Labels, samples: &Samples, held: &[usize]) -> Result<Vec<Calibrator>> {
+    /// Fits a map to the scores of these samples.
+    fn map(
+        &self,
+        kind: ScoreKind,
+        scores: Columns,
+        labels: &Labels,
+        samples: &Samples,
+        held: &[usize],
+    ) -> Result<CalibrationMap> {
         let weights = samples.weights().map(Tensor::to_f64_vec);
         let weights: Vec<f64> = held.iter().map(|&place| weights.as_ref().map_or(1.0, |w| w[place])).collect();
-        if self.method == CalibrationMethod::Temperature {
-            let codes: Vec<usize> = held.iter().map(|&place| labels.codes()[place]).collect();
-            let logits = logits(scores, self.estimator.capabilities());
-            return Ok(vec![temperature(&logits, scores.width.max(2), &codes, &weights)]);
-        }
-        let one = |column: usize| {
-            let class = if scores.width == 1 { 1 } else { column };
-            let own: Vec<f64> = scores.values.iter().skip(column).step_by(scores.width).copied().collect();
-            let positive: Vec<bool> = held.iter().map(|&index| labels.codes()[index] == class).collect();
-            let own = Scores { who: Self::NAME, scores: &own, positive: &positive, weights: &weights };
-            match self.method {
-                CalibrationMethod::Sigmoid => own.sigmoid(),
-                _ => own.isotonic(),
-            }
-        };
-        (0..scores.width).map(one).collect()
+        let codes: Vec<usize> = held.iter().map(|&place| labels.codes()[place]).collect();
+        let table = ScoreTable { kind, values: scores.values, width: scores.width };
+        CalibrationMap::fit_table(Self::NAME, self.method, &table, &codes, labels.classes().len(), &weights)
     }
+}
+
+/// What the scores of a classifier are.
+fn kind_of(model: &dyn Model) -> ScoreKind {
+    if model.capabilities().decision_function { ScoreKind::Decision } else { ScoreKind::Probabilities }
 }
 
 /// The decision function of a classifier, or its probabilities if it has none.
 fn scores(model: &dyn Model, x: &Rows, classes: &[i64]) -> Result<Columns> {
-    match model.capabilities().decision_function {
-        true => decision(CalibratedClassifier::NAME, model, x, classes),
-        false => probabilities(model, x, classes),
+    match kind_of(model) {
+        ScoreKind::Decision => decision(CalibratedClassifier::NAME, model, x, classes),
+        _ => probabilities(model, x, classes),
     }
 }
 
-/// Probabilities of rows of `m` logits, times β.
-fn softmax(logits: &[f64], m: usize, beta: f64) -> Vec<f64> {
-    let mut all = Vec::with_capacity(logits.len());
-    for row in logits.chunks(m) {
-        let most = row.iter().fold(f64::NEG_INFINITY, |most, &z| most.max(z));
-        let parts: Vec<f64> = row.iter().map(|z| (beta * (z - most)).exp()).collect();
-        let sum: f64 = parts.iter().sum();
-        all.extend(parts.iter().map(|part| part / sum));
-    }
-    all
-}
-
-/// Scores of all classes: a single score s is (−s, s), and of probabilities the logarithm is taken, as in scikit-learn.
-fn logits(scores: &Columns, own: Capabilities) -> Vec<f64> {
-    let log = |p: f64| (p + 1e-12).ln();
-    match (scores.width, own.decision_function) {
-        (1, true) => scores.values.iter().flat_map(|&score| [-score, score]).collect(),
-        (1, false) => scores.values.iter().flat_map(|&p| [log(1.0 - p), log(p)]).collect(),
-        (_, true) => scores.values.clone(),
-        (_, false) => scores.values.iter().map(|&p| log(p)).collect(),
-    }
-}
-
-/// A classifier with its calibrators.
-type Member = (Box<dyn Model>, Vec<Calibrator>);
+/// A classifier with its map.
+type Member = (Box<dyn Model>, CalibrationMap);
 
 /// A fitted [`CalibratedClassifier`].
 #[derive(Fitted)]
@@ -217,9 +163,9 @@ pub struct FittedCalibratedClassifier {
     settings: CalibratedClassifier,
     #[fitted(shape = "members, features", hidden)]
     members: Vec<Box<dyn Model>>,
-    /// The calibrators of each classifier.
+    /// The map of each classifier.
     #[fitted(shape = "members", stored = "calibrator", hidden)]
-    curves: Vec<Vec<Calibrator>>,
+    maps: Vec<CalibrationMap>,
 }
 
 impl FittedCalibratedClassifier {
@@ -228,46 +174,30 @@ impl FittedCalibratedClassifier {
         self.members.iter().map(|model| &**model).collect()
     }
 
-    /// That there is a classifier per fold, with a calibrator per score.
-    fn matched(self, record: &Record) -> Result<FittedCalibratedClassifier> {
+    /// The maps of the classifiers.
+    pub fn maps(&self) -> &[CalibrationMap] {
+        &self.maps
+    }
+
+    /// That there is a classifier per fold, with a map that fits.
+    fn matched(mut self, record: &Record) -> Result<FittedCalibratedClassifier> {
         let (classes, count) = (&self.about.classes, if self.settings.ensemble { self.settings.cv } else { 1 });
         let scores = |model: &dyn Model| model.capabilities().decision_function || model.capabilities().probabilities;
         let fits = |model: &dyn Model| model.classes() == classes && scores(model);
         if classes.len() < 2 || self.members.len() != count || !self.members.iter().all(|model| fits(&**model)) {
             return Err(record.wrong("members", "a classifier of these classes per fold"));
         }
-        let alike = |curve: &Calibrator| match self.settings.method {
-            CalibrationMethod::Sigmoid => matches!(curve, Calibrator::Sigmoid { .. }),
-            CalibrationMethod::Isotonic => matches!(curve, Calibrator::Isotonic { .. }),
-            CalibrationMethod::Temperature => matches!(curve, Calibrator::Temperature { .. }),
-        };
-        let joint = classes.len() == 2 || self.settings.method == CalibrationMethod::Temperature;
-        let curves = if joint { 1 } else { classes.len() };
-        if self.curves.iter().any(|own| own.len() != curves || !own.iter().all(alike)) {
-            return Err(record.wrong("calibrator", "a calibrator per score"));
+        for (model, map) in self.members.iter().zip(&mut self.maps) {
+            map.complete(record, "calibrator", self.settings.method, kind_of(&**model), classes.len())?;
         }
         Ok(self)
     }
 
-    /// Probabilities by one classifier and its calibrators, row after row.
+    /// Probabilities by one classifier and its map, row after row.
     fn of_member(&self, number: usize, x: &Rows) -> Result<Vec<f64>> {
-        let (model, curves) = (&*self.members[number], &self.curves[number]);
-        let (m, scores) = (self.about.classes.len(), scores(model, x, &self.about.classes)?);
-        if let [Calibrator::Temperature { beta }] = curves[..] {
-            return Ok(softmax(&logits(&scores, model.capabilities()), m, beta));
-        }
-        let mut all = Vec::with_capacity(x.len() * m);
-        for row in scores.values.chunks(scores.width) {
-            if let ([score], [curve]) = (row, &curves[..]) {
-                let p = curve.at(*score);
-                all.extend([1.0 - p, p]);
-                continue;
-            }
-            let p: Vec<f64> = curves.iter().zip(row).map(|(curve, &score)| curve.at(score)).collect();
-            let sum: f64 = p.iter().sum();
-            all.extend(p.iter().map(|p| if sum > 0.0 { p / sum } else { 1.0 / m as f64 }));
-        }
-        Ok(all)
+        let model = &*self.members[number];
+        let Columns { values, width } = scores(model, x, &self.about.classes)?;
+        Ok(self.maps[number].probabilities(&ScoreTable { kind: kind_of(model), values, width }))
     }
 }
 

@@ -22,16 +22,16 @@
 mod average;
 mod bagging;
 mod calibrated;
-mod calibrator;
 mod fitted;
 mod out_of_fold;
 mod stacked;
 mod stacking;
 mod voting;
 
+pub use crate::calibration::CalibrationMethod;
 pub use average::{average, average_probabilities, ensemble_error, vote};
 pub use bagging::{BaggingClassifier, BaggingRegressor, BaggingSettings};
-pub use calibrated::{CalibratedClassifier, CalibrationMethod, FittedCalibratedClassifier};
+pub use calibrated::{CalibratedClassifier, FittedCalibratedClassifier};
 pub use fitted::FittedEnsemble;
 pub use stacked::FittedStacking;
 pub use stacking::{StackMethod, StackingClassifier, StackingRegressor};

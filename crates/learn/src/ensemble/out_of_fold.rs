@@ -7,7 +7,7 @@ use crate::selection::{Fold, in_parallel};
 use crate::{Estimator, Fit, LearnError, Model, Predict, Result, Rows, Samples};
 
 /// A row-major table with one row per sample.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Columns {
     pub values: Vec<f64>,
     pub width: usize,

@@ -14,8 +14,8 @@
 //! # Ok::<(), tove_learn::LearnError>(())
 //! ```
 
+use tove_metrics::special::{normal_cdf, normal_quantile};
 use tove_optim::settings::{Choice, Hyperparameters, Named, SettingError};
-use tove_tensor::kernels::math::Float;
 use tove_tensor::{Key, Tensor};
 
 use super::columns::{column, map, settings_of, without_infinite};
@@ -119,29 +119,6 @@ impl Algorithm for QuantileTransformer {
 
 /// Fractions closer to 0 and 1 than this are clipped before Φ⁻¹.
 const BOUND: f64 = 1e-7;
-
-/// Φ(x).
-fn normal_cdf(x: f64) -> f64 {
-    0.5 * Float::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
-}
-
-/// Φ⁻¹(p) for p at least 1e-8 from the ends: by Newton's method from a rational start (Abramowitz and Stegun 26.2.23).
-fn normal_quantile(p: f64) -> f64 {
-    let tail = p.min(1.0 - p);
-    let t = (-2.0 * tail.ln()).sqrt();
-    let start = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
-    let mut z = -start; // of the lower tail
-    for _ in 0..8 {
-        let density = (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt();
-        let off = (normal_cdf(z) - tail) / density;
-        let step = off / (1.0 + 0.5 * z * off); // Halley's correction
-        z -= step;
-        if step.abs() < 1e-15 * (1.0 + z.abs()) {
-            break;
-        }
-    }
-    if p < 0.5 { z } else { -z }
-}
 
 /// Linear interpolation between points with ascending x, constant outside; of equal x the last is used.
 fn interpolate(value: f64, xs: &[f64], ys: &[f64]) -> f64 {

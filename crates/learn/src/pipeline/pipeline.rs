@@ -4,6 +4,7 @@ use tove_optim::settings::{Hyperparameters, Named, SettingError};
 use tove_tensor::{DType, Tensor};
 
 use super::parts;
+use crate::calibration::CalibrationCheck;
 use crate::neighbors::{Neighbors, RadiusNeighbors};
 use crate::{
     About, Algorithm, Capabilities, Estimator, Fit, Model, Predict, Record, Restore, Result, Rows, Samples, Steps,
@@ -206,6 +207,10 @@ impl Model for FittedPipeline {
 
     fn score_predictions(&self, y: &Tensor, predicted: &Tensor) -> Result<tove_metrics::Score> {
         self.last().score_predictions(y, predicted)
+    }
+
+    fn calibration(&self) -> Option<&CalibrationCheck> {
+        self.last().calibration()
     }
 
     fn coefficients(&self) -> Option<&Tensor> {

@@ -8,6 +8,7 @@ use tove_tensor::Tensor;
 
 use super::grid::Candidate;
 use super::validate::{deviation, mean};
+use crate::calibration::CalibrationCheck;
 use crate::neighbors::{Neighbors, RadiusNeighbors};
 use crate::{About, LearnError, Model, Record, Restore, Result, Rows, restore};
 
@@ -173,6 +174,10 @@ impl Model for SearchResult {
 
     fn longest_sum(&self) -> usize {
         self.model.as_ref().map_or(0, |model| model.longest_sum())
+    }
+
+    fn calibration(&self) -> Option<&CalibrationCheck> {
+        self.model.as_ref()?.calibration()
     }
 
     fn predict_rows(&self, x: &Rows) -> Result<Tensor> {
