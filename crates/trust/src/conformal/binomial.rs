@@ -16,7 +16,7 @@ use crate::{Result, TrustError};
 /// ```
 /// use tove_trust::conformal::Proportion;
 /// let share = Proportion::new(9, 10, 0.95)?;
-/// assert!((share.low - 0.554983882971804).abs() < 1e-12 && (share.high - 0.997471389180663).abs() < 1e-12);
+/// assert!((share.low - 0.554983882971805).abs() < 1e-12 && (share.high - 0.997471421455538).abs() < 1e-12);
 /// assert_eq!(share.to_string(), "90.0 % [55.5 %, 99.7 %] (9 of 10)");
 /// # Ok::<(), tove_trust::TrustError>(())
 /// ```

@@ -32,7 +32,7 @@ impl<M> CrossFitted<M> {
     /// // The model is the mean of the training rows.
     /// let folds = LeaveOneOut.split(&Tensor::zeros([3], DType::F64))?;
     /// let fitted = CrossFitted::new(3, &folds, |train| Ok(train.iter().map(|&row| y[row]).sum::<f64>() / 2.0))?;
-    /// let seen = fitted.out_of_fold(|mean, rows| Ok(Tensor::full([rows.len()], *mean)))?;
+    /// let seen = fitted.out_of_fold(|mean, rows| Ok(Tensor::full([rows.len()], *mean, DType::F64)))?;
     /// assert_eq!(seen.to_vec::<f64>(), [4.0, 3.5, 1.5]);
     /// # Ok::<(), tove_trust::TrustError>(())
     /// ```
