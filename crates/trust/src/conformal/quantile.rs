@@ -4,6 +4,9 @@
 //! are), the new score is at most the k-th smallest of the n with probability at least k/(n + 1), so k = ⌈(n + 1)(1 − α)⌉ gives
 //! 1 − α; and at most 1 − α + 1/(n + 1) if ties have probability 0 (Vovk et al. 2005; Lei et al. 2018). It is not the empirical
 //! (1 − α)-quantile, which covers too little.
+//!
+//! In terms of p-values, an answer is kept if (1 + the number of calibration scores that are at least its own)/(n + 1) is *above* α.
+//! MAPIE and puncc agree; crepes keeps p-values equal to α too, so its sets are larger where (n + 1)α is a whole number.
 
 use tove_tensor::Tensor;
 

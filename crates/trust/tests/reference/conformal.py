@@ -141,9 +141,9 @@ tool = ConformalClassifier().fit(hinge_cal, bins=g_cal)
 grouped = tool.predict_set(hinge_test, bins=g_test, confidence=0.85, smoothing=False)
 tool = ConformalClassifier().fit(hinge_cal, bins=y_cal)
 # By class: the group of a class is the class itself, one column at a time.
-columns = [tool.predict_set(hinge_test[:, [c]], bins=np.full(k, c), confidence=0.75, smoothing=False) for c in range(m)]
+columns = [tool.predict_set(hinge_test[:, [c]], bins=np.full(k, c), confidence=0.77, smoothing=False) for c in range(m)]
 classification["crepes"] = {"g_cal": g_cal.tolist(), "g_test": g_test.tolist(), "group_alpha": 0.15, "by_group": bits(grouped),
-                            "class_alpha": 0.25, "by_class": bits(np.hstack(columns))}
+                            "class_alpha": 0.23, "by_class": bits(np.hstack(columns))}
 
 # Regression on diabetes: predictions, a difficulty and two quantiles.
 data = load_diabetes()
