@@ -95,8 +95,8 @@ fn k7_split_conformal_sets_are_those_of_mapie_and_cover_as_promised() -> Result<
 
 /// Probabilities of four classes, and labels drawn from them: a calibrated model.
 fn generated(n: usize) -> (Vec<f64>, Vec<usize>) {
-    let mut u = vec![0.0; 5 * n];
-    fill_uniform(Key::new(11), &mut u);
+    let mut u = vec![0.0f64; 5 * n];
+    fill_uniform::<f64>(Key::new(11), &mut u);
     let (mut p, mut y) = (Vec::new(), Vec::new());
     for u in u.chunks_exact(5) {
         let weights: Vec<f64> = u[..4].iter().map(|u| -(1.0 - u).ln()).collect();

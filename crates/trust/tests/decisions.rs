@@ -21,7 +21,7 @@ fn costs(rows: [[f64; 2]; 2]) -> CostMatrix {
 
 /// A calibrated model: probabilities of class 1, and labels drawn from them.
 fn calibrated(n: usize, seed: u64) -> (Tensor, Tensor) {
-    let mut u = vec![0.0; 2 * n];
+    let mut u = vec![0.0f64; 2 * n];
     fill_uniform(Key::new(seed), &mut u);
     let p: Vec<f64> = u[..n].iter().map(|u| u * u).collect();
     let y: Vec<i64> = p.iter().zip(&u[n..]).map(|(p, u)| i64::from(u < p)).collect();
@@ -45,7 +45,7 @@ fn k5_costs_decide() -> Result<()> {
     // An exact tie, 3 · 1/4 = 1 · 3/4, goes to the first class.
     assert_eq!(costs([[0.0, 3.0], [1.0, 0.0]]).decide(&Tensor::from([0.25]))?.item::<i64>(), 0);
     // Equal costs give the most probable class, ties included.
-    let mut u = vec![0.0; 5 * 4000];
+    let mut u = vec![0.0f64; 5 * 4000];
     fill_uniform(Key::new(1), &mut u);
     let rows: Vec<f64> = u
         .chunks_exact(5)
@@ -83,8 +83,7 @@ fn k5_costs_decide() -> Result<()> {
             let order = permutation(Key::new(split), n);
             let (train, test) = order.split_at(n / 2);
             let (train, test) = (Tensor::from_slice(train), Tensor::from_slice(test));
-            let model = Pipeline::new().then("scale", StandardScaler::default());
-            let model = model.then("model", LogisticRegression::default().c(0.1));
+            let model = Pipeline::of(StandardScaler::default()).then(LogisticRegression::default());
             let fitted = model.fit(&x.index_select(0, &train), &y.index_select(0, &train))?;
             let (p, truth) = (fitted.predict_proba(&x.index_select(0, &test))?, y.index_select(0, &test));
             paid += costs.evaluate(&costs.decide(&p)?, &truth, 0.95, 0)?.mean;
@@ -187,7 +186,7 @@ fn the_guarantee_of_a_selective_threshold_holds() -> Result<()> {
     // Confidence c is right with probability c: above t the error rate is (1 − t)/2.
     let (mut broken, mut coverage) = (0, 0.0);
     for seed in 0..300 {
-        let mut u = vec![0.0; 2000];
+        let mut u = vec![0.0f64; 2000];
         fill_uniform(Key::new(seed), &mut u);
         let errors: Vec<f64> = u[..1000].iter().zip(&u[1000..]).map(|(c, u)| f64::from(u8::from(u > c))).collect();
         let found = SelectiveThreshold::fit(&Tensor::from_slice(&u[..1000]), &Tensor::from_slice(&errors), 0.2, 0.1)?;
@@ -304,7 +303,7 @@ proptest! {
     #[test]
     fn nothing_is_cheaper_than_the_best(scores in prop::collection::vec(0u8..12, 4..40), seed in 0u64..1000, miss in 0.1f64..9.0) {
         let n = scores.len();
-        let mut u = vec![0.0; n];
+        let mut u = vec![0.0f64; n];
         fill_uniform(Key::new(seed), &mut u);
         let mut y: Vec<i64> = u.iter().map(|u| i64::from(*u < 0.4)).collect();
         (y[0], y[1]) = (0, 1);
