@@ -53,7 +53,7 @@ impl<M> CrossFitted<M> {
                     return Err(TrustError::data(WHAT, format!("row {row} is in two test folds"), fix));
                 }
             }
-            if fold.test.iter().any(|row| fold.train.contains(row)) {
+            if fold.train.iter().any(|&row| place[row] == Some(number as i64)) {
                 let problem = format!("fold {number} tests a row that it trains on");
                 return Err(TrustError::data(WHAT, problem, "leave the test rows out of the training rows"));
             }

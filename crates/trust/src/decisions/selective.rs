@@ -153,7 +153,7 @@ const KIND: &str = "selective_threshold";
 const VERSION: u64 = 1;
 
 /// Number of candidate shares.
-const CANDIDATES: usize = 50;
+const CANDIDATES: usize = 20;
 
 impl SelectiveThreshold {
     /// From confidences (n) and errors (n), 1 for wrong decisions and 0 for right ones, of rows that the model has not seen: decided
@@ -223,11 +223,18 @@ impl SelectiveThreshold {
     /// A missing or invalid field; another kind of object; a newer version.
     pub fn from_json(value: &Value) -> Result<SelectiveThreshold> {
         let reader = Reader::open(WHAT, value, KIND, VERSION)?;
+        let rate = |name: &str| {
+            let value = reader.real(name)?;
+            let valid = (0.0..=1.0).contains(&value);
+            if valid { Ok(value) } else { Err(reader.invalid(format!("`{name}` is {value}, not a rate"))) }
+        };
+        // A missing threshold is not the same as null, which decides all rows.
+        let threshold = if reader.get("threshold")?.is_null() { None } else { Some(reader.real("threshold")?) };
         Ok(SelectiveThreshold {
-            threshold: reader.optional("threshold").map(|_| reader.real("threshold")).transpose()?,
-            coverage: reader.real("coverage")?,
-            risk: reader.real("risk")?,
-            bound: reader.real("bound")?,
+            threshold,
+            coverage: rate("coverage")?,
+            risk: rate("risk")?,
+            bound: rate("bound")?,
             target: reader.fraction("target")?,
             delta: reader.fraction("delta")?,
             n: reader.count("n")?,
