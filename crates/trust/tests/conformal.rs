@@ -13,7 +13,7 @@ use tove_trust::Result;
 use tove_trust::conformal::{
     ClassRows, CoverageClaim, CrossConformalClassifier, CrossConformalRegressor, CrossMethod, FalseNegativeControl,
     Forecast, PredictionIntervals, PredictionSets, Proportion, RiskControl, SetScore, SplitConformalClassifier,
-    SplitConformalRegressor, ThresholdSets, coverage_range, cross_fit,
+    SplitConformalRegressor, ThresholdSets, coverage_range, cross_fit, tuned_raps,
 };
 
 /// The sets as texts of zeros and ones.
@@ -198,6 +198,12 @@ fn raps_is_that_of_mapie_and_puncc_up_to_the_last_class() -> Result<()> {
         let rows = Tensor::from_slice(&rows);
         let (p, y) = (data.p.index_select(0, &rows), data.y.index_select(0, &rows));
         let (lambda, k_star) = (case["lambda"].as_f64().unwrap(), case["k_star"].as_f64().unwrap());
+        // MAPIE chooses k on the rows that it holds out, as we do; its search for the penalty uses the penalty itself as k.
+        let held: Vec<i64> = (0..170).filter(|row| !rows.to_vec::<i64>().contains(row)).collect();
+        let held = Tensor::from_slice(&held);
+        let alpha = case["alpha"].as_f64().unwrap();
+        let tuned = tuned_raps(&data.p.index_select(0, &held), &data.y.index_select(0, &held), alpha, true)?;
+        assert!(matches!(tuned, SetScore::Raps { k_reg, .. } if k_reg == k_star as usize), "{tuned:?}");
         let score = SetScore::Raps { lambda, k_reg: k_star as usize, randomized: true };
         let raps = SplitConformalClassifier::new(case["alpha"].as_f64().unwrap()).score(score);
         let (u, zeros) = (vector(&case["u"]), Tensor::from_slice(&[0.0; 80]));

@@ -382,7 +382,10 @@ fn what_cannot_be_said_is_refused_with_an_explanation() -> Result<()> {
     let merged = by_group.clone().small_groups(SmallGroups::Marginal).fit_by_group(&p, &y, &odd)?;
     assert!(merged.group_cutoffs()[0].marginal && merged.group_cutoffs()[0].cutoff.n == 30);
     assert_eq!((merged.group_cutoffs()[1].marginal, merged.claim()), (false, CoverageClaim::None));
-    assert!(merged.sets_by_group(&p, &mapped(&odd, |group| group + 100.0)).is_ok());
+    // Nothing is claimed of rows among which there are small or unknown groups; the others have their claim.
+    assert_eq!(merged.sets_by_group(&p, &mapped(&odd, |group| group + 100.0))?.claim(), CoverageClaim::None);
+    assert_eq!(merged.sets_by_group(&p, &odd)?.claim(), CoverageClaim::None);
+    assert_eq!(merged.sets_by_group(&p, &g)?.claim(), CoverageClaim::ByGroup { level: 0.8 });
     let fitted = by_group.fit_by_group(&p, &y, &g)?;
     let unknown = fitted.sets_by_group(&p, &odd).unwrap_err().to_string();
     assert!(unknown.contains("group -7 was not among the calibration rows"), "{unknown}");

@@ -228,8 +228,8 @@ impl FittedConformalClassifier {
             }
             _ => None,
         };
-        let cutoffs = match per_class {
-            Some(_) => Vec::new(),
+        let (cutoffs, own) = match per_class {
+            Some(_) => (Vec::new(), !self.cutoffs.any_marginal()),
             None => self.cutoffs.of_rows(WHAT, p.len(), given)?,
         };
         let (mut members, mut scores, mut order) = (vec![false; p.len() * m], vec![0.0; m], Vec::new());
@@ -242,7 +242,8 @@ impl FittedConformalClassifier {
                 members[p.top(i).0] = true;
             }
         }
-        Ok(PredictionSets::of(members, m, self.claim()))
+        let claim = if own { self.kind_of_claim() } else { CoverageClaim::None };
+        Ok(PredictionSets::of(members, m, claim))
     }
 
     /// The scores of the true classes, with the probabilities and class indices.
@@ -283,14 +284,16 @@ impl FittedConformalClassifier {
         Ok((p, uniforms))
     }
 
-    /// What is claimed of the sets.
+    /// What is claimed of the sets; nothing if the quantile of all rows stands in for that of a small group or class.
     pub fn claim(&self) -> CoverageClaim {
+        if self.cutoffs.any_marginal() { CoverageClaim::None } else { self.kind_of_claim() }
+    }
+
+    fn kind_of_claim(&self) -> CoverageClaim {
         let level = 1.0 - self.alpha;
         match &self.cutoffs {
             Cutoffs::One(_) => CoverageClaim::Marginal { level },
             Cutoffs::Weighted(..) => CoverageClaim::Shifted { level },
-            // With the quantile of all rows for some groups, nothing is known of those groups.
-            Cutoffs::Groups(_, Some(_)) => CoverageClaim::None,
             Cutoffs::Groups(..) if self.by_class => CoverageClaim::ByClass { level },
             Cutoffs::Groups(..) => CoverageClaim::ByGroup { level },
         }

@@ -14,8 +14,8 @@ pub enum SmallGroups {
     /// Return an error that names the group, its size and the size needed.
     #[default]
     Refuse,
-    /// Use the quantile of all rows for them, and for groups that were not seen when calibrating. Their coverage is then not
-    /// guaranteed group by group.
+    /// Use the quantile of all rows for them, and for groups that were not seen when calibrating. Nothing is claimed of sets and
+    /// intervals of rows among which there are such groups.
     Marginal,
 }
 
@@ -118,22 +118,29 @@ impl Cutoffs {
         Ok(Cutoffs::Groups(groups, others))
     }
 
-    /// The quantile of each of `n` new rows; +∞ where the weight of a row is too large.
-    pub(super) fn of_rows(&self, what: &'static str, n: usize, given: Given<'_>) -> Result<Vec<f64>> {
+    /// Whether the quantile of all rows stands in for that of a small group.
+    pub(super) fn any_marginal(&self) -> bool {
+        matches!(self, Cutoffs::Groups(groups, _) if groups.iter().any(|group| group.marginal))
+    }
+
+    /// The quantile of each of `n` new rows, +∞ where the weight of a row is too large; and whether all groups have their own.
+    pub(super) fn of_rows(&self, what: &'static str, n: usize, given: Given<'_>) -> Result<(Vec<f64>, bool)> {
         match (self, given) {
-            (Cutoffs::One(cutoff), Given::Nothing) => Ok(vec![cutoff.value; n]),
+            (Cutoffs::One(cutoff), Given::Nothing) => Ok((vec![cutoff.value; n], true)),
             (Cutoffs::Groups(groups, others), Given::Groups(column)) => {
                 let labels = read_groups(what, column, n)?;
-                let cutoff = |&group: &i64| match groups.binary_search_by_key(&group, |known| known.group) {
-                    Ok(place) => Ok(groups[place].cutoff.value),
-                    Err(_) => others.map(|cutoff| cutoff.value).ok_or_else(|| {
+                let cutoff = |&group: &i64| match (groups.binary_search_by_key(&group, |known| known.group), others) {
+                    (Ok(place), _) => Ok((groups[place].cutoff.value, !groups[place].marginal)),
+                    (Err(_), Some(cutoff)) => Ok((cutoff.value, false)),
+                    (Err(_), None) => {
                         let problem = format!("group {group} was not among the calibration rows");
                         let fix = "calibrate with rows of this group, or merge small groups into the marginal quantile";
-                        TrustError::data(what, problem, fix)
-                    }),
+                        Err(TrustError::data(what, problem, fix))
+                    }
                 };
-                let cutoffs = labels.classes().iter().map(cutoff).collect::<Result<Vec<f64>>>()?;
-                Ok(labels.codes().iter().map(|&code| cutoffs[code]).collect())
+                let cutoffs = labels.classes().iter().map(cutoff).collect::<Result<Vec<(f64, bool)>>>()?;
+                let own = cutoffs.iter().all(|cutoff| cutoff.1);
+                Ok((labels.codes().iter().map(|&code| cutoffs[code].0).collect(), own))
             }
             (Cutoffs::Weighted(scores, alpha), Given::Weights(weights)) => {
                 let weights = numbers(what, "weights", weights, n)?;
@@ -141,7 +148,7 @@ impl Cutoffs {
                     let problem = format!("the weight of row {row} is {}", weights[row]);
                     return Err(TrustError::data(what, problem, "weights must not be negative"));
                 }
-                Ok(weights.iter().map(|&weight| scores.quantile(*alpha, weight)).collect())
+                Ok((weights.iter().map(|&weight| scores.quantile(*alpha, weight)).collect(), true))
             }
             (Cutoffs::One(_), _) => Err(mismatch(what, "without groups or weights", "do not give any")),
             (Cutoffs::Groups(..), _) => Err(mismatch(what, "by group", "give the group of each row")),

@@ -278,22 +278,25 @@ impl FittedConformalRegressor {
         }
         let bands = forecast.read()?;
         let n = bands.low.len();
-        let below = self.cutoffs[0].of_rows(WHAT, n, given)?;
+        let (below, own) = self.cutoffs[0].of_rows(WHAT, n, given)?;
         let above = self.cutoffs.get(1).map(|cutoffs| cutoffs.of_rows(WHAT, n, given)).transpose()?;
-        let above = above.as_ref().unwrap_or(&below);
+        let above = above.as_ref().map_or(&below, |above| &above.0);
+        let claim = if own { self.kind_of_claim() } else { CoverageClaim::None };
         let low = (0..n).map(|row| bands.low[row] - below[row] * bands.scale(row)).collect();
         let high = (0..n).map(|row| bands.high[row] + above[row] * bands.scale(row)).collect();
-        Ok(PredictionIntervals::of(low, high, self.claim()))
+        Ok(PredictionIntervals::of(low, high, claim))
     }
 
-    /// What is claimed of the intervals.
+    /// What is claimed of the intervals; nothing if the quantile of all rows stands in for that of a small group.
     pub fn claim(&self) -> CoverageClaim {
+        if self.cutoffs.iter().any(Cutoffs::any_marginal) { CoverageClaim::None } else { self.kind_of_claim() }
+    }
+
+    fn kind_of_claim(&self) -> CoverageClaim {
         let level = 1.0 - self.alpha;
         match self.cutoffs[0] {
             Cutoffs::One(_) => CoverageClaim::Marginal { level },
             Cutoffs::Weighted(..) => CoverageClaim::Shifted { level },
-            // With the quantile of all rows for some groups, nothing is known of those groups.
-            Cutoffs::Groups(_, Some(_)) => CoverageClaim::None,
             Cutoffs::Groups(..) => CoverageClaim::ByGroup { level },
         }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 use tove_metrics::hoeffding;
-use tove_tensor::random::fill_integers;
+use tove_tensor::random::fill_uniform;
 use tove_tensor::{Key, Tensor};
 
 use super::CostMatrix;
@@ -42,7 +42,7 @@ impl CostEstimate {
         }
         let half = hoeffding(n as f64, range.1 - range.0, 1.0 - confidence);
         let hoeffding = ((mean - half).max(range.0), (mean + half).min(range.1));
-        Ok(CostEstimate { mean, n, hoeffding, bootstrap: bootstrap(values, confidence, seed)?, confidence })
+        Ok(CostEstimate { mean, n, hoeffding, bootstrap: bootstrap(values, confidence, seed), confidence })
     }
 
     /// As JSON.
@@ -65,18 +65,18 @@ impl fmt::Display for CostEstimate {
 }
 
 /// The percentile interval of the mean.
-fn bootstrap(values: &[f64], confidence: f64, seed: u64) -> Result<(f64, f64)> {
+fn bootstrap(values: &[f64], confidence: f64, seed: u64) -> (f64, f64) {
     let (n, key) = (values.len(), Key::new(seed));
-    let mut draws = vec![0i64; n];
+    let mut draws = vec![0.0f64; n];
     let mut means = Vec::with_capacity(RESAMPLES);
     for resample in 0..RESAMPLES {
-        fill_integers(key.fold(resample as u64), 0, n as i64, &mut draws)
-            .map_err(|error| TrustError::argument("CostEstimate", error.to_string()))?;
-        means.push(draws.iter().map(|&row| values[row as usize]).sum::<f64>() / n as f64);
+        fill_uniform(key.fold(resample as u64), &mut draws);
+        let drawn = |u: &f64| values[((u * n as f64) as usize).min(n - 1)];
+        means.push(draws.iter().map(drawn).sum::<f64>() / n as f64);
     }
     means.sort_by(f64::total_cmp);
     let skipped = ((1.0 - confidence) / 2.0 * RESAMPLES as f64) as usize;
-    Ok((means[skipped], means[RESAMPLES - 1 - skipped]))
+    (means[skipped], means[RESAMPLES - 1 - skipped])
 }
 
 impl CostMatrix {
