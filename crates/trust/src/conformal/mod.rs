@@ -37,21 +37,21 @@
 //! - A calibration set that is too small is refused. With weights, what can be said depends on the new row: its set holds all classes, or
 //!   its interval is infinite, where nothing can be said.
 
-mod binomial;
-mod classifier;
-mod cross;
-mod cross_fit;
-mod cutoffs;
-mod intervals;
+pub mod binomial;
+pub mod classifier;
+pub mod cross;
+pub mod cross_fit;
+pub mod cutoffs;
+pub mod intervals;
 pub(crate) mod json;
-pub(crate) mod quantile;
-mod regressor;
-mod report;
-mod risk;
-mod score;
-mod sets;
-mod threshold_sets;
-mod tune;
+pub mod quantile;
+pub mod regressor;
+pub mod report;
+pub mod risk;
+pub mod score;
+pub mod sets;
+pub mod threshold_sets;
+pub mod tune;
 
 pub use binomial::{Proportion, binomial_upper, coverage_range};
 pub use classifier::{ClassRows, FittedConformalClassifier, SplitConformalClassifier};

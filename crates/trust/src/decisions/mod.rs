@@ -9,12 +9,12 @@
 //! | [`RiskCoverage`] | risk when only the surest rows are decided |
 //! | [`SelectiveThreshold`] | the confidence above which errors are rare, with a guarantee |
 
-mod abstention;
-mod costs;
-mod curves;
-mod estimate;
-mod selective;
-mod thresholds;
+pub mod abstention;
+pub mod costs;
+pub mod curves;
+pub mod estimate;
+pub mod selective;
+pub mod thresholds;
 
 pub use abstention::{ChowRule, SelectiveDecisions};
 pub use costs::CostMatrix;
