@@ -1,1 +1,37 @@
 //! Robustness: how predictions change under small changes of the input.
+//!
+//! An attack searches an input x' near x, ‖x' − x‖ ≤ ε, that the model gets wrong. The indicator of an error has no useful
+//! derivative, so attacks raise a smooth loss instead ([`AttackLoss`]). What an attack finds is a lower bound on the
+//! adversarial risk E max 1{f(x') ≠ y}; a failure proves nothing.
+//!
+//! | attack | sees | finds |
+//! |---|---|---|
+//! | [`Fgsm`] | gradients | one step to the boundary of the ball |
+//! | [`Pgd`] | gradients | steps with projections, restarts, tables with types |
+//!
+//! What is attacked is a [`DifferentiableModel`] (any closure from a batch to scores) or a [`QueryModel`]. [`InputRules`]
+//! say what inputs are allowed, [`robustness_curve`] reports accuracy by budget.
+
+mod categories;
+mod climb;
+mod curve;
+mod fgsm;
+mod gradient;
+mod model;
+mod norm;
+mod pgd;
+mod place;
+mod result;
+mod rows;
+mod rules;
+mod search;
+mod start;
+
+pub use curve::{RobustnessCurve, RobustnessPoint, robustness_curve};
+pub use fgsm::Fgsm;
+pub use gradient::{input_gradient, score_gradient};
+pub use model::{AttackLoss, DifferentiableModel, LabelsOnly, QueryModel};
+pub use norm::AttackNorm;
+pub use pgd::Pgd;
+pub use result::AttackResult;
+pub use rules::{ColumnRule, InputRules};
