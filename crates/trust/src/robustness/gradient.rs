@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use tove_tensor::{Tensor, TryOps, no_grad, value_and_grad};
 
-use super::model::{AttackLoss, DifferentiableModel, class_scores, decisions};
+use super::model::{AttackLoss, DifferentiableModel, class_scores};
 use super::rows::{Batch, classes};
 use crate::{Result, TrustError};
 
@@ -122,7 +122,7 @@ pub(super) fn evaluate(
             finite(what, &slopes, batch.width())?;
             all.gradient.extend(slopes.to_f64_vec());
         }
-        all.decisions.extend(decisions(&scores));
+        all.decisions.extend(model.predicted(&x, &scores)?);
         all.losses.extend(losses.to_f64_vec());
     }
     Ok(all)
@@ -155,7 +155,7 @@ fn finite(what: &'static str, gradient: &Tensor, width: usize) -> Result<()> {
 }
 
 /// Whether a column is the class of the row, (n, m).
-fn mask(what: &'static str, scores: &Tensor, labels: &[usize]) -> Result<Tensor> {
+pub(super) fn mask(what: &'static str, scores: &Tensor, labels: &[usize]) -> Result<Tensor> {
     let (n, m) = (scores.dims()[0], scores.dims()[1]);
     if n != labels.len() {
         let problem = format!("the model gives {n} rows of scores for {} rows of input", labels.len());

@@ -8,13 +8,18 @@
 //! |---|---|---|
 //! | [`Fgsm`] | gradients | one step to the boundary of the ball |
 //! | [`Pgd`] | gradients | steps with projections, restarts, tables with types |
+//! | [`ScoreAttack`] | scores, with a budget of queries | finite differences, random search |
+//! | [`BoundaryAttack`] | predicted classes, with a budget of queries | the nearest misclassified input |
 //!
 //! What is attacked is a [`DifferentiableModel`] (any closure from a batch to scores) or a [`QueryModel`]. [`InputRules`]
 //! say what inputs are allowed, [`robustness_curve`] reports accuracy by budget.
 
+mod budget;
 mod categories;
 mod climb;
 mod curve;
+mod decision_based;
+mod estimators;
 mod fgsm;
 mod gradient;
 mod model;
@@ -24,10 +29,14 @@ mod place;
 mod result;
 mod rows;
 mod rules;
+mod score_based;
 mod search;
 mod start;
 
+pub use budget::QueryCounter;
 pub use curve::{RobustnessCurve, RobustnessPoint, robustness_curve};
+pub use decision_based::{BoundaryAttack, BoundaryResult};
+pub use estimators::{DifferentiableSteps, EstimatorScores, ModelQueries};
 pub use fgsm::Fgsm;
 pub use gradient::{input_gradient, score_gradient};
 pub use model::{AttackLoss, DifferentiableModel, LabelsOnly, QueryModel};
@@ -35,3 +44,4 @@ pub use norm::AttackNorm;
 pub use pgd::Pgd;
 pub use result::AttackResult;
 pub use rules::{ColumnRule, InputRules};
+pub use score_based::{ScoreAttack, ScoreSearch, finite_difference_gradient};

@@ -29,6 +29,15 @@ pub trait DifferentiableModel {
     /// # Errors
     /// As the model refuses the batch.
     fn scores(&self, x: &Tensor) -> Result<Tensor>;
+
+    /// The predicted class of each row, given its scores (n, m); by default the column of the largest.
+    ///
+    /// # Errors
+    /// As the model refuses the batch.
+    fn predicted(&self, x: &Tensor, scores: &Tensor) -> Result<Vec<usize>> {
+        let _ = x;
+        Ok(decisions(&class_scores("predicted", scores.clone())?))
+    }
 }
 
 impl<F: Fn(&Tensor) -> Result<Tensor>> DifferentiableModel for F {
@@ -61,6 +70,11 @@ pub trait QueryModel {
 impl<M: DifferentiableModel + ?Sized> QueryModel for M {
     fn query_scores(&self, x: &Tensor) -> Result<Tensor> {
         tove_tensor::no_grad(|| Ok(self.scores(x)?.detach()))
+    }
+
+    fn query_labels(&self, x: &Tensor) -> Result<Vec<usize>> {
+        let scores = class_scores("query", self.query_scores(x)?)?;
+        self.predicted(x, &scores)
     }
 }
 

@@ -1,0 +1,380 @@
+//! Black-box attacks that see scores: gradients estimated by finite differences, and random search.
+
+use tove_tensor::{Key, Tensor, random};
+
+use super::AttackNorm;
+use super::budget::{QueryCounter, ask};
+use super::model::{AttackLoss, QueryModel};
+use super::result::AttackResult;
+use super::rows::{Batch, classes};
+use super::rules::{InputRules, Space};
+use super::start::random_start;
+use crate::{Result, TrustError};
+
+/// The gradient by the input of the loss of each row, estimated from scores alone:
+/// Σᵢ (l(x + a eᵢ) − l(x)) / a · eᵢ over the unit vectors eᵢ. It takes exactly d + 1 queries per row of d features. The error
+/// is of the order of `step` where the loss is smooth.
+///
+/// ```
+/// use tove_tensor::{Tensor, TryUnary};
+/// use tove_trust::robustness::{AttackLoss, QueryCounter, finite_difference_gradient};
+/// let model = |x: &Tensor| Ok(x.try_square()?); // two features, two scores
+/// let (x, label) = (Tensor::from([[1.0, 3.0]]), Tensor::from([0i64]));
+/// let counter = QueryCounter::new(&model, 100);
+/// let slope = finite_difference_gradient(&counter, &x, &label, AttackLoss::Margin, 1e-6)?.to_vec::<f64>();
+/// assert!((slope[0] + 2.0).abs() < 1e-5 && (slope[1] - 6.0).abs() < 1e-5); // of x₁² − x₀²
+/// assert_eq!(counter.used(), 3);
+/// # Ok::<(), tove_trust::TrustError>(())
+/// ```
+///
+/// # Errors
+/// A step that is not positive or so small that it is lost in rounding; inputs that are not finite; a model that shows no
+/// scores.
+pub fn finite_difference_gradient(
+    model: &dyn QueryModel,
+    x: &Tensor,
+    labels: &Tensor,
+    loss: AttackLoss,
+    step: f64,
+) -> Result<Tensor> {
+    const WHAT: &str = "finite_difference_gradient";
+    let batch = Batch::read(WHAT, x)?;
+    let labels = classes(WHAT, labels, batch.len())?;
+    check_step(WHAT, step)?;
+    let mut out = Vec::with_capacity(batch.values().len());
+    for (row, &label) in batch.rows().zip(&labels) {
+        let estimate = Estimate { what: WHAT, batch: &batch, label, loss, step };
+        let free = vec![true; row.len()];
+        out.extend(estimate.gradient(model, row, &free)?.slopes);
+    }
+    batch.tensor_of(out)
+}
+
+fn check_step(what: &'static str, step: f64) -> Result<()> {
+    if step > 0.0 && step.is_finite() {
+        return Ok(());
+    }
+    Err(TrustError::argument(what, format!("the step is {step}; give a positive number, such as 1e-3")))
+}
+
+struct Estimate<'a> {
+    what: &'static str,
+    batch: &'a Batch,
+    label: usize,
+    loss: AttackLoss,
+    step: f64,
+}
+
+/// An estimated gradient, and what the model says at the point itself.
+struct Slopes {
+    slopes: Vec<f64>,
+    loss: f64,
+    wrong: bool,
+}
+
+impl Estimate<'_> {
+    /// Asks about the point, then about a neighbor along each free axis.
+    fn gradient(&self, model: &dyn QueryModel, point: &[f64], free: &[bool]) -> Result<Slopes> {
+        let axes: Vec<usize> = (0..point.len()).filter(|&i| free[i]).collect();
+        let mut points = point.to_vec();
+        let mut steps = Vec::with_capacity(axes.len());
+        for &axis in &axes {
+            let mut neighbor = point.to_vec();
+            let moved = neighbor[axis] + self.step;
+            neighbor[axis] = if self.batch.single() { f64::from(moved as f32) } else { moved };
+            steps.push(neighbor[axis] - point[axis]); // as stored
+            points.extend(neighbor);
+        }
+        if steps.contains(&0.0) {
+            let problem = format!("the step {} is lost in the rounding of the inputs; give a larger one", self.step);
+            return Err(TrustError::argument(self.what, problem));
+        }
+        let labels = vec![self.label; axes.len() + 1];
+        let answers = ask(self.what, model, self.batch, points, &labels, self.loss)?;
+        let mut slopes = vec![0.0; point.len()];
+        for (place, (&axis, step)) in axes.iter().zip(steps).enumerate() {
+            slopes[axis] = (answers.losses[place + 1] - answers.losses[0]) / step;
+        }
+        Ok(Slopes { slopes, loss: answers.losses[0], wrong: answers.wrong[0] })
+    }
+}
+
+/// How an attack on scores searches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ScoreSearch {
+    /// Projected gradient steps along finite differences, d + 1 queries each. The neighbors may lie outside of the ball.
+    FiniteDifferences {
+        /// The distance of the neighbors.
+        step: f64,
+    },
+    /// Changes of a few features at random that are kept if the loss rises, one query each; ever fewer features at a time
+    /// (after Andriushchenko et al. 2020). For many features this needs far fewer queries.
+    Random,
+}
+
+/// A black-box attack that sees scores, with a budget of queries per row.
+///
+/// ```
+/// use tove_tensor::{Tensor, TryOps};
+/// use tove_trust::robustness::{AttackNorm, ScoreAttack};
+/// let w = Tensor::from([[1.0, 0.0], [-2.0, 0.0]]);
+/// let model = |x: &Tensor| Ok(x.try_matmul(&w)?);
+/// let (x, labels) = (Tensor::from([[0.9, 0.2]]), Tensor::from([0i64]));
+/// let found = ScoreAttack::new(AttackNorm::LInf).max_queries(100).run(&model, &x, &labels, 0.25)?;
+/// assert!(found.success[0] && found.queries <= 100 && found.distances[0] <= 0.25);
+/// # Ok::<(), tove_trust::TrustError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScoreAttack {
+    norm: AttackNorm,
+    search: ScoreSearch,
+    max_queries: u64,
+    loss: AttackLoss,
+    rules: InputRules,
+    seed: u64,
+}
+
+impl ScoreAttack {
+    /// Random search on the margin loss with 10,000 queries per row, for any inputs.
+    pub fn new(norm: AttackNorm) -> ScoreAttack {
+        ScoreAttack {
+            norm,
+            search: ScoreSearch::Random,
+            max_queries: 10_000,
+            loss: AttackLoss::Margin,
+            rules: InputRules::default(),
+            seed: 0,
+        }
+    }
+
+    /// How to search.
+    #[must_use]
+    pub fn search(self, search: ScoreSearch) -> ScoreAttack {
+        ScoreAttack { search, ..self }
+    }
+
+    /// Queries per row at most, the one about the input itself included.
+    #[must_use]
+    pub fn max_queries(self, max_queries: u64) -> ScoreAttack {
+        ScoreAttack { max_queries, ..self }
+    }
+
+    /// The loss to raise; initially the margin loss, of which random search needs the order only.
+    #[must_use]
+    pub fn loss(self, loss: AttackLoss) -> ScoreAttack {
+        ScoreAttack { loss, ..self }
+    }
+
+    /// The inputs that are allowed. Categories keep their values.
+    #[must_use]
+    pub fn rules(self, rules: InputRules) -> ScoreAttack {
+        ScoreAttack { rules, ..self }
+    }
+
+    /// Decides the random numbers; initially 0.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> ScoreAttack {
+        ScoreAttack { seed, ..self }
+    }
+
+    /// The attack with its settings, as reports name it.
+    pub fn name(&self) -> String {
+        let how = match self.search {
+            ScoreSearch::FiniteDifferences { step } => format!("finite differences of step {step}"),
+            ScoreSearch::Random => "random search".to_owned(),
+        };
+        let (norm, loss) = (self.norm.name(), self.loss.name());
+        format!("score-based {how} in the {norm} norm on the {loss}, {} queries per row", self.max_queries)
+    }
+
+    /// Attacks a batch within a ball of radius `eps`.
+    ///
+    /// # Errors
+    /// A budget that is not positive or beyond the data range; no queries; inputs or labels that do not fit; a model that
+    /// shows no scores.
+    pub fn run(&self, model: &dyn QueryModel, x: &Tensor, labels: &Tensor, eps: f64) -> Result<AttackResult> {
+        const WHAT: &str = "ScoreAttack";
+        if self.max_queries == 0 {
+            return Err(TrustError::argument(WHAT, "`max_queries` is 0; allow at least one query per row"));
+        }
+        if let ScoreSearch::FiniteDifferences { step } = self.search {
+            check_step(WHAT, step)?;
+        }
+        let batch = Batch::read(WHAT, x)?;
+        let space = self.rules.space(WHAT, &batch)?;
+        space.budget(WHAT, self.norm, eps)?;
+        space.admit(WHAT, &batch)?;
+        let labels = classes(WHAT, labels, batch.len())?;
+        let (mut inputs, mut success, mut already_wrong) = (Vec::new(), Vec::new(), Vec::new());
+        let mut queries = 0;
+        for (row, &label) in labels.iter().enumerate() {
+            let counter = QueryCounter::new(model, self.max_queries);
+            let estimate = Estimate { what: WHAT, batch: &batch, label, loss: self.loss, step: 0.0 };
+            let mut search = Search {
+                attack: self,
+                eps,
+                estimate,
+                space: &space,
+                x: batch.row(row),
+                counter: &counter,
+                key: Key::new(self.seed).fold(row as u64),
+            };
+            let (point, before, after) = search.run()?;
+            inputs.extend(point);
+            already_wrong.push(before);
+            success.push(after);
+            queries += counter.used();
+        }
+        let rows = batch.rows().zip(inputs.chunks_exact(batch.width()));
+        let distances = rows.map(|(x, point)| space.distance(self.norm, x, point)).collect();
+        let (attack, inputs) = (self.name(), batch.tensor_of(inputs)?);
+        Ok(AttackResult {
+            attack,
+            norm: self.norm,
+            eps,
+            inputs,
+            success,
+            already_wrong,
+            distances,
+            queries,
+            gradients: 0,
+        })
+    }
+}
+
+/// The search for one row.
+struct Search<'a> {
+    attack: &'a ScoreAttack,
+    eps: f64,
+    estimate: Estimate<'a>,
+    space: &'a Space,
+    x: &'a [f64],
+    counter: &'a QueryCounter<'a>,
+    key: Key,
+}
+
+impl Search<'_> {
+    /// The point found, whether the input was wrong, and whether the point is.
+    fn run(&mut self) -> Result<(Vec<f64>, bool, bool)> {
+        let (loss, wrong) = self.ask(self.x)?;
+        if wrong {
+            return Ok((self.x.to_vec(), true, true));
+        }
+        let (point, after) = match self.attack.search {
+            ScoreSearch::FiniteDifferences { step } => self.along_differences(step, loss)?,
+            ScoreSearch::Random => self.at_random(loss)?,
+        };
+        Ok((point, false, after))
+    }
+
+    fn ask(&self, point: &[f64]) -> Result<(f64, bool)> {
+        let Estimate { what, batch, label, loss, .. } = self.estimate;
+        let answers = ask(what, self.counter, batch, point.to_vec(), &[label], loss)?;
+        Ok((answers.losses[0], answers.wrong[0]))
+    }
+
+    fn place(&self, delta: &mut [f64]) -> Vec<f64> {
+        let mut point = self.x.to_vec();
+        self.space.project(self.attack.norm, self.eps, self.x, delta);
+        self.space.place((self.attack.norm, self.eps), self.x, self.x, delta, &mut point);
+        point
+    }
+
+    /// Gradient steps of a quarter of the budget, as many as there are queries for.
+    fn along_differences(&mut self, step: f64, loss: f64) -> Result<(Vec<f64>, bool)> {
+        self.estimate.step = step;
+        let needed = self.space.free.iter().filter(|free| **free).count() as u64 + 1;
+        let (mut delta, mut point) = (vec![0.0; self.x.len()], self.x.to_vec());
+        let mut best = (loss, point.clone());
+        // One query is left for the last point.
+        while self.counter.left() > needed {
+            let here = self.estimate.gradient(self.counter, &point, &self.space.free)?;
+            if here.wrong {
+                return Ok((point, true));
+            }
+            if here.loss > best.0 {
+                best = (here.loss, point.clone());
+            }
+            let ball = (self.attack.norm, self.eps);
+            self.space.step(ball, 0.25 * self.eps, self.x, &here.slopes, &mut delta);
+            let next = self.place(&mut delta);
+            if next == point {
+                break;
+            }
+            point = next;
+        }
+        if self.counter.left() > 0 && point != best.1 {
+            let (last, wrong) = self.ask(&point)?;
+            if wrong || last > best.0 {
+                return Ok((point, wrong));
+            }
+        }
+        Ok((best.1, false))
+    }
+
+    /// Starts at a random point and keeps changes that raise the loss.
+    fn at_random(&mut self, loss: f64) -> Result<(Vec<f64>, bool)> {
+        let free: Vec<usize> = (0..self.x.len()).filter(|&i| self.space.free[i]).collect();
+        let mut delta = vec![0.0; self.x.len()];
+        let mut best = (loss, self.x.to_vec());
+        let total = self.counter.left();
+        for trial in 0..total {
+            let key = self.key.fold(trial);
+            let mut candidate = if trial == 0 {
+                self.extreme_start(key)
+            } else {
+                self.changed(&delta, &free, trial as f64 / total as f64, key)
+            };
+            let point = self.place(&mut candidate);
+            if point == best.1 {
+                // Nothing changed: the model need not be asked.
+                continue;
+            }
+            let (loss, wrong) = self.ask(&point)?;
+            if wrong {
+                return Ok((point, true));
+            }
+            if loss > best.0 {
+                best = (loss, point);
+                delta = candidate;
+            }
+        }
+        Ok((best.1, false))
+    }
+
+    /// A first point: a corner of the l∞ ball, a random point of the others.
+    fn extreme_start(&self, key: Key) -> Vec<f64> {
+        let start = random_start(self.space, self.attack.norm, self.eps, self.x, key);
+        if self.attack.norm != AttackNorm::LInf {
+            return start;
+        }
+        let corner =
+            |(i, delta): (usize, f64)| if delta == 0.0 { 0.0 } else { delta.signum() * self.eps * self.space.scale[i] };
+        start.into_iter().enumerate().map(corner).collect()
+    }
+
+    /// The perturbation with some features changed: fewer as the search goes on.
+    fn changed(&self, delta: &[f64], free: &[usize], progress: f64, key: Key) -> Vec<f64> {
+        let mut draws = vec![0.0; 4];
+        random::fill_uniform(key.fold(0), &mut draws);
+        let share: f64 = 0.3 * 0.5f64.powf((progress * 12.0).floor().min(8.0));
+        let count = ((share * free.len() as f64).ceil() as usize).clamp(1, free.len().max(1));
+        let order = random::permutation(key.fold(1), free.len());
+        let chosen = order.into_iter().take(count).map(|place| free[place as usize]);
+        let mut signs = vec![0.0; count];
+        random::fill_uniform(key.fold(2), &mut signs);
+        let mut changed = delta.to_vec();
+        let size = match self.attack.norm {
+            AttackNorm::LInf => self.eps,
+            AttackNorm::L2 => self.eps * (0.1 + 0.9 * draws[0]) / (count as f64).sqrt(),
+            AttackNorm::L1 => self.eps * (0.1 + 0.9 * draws[0]) / count as f64,
+        };
+        for (i, sign) in chosen.zip(signs) {
+            let step = if sign < 0.5 { -size } else { size } * self.space.scale[i];
+            // For l∞ a coordinate goes to an end of its interval; other norms move from where they are.
+            changed[i] = if self.attack.norm == AttackNorm::LInf { step } else { changed[i] + step };
+        }
+        changed
+    }
+}
