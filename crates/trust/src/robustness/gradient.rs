@@ -44,6 +44,41 @@ pub fn input_gradient(
     batch.tensor_of(values)
 }
 
+/// Maps of input gradients for pictures and files: [`input_gradient`] with each sample divided by its largest absolute value, so
+/// that entries lie in [−1, 1]. Negative entries are where a larger input supports the label. A gradient of 0 stays 0.
+///
+/// ```
+/// use tove_tensor::{Tensor, TryOps, io};
+/// use tove_trust::robustness::{AttackLoss, gradient_maps};
+/// let w = Tensor::from([[1.0, -1.0], [0.0, 4.0]]);
+/// let model = |x: &Tensor| Ok(x.try_matmul(&w)?);
+/// let maps = gradient_maps(&model, &Tensor::from([[3.0, 1.0]]), &Tensor::from([0i64]), AttackLoss::Margin)?;
+/// assert_eq!(maps.to_vec::<f64>(), [-0.5, 1.0]);
+/// let file = std::env::temp_dir().join(format!("tove-maps-{}.npz", std::process::id()));
+/// io::write_npz(&file, &[("maps", &maps)], io::WriteOptions::overwriting())?;
+/// std::fs::remove_file(file)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`input_gradient`].
+pub fn gradient_maps(
+    model: &dyn DifferentiableModel,
+    x: &Tensor,
+    labels: &Tensor,
+    loss: AttackLoss,
+) -> Result<Tensor> {
+    let slopes = Batch::read("gradient_maps", &input_gradient(model, x, labels, loss)?)?;
+    let mut values = slopes.values().to_vec();
+    for row in values.chunks_exact_mut(slopes.width()) {
+        let largest = row.iter().fold(0.0f64, |largest, slope| slope.abs().max(largest));
+        if largest > 0.0 {
+            row.iter_mut().for_each(|slope| *slope /= largest);
+        }
+    }
+    slopes.tensor_of(values)
+}
+
 /// The gradient by the input of `objective(scores)`, which gives one number: for regressions, and for saliency maps of a
 /// single score.
 ///

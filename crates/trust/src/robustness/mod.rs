@@ -10,6 +10,10 @@
 //! | [`Pgd`] | gradients | steps with projections, restarts, tables with types |
 //! | [`ScoreAttack`] | scores, with a budget of queries | finite differences, random search |
 //! | [`BoundaryAttack`] | predicted classes, with a budget of queries | the nearest misclassified input |
+//! | [`RandomNoise`] | nothing | noise of the same size, which attacks have to beat |
+//!
+//! [`ModelStealing`] trains a surrogate on answers of a target, and [`transfer`] sends what was found with it to the target.
+//! [`AdversarialTask`] trains nets at the inputs an attack finds, and [`trade_off_curve`] shows what that costs.
 //!
 //! What is attacked is a [`DifferentiableModel`] (any closure from a batch to scores) or a [`QueryModel`]. [`InputRules`]
 //! say what inputs are allowed, [`robustness_curve`] reports accuracy by budget.
@@ -23,6 +27,7 @@ mod estimators;
 mod fgsm;
 mod gradient;
 mod model;
+mod noise;
 mod norm;
 mod pgd;
 mod place;
@@ -32,16 +37,21 @@ mod rules;
 mod score_based;
 mod search;
 mod start;
+mod stealing;
+mod training;
 
 pub use budget::QueryCounter;
 pub use curve::{RobustnessCurve, RobustnessPoint, robustness_curve};
 pub use decision_based::{BoundaryAttack, BoundaryResult};
 pub use estimators::{DifferentiableSteps, EstimatorScores, ModelQueries};
 pub use fgsm::Fgsm;
-pub use gradient::{input_gradient, score_gradient};
+pub use gradient::{gradient_maps, input_gradient, score_gradient};
 pub use model::{AttackLoss, DifferentiableModel, LabelsOnly, QueryModel};
+pub use noise::RandomNoise;
 pub use norm::AttackNorm;
 pub use pgd::Pgd;
 pub use result::AttackResult;
 pub use rules::{ColumnRule, InputRules};
 pub use score_based::{ScoreAttack, ScoreSearch, finite_difference_gradient};
+pub use stealing::{ModelStealing, StolenAnswers, StolenModel, Transferred, agreement, transfer};
+pub use training::{AdversarialTask, TradeOffPoint, trade_off_curve};

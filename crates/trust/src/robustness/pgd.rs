@@ -6,6 +6,7 @@ use tove_tensor::{Key, Tensor};
 use super::climb::{Climb, Particle};
 use super::model::{AttackLoss, DifferentiableModel};
 use super::result::AttackResult;
+use super::rows::Batch;
 use super::rules::InputRules;
 use super::search::{Found, Problem, Target};
 use super::start::random_start;
@@ -147,6 +148,36 @@ impl Pgd {
         self.perturb_with(model, x, labels, eps, Key::new(self.seed))
     }
 
+    /// As [`Pgd::perturb`], from given starts, which are moved into the ball and the ranges.
+    ///
+    /// # Errors
+    /// As [`Pgd::perturb`]; starts of another shape.
+    pub fn perturb_from(
+        &self,
+        model: &dyn DifferentiableModel,
+        x: &Tensor,
+        labels: &Tensor,
+        eps: f64,
+        starts: &Tensor,
+    ) -> Result<Tensor> {
+        let starts = Batch::read(WHAT, starts)?;
+        let problem = self.numeric(Target { model, x, labels, eps })?;
+        if (starts.len(), starts.width()) != (problem.batch.len(), problem.batch.width()) {
+            let shape = x.shape();
+            return Err(TrustError::data(
+                WHAT,
+                format!("the starts do not have the shape {shape}"),
+                "give one per input",
+            ));
+        }
+        let start = |row: usize| {
+            let x = problem.batch.row(row);
+            let delta = starts.row(row).iter().zip(x).map(|(start, x)| start - x).collect();
+            Particle::new(&problem, row, x.to_vec(), eps, delta)
+        };
+        self.walk(&problem, (0..problem.batch.len()).map(start).collect())
+    }
+
     pub(super) fn perturb_with(
         &self,
         model: &dyn DifferentiableModel,
@@ -155,16 +186,27 @@ impl Pgd {
         eps: f64,
         key: Key,
     ) -> Result<Tensor> {
-        let problem = self.problem(Target { model, x, labels, eps })?;
+        let problem = self.numeric(Target { model, x, labels, eps })?;
+        let all: Vec<usize> = (0..problem.batch.len()).collect();
+        let particles = self.starts(&problem, &all, 0, key);
+        self.walk(&problem, particles)
+    }
+
+    /// The last points of walks that take all steps.
+    fn walk(&self, problem: &Problem<'_>, mut particles: Vec<Particle>) -> Result<Tensor> {
+        let climb = Climb { problem, steps: self.steps, alpha: self.alpha(problem.eps), stop_early: false };
+        climb.run(&mut particles, &mut Found::empty())?;
+        problem.batch.tensor_of(particles.into_iter().flat_map(|particle| particle.point).collect())
+    }
+
+    /// A problem without categories.
+    fn numeric<'a>(&self, target: Target<'a>) -> Result<Problem<'a>> {
+        let problem = self.problem(target)?;
         if !problem.space.blocks.is_empty() {
             let fix = "declare them as `ColumnRule::Fixed`, or use `Pgd::run`, which searches among categories";
             return Err(TrustError::unsupported(WHAT, "a walk along gradients cannot change categories", fix));
         }
-        let all: Vec<usize> = (0..problem.batch.len()).collect();
-        let mut particles = self.starts(&problem, &all, 0, key);
-        let climb = Climb { problem: &problem, steps: self.steps, alpha: self.alpha(eps), stop_early: false };
-        climb.run(&mut particles, &mut Found::empty())?;
-        problem.batch.tensor_of(particles.into_iter().flat_map(|particle| particle.point).collect())
+        Ok(problem)
     }
 
     fn problem<'a>(&self, target: Target<'a>) -> Result<Problem<'a>> {

@@ -1,0 +1,13 @@
+//! Attacks and what is promised of them: syllabus K8 to K17.
+#![allow(clippy::unwrap_used)]
+
+mod black_box;
+mod curve;
+mod estimators;
+mod foolbox;
+mod gradients;
+mod norms;
+mod projected;
+mod refusals;
+mod tables;
+mod toys;
