@@ -62,12 +62,7 @@ pub fn input_gradient(
 ///
 /// # Errors
 /// As [`input_gradient`].
-pub fn gradient_maps(
-    model: &dyn DifferentiableModel,
-    x: &Tensor,
-    labels: &Tensor,
-    loss: AttackLoss,
-) -> Result<Tensor> {
+pub fn gradient_maps(model: &dyn DifferentiableModel, x: &Tensor, labels: &Tensor, loss: AttackLoss) -> Result<Tensor> {
     let slopes = Batch::read("gradient_maps", &input_gradient(model, x, labels, loss)?)?;
     let mut values = slopes.values().to_vec();
     for row in values.chunks_exact_mut(slopes.width()) {

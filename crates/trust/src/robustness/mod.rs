@@ -52,6 +52,6 @@ pub use norm::AttackNorm;
 pub use pgd::Pgd;
 pub use result::AttackResult;
 pub use rules::{ColumnRule, InputRules};
-pub use score_based::{ScoreAttack, ScoreSearch, finite_difference_gradient};
+pub use score_based::{ScoreAttack, QuerySearch, finite_difference_gradient};
 pub use stealing::{ModelStealing, StolenAnswers, StolenModel, Transferred, agreement, transfer};
 pub use training::{AdversarialTask, TradeOffPoint, trade_off_curve};

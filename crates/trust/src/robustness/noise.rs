@@ -69,7 +69,8 @@ impl RandomNoise {
         for (row, point) in points.chunks_exact_mut(batch.width()).enumerate().filter(|(row, _)| !already_wrong[*row]) {
             let x = batch.row(row);
             let noise = on_sphere(self.norm, x.len(), Key::new(self.seed).fold(row as u64));
-            let mut delta: Vec<f64> = noise.iter().zip(&space.scale).map(|(noise, scale)| eps * noise * scale).collect();
+            let mut delta: Vec<f64> =
+                noise.iter().zip(&space.scale).map(|(noise, scale)| eps * noise * scale).collect();
             space.project(self.norm, eps, x, &mut delta);
             space.place(ball, x, x, &delta, point);
         }
@@ -78,6 +79,16 @@ impl RandomNoise {
         let inputs = batch.tensor_of(points)?;
         let success = wrong(&inputs)?;
         let (attack, queries) = (format!("random noise in the {} norm", self.norm.name()), 2 * batch.len() as u64);
-        Ok(AttackResult { attack, norm: self.norm, eps, inputs, success, already_wrong, distances, queries, gradients: 0 })
+        Ok(AttackResult {
+            attack,
+            norm: self.norm,
+            eps,
+            inputs,
+            success,
+            already_wrong,
+            distances,
+            queries,
+            gradients: 0,
+        })
     }
 }

@@ -148,23 +148,24 @@ impl Space {
         delta: &[f64],
         out: &mut [f64],
     ) {
-        let mut shrink = 1.0;
+        let mut delta = delta.to_vec();
         // Any order of summation finds the norm within the budget.
         let guard = (x.len() + 8) as f64 * f64::EPSILON;
         let bound = if norm == AttackNorm::LInf { radius } else { radius * (1.0 - guard) };
-        for attempt in 0..4 {
+        for _ in 0..4 {
             for i in 0..x.len() {
-                let change = shrink * delta[i];
-                out[i] = if self.free[i] { self.stored(x[i], change, i, radius) } else { base[i] };
+                out[i] = if self.free[i] { self.stored(x[i], delta[i], i, radius) } else { base[i] };
             }
-            if attempt == 0 {
-                self.round_back((norm, bound), x, delta, out);
+            let mut size = self.size(norm, x, out);
+            if size > bound {
+                self.round_back((norm, bound), x, &delta, out);
+                size = self.size(norm, x, out);
             }
-            let size = self.size(norm, x, out);
             if size <= bound {
                 return;
             }
-            shrink *= bound / size * (1.0 - 2.0 * guard);
+            let shrink = bound / size * (1.0 - 2.0 * guard);
+            delta.iter_mut().for_each(|delta| *delta *= shrink);
         }
         out.copy_from_slice(base);
     }
@@ -179,6 +180,7 @@ impl Space {
     fn stored(&self, x: f64, change: f64, i: usize, radius: f64) -> f64 {
         let within = |value: f64| ((value - x) / self.scale[i]).abs() <= radius;
         if self.integer[i] {
+            let change = change.clamp(self.low[i] - x, self.high[i] - x);
             let nearest = (x + change).round();
             let allowed = nearest >= self.low[i] && nearest <= self.high[i] && within(nearest);
             return if allowed { nearest } else { x + change.trunc() };

@@ -102,7 +102,7 @@ impl Estimate<'_> {
 /// How an attack on scores searches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum ScoreSearch {
+pub enum QuerySearch {
     /// Projected gradient steps along finite differences, d + 1 queries each. The neighbors may lie outside of the ball.
     FiniteDifferences {
         /// The distance of the neighbors.
@@ -128,7 +128,7 @@ pub enum ScoreSearch {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoreAttack {
     norm: AttackNorm,
-    search: ScoreSearch,
+    search: QuerySearch,
     max_queries: u64,
     loss: AttackLoss,
     rules: InputRules,
@@ -140,7 +140,7 @@ impl ScoreAttack {
     pub fn new(norm: AttackNorm) -> ScoreAttack {
         ScoreAttack {
             norm,
-            search: ScoreSearch::Random,
+            search: QuerySearch::Random,
             max_queries: 10_000,
             loss: AttackLoss::Margin,
             rules: InputRules::default(),
@@ -150,7 +150,7 @@ impl ScoreAttack {
 
     /// How to search.
     #[must_use]
-    pub fn search(self, search: ScoreSearch) -> ScoreAttack {
+    pub fn search(self, search: QuerySearch) -> ScoreAttack {
         ScoreAttack { search, ..self }
     }
 
@@ -181,8 +181,8 @@ impl ScoreAttack {
     /// The attack with its settings, as reports name it.
     pub fn name(&self) -> String {
         let how = match self.search {
-            ScoreSearch::FiniteDifferences { step } => format!("finite differences of step {step}"),
-            ScoreSearch::Random => "random search".to_owned(),
+            QuerySearch::FiniteDifferences { step } => format!("finite differences of step {step}"),
+            QuerySearch::Random => "random search".to_owned(),
         };
         let (norm, loss) = (self.norm.name(), self.loss.name());
         format!("score-based {how} in the {norm} norm on the {loss}, {} queries per row", self.max_queries)
@@ -198,7 +198,7 @@ impl ScoreAttack {
         if self.max_queries == 0 {
             return Err(TrustError::argument(WHAT, "`max_queries` is 0; allow at least one query per row"));
         }
-        if let ScoreSearch::FiniteDifferences { step } = self.search {
+        if let QuerySearch::FiniteDifferences { step } = self.search {
             check_step(WHAT, step)?;
         }
         let batch = Batch::read(WHAT, x)?;
@@ -262,8 +262,8 @@ impl Search<'_> {
             return Ok((self.x.to_vec(), true, true));
         }
         let (point, after) = match self.attack.search {
-            ScoreSearch::FiniteDifferences { step } => self.along_differences(step, loss)?,
-            ScoreSearch::Random => self.at_random(loss)?,
+            QuerySearch::FiniteDifferences { step } => self.along_differences(step, loss)?,
+            QuerySearch::Random => self.at_random(loss)?,
         };
         Ok((point, false, after))
     }

@@ -114,13 +114,17 @@ impl ModelStealing {
             return Err(TrustError::argument(WHAT, problem));
         }
         if !(self.noise >= 0.0 && self.noise.is_finite()) {
-            return Err(TrustError::argument(WHAT, format!("the noise is {}; give a number of at least 0", self.noise)));
+            return Err(TrustError::argument(
+                WHAT,
+                format!("the noise is {}; give a number of at least 0", self.noise),
+            ));
         }
         let batch = Batch::read(WHAT, inputs)?;
         let queries = self.queries(&batch)?;
         let (answers, count) = self.ask(target, &queries)?;
         let width = batch.width();
-        let x = queries.tensor_of(queries.values().to_vec())?.to_dtype(DType::F32).try_reshape([queries.len(), width])?;
+        let x =
+            queries.tensor_of(queries.values().to_vec())?.to_dtype(DType::F32).try_reshape([queries.len(), width])?;
         let set = TensorDataset::new(x, answers).map_err(tove_nn::Error::from)?;
         let sizes: Vec<usize> = std::iter::once(width).chain(self.hidden.iter().copied()).chain([count]).collect();
         let mut net = Mlp::try_new(&sizes, &mut Rng::new(self.seed))?;

@@ -117,7 +117,7 @@ fn models_without_a_known_derivative_are_refused_with_a_way_out() {
     let (x, y) = two_classes();
     let bayes = GaussianNb::default().fit(&x, &y).unwrap();
     let text = EstimatorScores::of(&bayes).err().unwrap().to_string();
-    assert!(text.contains("GaussianNb") && text.contains("queries"), "{text}");
+    assert!(text.contains("GaussianNB") && text.contains("queries"), "{text}");
     let custom = Svc::default();
     let kernel = KernelFunction::custom(|a, b| a.iter().zip(b).map(|(a, b)| a * b).sum());
     let custom = custom.fit_with(&kernel, &tove_learn::Samples::new(&x, &y).unwrap()).unwrap();

@@ -9,5 +9,7 @@ mod gradients;
 mod norms;
 mod projected;
 mod refusals;
+mod stealing;
 mod tables;
 mod toys;
+mod training;

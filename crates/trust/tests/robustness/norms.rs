@@ -72,7 +72,9 @@ fn a_step_is_cut_off_at_the_range_and_l1_uses_what_is_left() {
         let attack = Fgsm::new(norm).rules(InputRules::range(0.0, 1.0));
         attack.perturb(&model, &x, &labels(&[0]), 0.3).unwrap().to_vec::<f64>()
     };
-    assert_eq!(step(AttackNorm::LInf), [1.0, 0.2, 0.8]);
+    let linf = step(AttackNorm::LInf);
+    assert!(linf[0] == 1.0 && (linf[1] - 0.2).abs() < 1e-15 && (linf[2] - 0.8).abs() < 1e-15);
+    assert!(linf[2] - 0.5 <= 0.3); // 0.8 would be outside: 0.8 − 0.5 is above 0.3 in doubles
     // Of 0.3, the first feature takes 0.1, the next one the rest.
     let l1 = step(AttackNorm::L1);
     assert!((l1[0] - 1.0).abs() < 1e-15 && (l1[1] - 0.3).abs() < 1e-12 && l1[2] == 0.5, "{l1:?}");
@@ -104,7 +106,7 @@ fn projections_are_the_nearest_points() {
 
 #[test]
 fn norms_of_huge_and_tiny_vectors_do_not_overflow() {
-    assert_eq!(AttackNorm::L2.of(&[3e200, 4e200]), 5e200);
+    assert!((AttackNorm::L2.of(&[3e200, 4e200]) / 5e200 - 1.0).abs() < 1e-15);
     assert!((AttackNorm::L2.of(&[3e-200, 4e-200]) - 5e-200).abs() < 1e-214);
     assert_eq!(AttackNorm::L2.of(&[0.0, 0.0]), 0.0);
 }

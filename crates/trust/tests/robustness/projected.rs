@@ -95,7 +95,9 @@ fn pgd_in_the_l1_norm_uses_its_budget_within_the_range() {
             assert!(used > 0.9 * eps, "{used} of {eps}");
             let one = Fgsm::new(AttackNorm::L1).rules(rules).perturb(&model, &x, &labels(&truth), eps).unwrap();
             let mean = |x: &Tensor| loss_of(&model(x).unwrap(), &truth).iter().sum::<f64>() / truth.len() as f64;
-            assert!(mean(&far) > mean(&one), "{eps}: {} {}", mean(&far), mean(&one));
+            // Within a small ball the loss is linear, and one step is optimal.
+            assert!(mean(&far) > mean(&one) - 1e-4, "{eps}: {} {}", mean(&far), mean(&one));
+            assert!(eps < 0.1 || mean(&far) > mean(&one));
         }
     }
 }

@@ -6,6 +6,9 @@ use tove_tensor::{DType, Tensor, TryIndex, TryOps, TryUnary};
 use super::{WHAT, cast};
 use crate::{Result, TrustError};
 
+/// The smallest sum of squares that is told from 0, in either precision.
+const SMALLEST: f64 = 1e-36;
+
 /// All steps of a fitted pipeline but the last, differentiable: `StandardScaler`, `MinMaxScaler`, `MaxAbsScaler`,
 /// `RobustScaler`, `Normalizer`, `PCA`, `TruncatedSVD`, `VarianceThreshold` and `SelectKBest`.
 ///
@@ -150,8 +153,11 @@ impl Step {
                 let norms = match kind.as_str() {
                     "l1" => x.try_abs()?.try_sum_axes(&[1], true)?,
                     "max" => x.try_abs()?.try_max_axes(&[1], true)?,
-                    _ => x.try_square()?.try_sum_axes(&[1], true)?.try_sqrt()?,
+                    // The root has no slope at 0.
+                    _ => x.try_square()?.try_sum_axes(&[1], true)?.try_clamp(SMALLEST, f64::INFINITY)?.try_sqrt()?,
                 };
+                // A row of zeros stays zero.
+                let norms = norms.try_clamp(SMALLEST.sqrt(), f64::INFINITY)?;
                 x.try_div(&norms)?
             }
         })
