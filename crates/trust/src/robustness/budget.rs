@@ -76,8 +76,11 @@ pub(super) struct Answers {
     pub(super) wrong: Vec<bool>,
 }
 
+/// Rows that go through the model together.
+const CHUNK: usize = 4096;
+
 /// Asks for the scores of points, row after row, and computes the losses for the labels.
-pub(super) fn ask(
+pub(super) fn ask_all(
     what: &'static str,
     model: &dyn QueryModel,
     batch: &Batch,
@@ -85,14 +88,17 @@ pub(super) fn ask(
     labels: &[usize],
     loss: AttackLoss,
 ) -> Result<Answers> {
-    let x = batch.tensor_of_rows(points, labels.len())?;
-    let scores = class_scores(what, model.query_scores(&x)?)?;
-    let mask = super::gradient::mask(what, &scores, labels)?;
-    let losses = loss.of(&scores, &mask)?.to_f64_vec();
-    if let Some(row) = losses.iter().position(|loss| loss.is_nan()) {
-        let problem = format!("the scores of query {row} are not finite");
-        return Err(TrustError::data(what, problem, "scale the inputs, or restrict them with `InputRules::range`"));
+    let mut all = Answers { losses: Vec::with_capacity(labels.len()), wrong: Vec::with_capacity(labels.len()) };
+    for (points, labels) in points.chunks(CHUNK * batch.width()).zip(labels.chunks(CHUNK)) {
+        let x = batch.tensor_of_rows(points.to_vec(), labels.len())?;
+        let scores = class_scores(what, model.query_scores(&x)?)?;
+        let losses = loss.of(&scores, &super::gradient::mask(what, &scores, labels)?)?.to_f64_vec();
+        if let Some(row) = losses.iter().position(|loss| loss.is_nan()) {
+            let problem = format!("the scores of query {row} are not finite");
+            return Err(TrustError::data(what, problem, "scale the inputs, or restrict them with `InputRules::range`"));
+        }
+        all.wrong.extend(super::model::decisions(&scores).iter().zip(labels).map(|(a, b)| a != b));
+        all.losses.extend(losses);
     }
-    let wrong = super::model::decisions(&scores).iter().zip(labels).map(|(a, b)| a != b).collect();
-    Ok(Answers { losses, wrong })
+    Ok(all)
 }

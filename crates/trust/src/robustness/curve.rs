@@ -71,9 +71,9 @@ impl fmt::Display for RobustnessCurve {
 /// `model`.
 ///
 /// ```
-/// use tove_tensor::{Tensor, TryOps};
+/// use tove_tensor::Tensor;
 /// use tove_trust::robustness::{AttackNorm, Fgsm, robustness_curve};
-/// let model = |x: &Tensor| Ok(x.try_positive()?); // the sign of a single feature
+/// let model = |x: &Tensor| Ok(x.clone()); // the sign of a single feature
 /// let (x, labels) = (Tensor::from([[0.5], [0.1], [-0.2], [0.3]]), Tensor::from([1i64, 1, 0, 0]));
 /// let fgsm = Fgsm::new(AttackNorm::LInf);
 /// let curve = robustness_curve(&model, &x, &labels, &[0.0, 0.15, 0.25], |x, labels, eps| {

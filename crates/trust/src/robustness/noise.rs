@@ -16,9 +16,9 @@ const WHAT: &str = "RandomNoise";
 /// for l∞.
 ///
 /// ```
-/// use tove_tensor::{Tensor, TryUnary};
+/// use tove_tensor::Tensor;
 /// use tove_trust::robustness::{AttackNorm, RandomNoise};
-/// let model = |x: &Tensor| Ok(x.try_positive()?);
+/// let model = |x: &Tensor| Ok(x.clone());
 /// let (x, labels) = (Tensor::from([[0.9, 0.2], [0.2, 0.9]]), Tensor::from([0i64, 1]));
 /// let noise = RandomNoise::new(AttackNorm::L2).run(&model, &x, &labels, 0.1)?;
 /// assert_eq!(noise.success, [false, false]);

@@ -1,14 +1,14 @@
 //! Black-box attacks that see scores: gradients estimated by finite differences, and random search.
 
-use tove_tensor::{Key, Tensor, random};
+use tove_tensor::{Key, Tensor};
 
 use super::AttackNorm;
-use super::budget::{QueryCounter, ask};
+use super::budget::{QueryCounter, ask_all};
 use super::model::{AttackLoss, QueryModel};
+use super::random_search::RandomSearch;
 use super::result::AttackResult;
 use super::rows::{Batch, classes};
 use super::rules::{InputRules, Space};
-use super::start::random_start;
 use crate::{Result, TrustError};
 
 /// The gradient by the input of the loss of each row, estimated from scores alone:
@@ -90,7 +90,7 @@ impl Estimate<'_> {
             return Err(TrustError::argument(self.what, problem));
         }
         let labels = vec![self.label; axes.len() + 1];
-        let answers = ask(self.what, model, self.batch, points, &labels, self.loss)?;
+        let answers = ask_all(self.what, model, self.batch, points, &labels, self.loss)?;
         let mut slopes = vec![0.0; point.len()];
         for (place, (&axis, step)) in axes.iter().zip(steps).enumerate() {
             slopes[axis] = (answers.losses[place + 1] - answers.losses[0]) / step;
@@ -206,84 +206,80 @@ impl ScoreAttack {
         space.budget(WHAT, self.norm, eps)?;
         space.admit(WHAT, &batch)?;
         let labels = classes(WHAT, labels, batch.len())?;
-        let (mut inputs, mut success, mut already_wrong) = (Vec::new(), Vec::new(), Vec::new());
-        let mut queries = 0;
-        for (row, &label) in labels.iter().enumerate() {
-            let counter = QueryCounter::new(model, self.max_queries);
-            let estimate = Estimate { what: WHAT, batch: &batch, label, loss: self.loss, step: 0.0 };
-            let mut search = Search {
-                attack: self,
-                eps,
-                estimate,
-                space: &space,
-                x: batch.row(row),
-                counter: &counter,
-                key: Key::new(self.seed).fold(row as u64),
-            };
-            let (point, before, after) = search.run()?;
-            inputs.extend(point);
-            already_wrong.push(before);
-            success.push(after);
-            queries += counter.used();
+        let everything = QueryCounter::new(model, self.max_queries.saturating_mul(batch.len() as u64));
+        let before = ask_all(WHAT, &everything, &batch, batch.values().to_vec(), &labels, self.loss)?;
+        let open: Vec<(usize, f64)> =
+            before.losses.iter().copied().enumerate().filter(|(row, _)| !before.wrong[*row]).collect();
+        let (mut inputs, mut success) = (batch.values().to_vec(), before.wrong.clone());
+        let mut keep = |row: usize, point: &[f64], wrong: bool| {
+            inputs[row * point.len()..(row + 1) * point.len()].copy_from_slice(point);
+            success[row] = wrong;
+        };
+        match self.search {
+            QuerySearch::FiniteDifferences { step } => {
+                for (row, loss) in open {
+                    let counter = QueryCounter::new(&everything, self.max_queries - 1);
+                    let label = labels[row];
+                    let estimate = Estimate { what: WHAT, batch: &batch, label, loss: self.loss, step };
+                    let ball = (self.norm, eps);
+                    let search =
+                        DifferenceSearch { ball, estimate, space: &space, x: batch.row(row), counter: &counter };
+                    let (point, wrong) = search.run(loss)?;
+                    keep(row, &point, wrong);
+                }
+            }
+            QuerySearch::Random => {
+                let search = RandomSearch {
+                    what: WHAT,
+                    model: &everything,
+                    batch: &batch,
+                    space: &space,
+                    labels: &labels,
+                    norm: self.norm,
+                    eps,
+                    loss: self.loss,
+                    key: Key::new(self.seed),
+                    trials: self.max_queries - 1,
+                };
+                search.run(&open)?.iter().for_each(|found| keep(found.row, &found.point, found.success));
+            }
         }
         let rows = batch.rows().zip(inputs.chunks_exact(batch.width()));
         let distances = rows.map(|(x, point)| space.distance(self.norm, x, point)).collect();
-        let (attack, inputs) = (self.name(), batch.tensor_of(inputs)?);
         Ok(AttackResult {
-            attack,
+            attack: self.name(),
             norm: self.norm,
             eps,
-            inputs,
+            inputs: batch.tensor_of(inputs)?,
             success,
-            already_wrong,
+            already_wrong: before.wrong,
             distances,
-            queries,
+            queries: everything.used(),
             gradients: 0,
         })
     }
 }
 
-/// The search for one row.
-struct Search<'a> {
-    attack: &'a ScoreAttack,
-    eps: f64,
+/// The search for one row along finite differences.
+struct DifferenceSearch<'a> {
+    ball: (AttackNorm, f64),
     estimate: Estimate<'a>,
     space: &'a Space,
     x: &'a [f64],
     counter: &'a QueryCounter<'a>,
-    key: Key,
 }
 
-impl Search<'_> {
-    /// The point found, whether the input was wrong, and whether the point is.
-    fn run(&mut self) -> Result<(Vec<f64>, bool, bool)> {
-        let (loss, wrong) = self.ask(self.x)?;
-        if wrong {
-            return Ok((self.x.to_vec(), true, true));
-        }
-        let (point, after) = match self.attack.search {
-            QuerySearch::FiniteDifferences { step } => self.along_differences(step, loss)?,
-            QuerySearch::Random => self.at_random(loss)?,
-        };
-        Ok((point, false, after))
-    }
-
-    fn ask(&self, point: &[f64]) -> Result<(f64, bool)> {
-        let Estimate { what, batch, label, loss, .. } = self.estimate;
-        let answers = ask(what, self.counter, batch, point.to_vec(), &[label], loss)?;
-        Ok((answers.losses[0], answers.wrong[0]))
-    }
-
+impl DifferenceSearch<'_> {
     fn place(&self, delta: &mut [f64]) -> Vec<f64> {
         let mut point = self.x.to_vec();
-        self.space.project(self.attack.norm, self.eps, self.x, delta);
-        self.space.place((self.attack.norm, self.eps), self.x, self.x, delta, &mut point);
+        self.space.project(self.ball.0, self.ball.1, self.x, delta);
+        self.space.place(self.ball, self.x, self.x, delta, &mut point);
         point
     }
 
-    /// Gradient steps of a quarter of the budget, as many as there are queries for.
-    fn along_differences(&mut self, step: f64, loss: f64) -> Result<(Vec<f64>, bool)> {
-        self.estimate.step = step;
+    /// Gradient steps of a quarter of the budget, as many as there are queries for. The best point, and whether it is
+    /// misclassified.
+    fn run(&self, loss: f64) -> Result<(Vec<f64>, bool)> {
         let needed = self.space.free.iter().filter(|free| **free).count() as u64 + 1;
         let (mut delta, mut point) = (vec![0.0; self.x.len()], self.x.to_vec());
         let mut best = (loss, point.clone());
@@ -296,8 +292,7 @@ impl Search<'_> {
             if here.loss > best.0 {
                 best = (here.loss, point.clone());
             }
-            let ball = (self.attack.norm, self.eps);
-            self.space.step(ball, 0.25 * self.eps, self.x, &here.slopes, &mut delta);
+            self.space.step(self.ball, 0.25 * self.ball.1, self.x, &here.slopes, &mut delta);
             let next = self.place(&mut delta);
             if next == point {
                 break;
@@ -305,76 +300,12 @@ impl Search<'_> {
             point = next;
         }
         if self.counter.left() > 0 && point != best.1 {
-            let (last, wrong) = self.ask(&point)?;
-            if wrong || last > best.0 {
-                return Ok((point, wrong));
+            let Estimate { what, batch, label, loss, .. } = self.estimate;
+            let last = ask_all(what, self.counter, batch, point.clone(), &[label], loss)?;
+            if last.wrong[0] || last.losses[0] > best.0 {
+                return Ok((point, last.wrong[0]));
             }
         }
         Ok((best.1, false))
-    }
-
-    /// Starts at a random point and keeps changes that raise the loss.
-    fn at_random(&mut self, loss: f64) -> Result<(Vec<f64>, bool)> {
-        let free: Vec<usize> = (0..self.x.len()).filter(|&i| self.space.free[i]).collect();
-        let mut delta = vec![0.0; self.x.len()];
-        let mut best = (loss, self.x.to_vec());
-        let total = self.counter.left();
-        for trial in 0..total {
-            let key = self.key.fold(trial);
-            let mut candidate = if trial == 0 {
-                self.extreme_start(key)
-            } else {
-                self.changed(&delta, &free, trial as f64 / total as f64, key)
-            };
-            let point = self.place(&mut candidate);
-            if point == best.1 {
-                // Nothing changed: the model need not be asked.
-                continue;
-            }
-            let (loss, wrong) = self.ask(&point)?;
-            if wrong {
-                return Ok((point, true));
-            }
-            if loss > best.0 {
-                best = (loss, point);
-                delta = candidate;
-            }
-        }
-        Ok((best.1, false))
-    }
-
-    /// A first point: a corner of the l∞ ball, a random point of the others.
-    fn extreme_start(&self, key: Key) -> Vec<f64> {
-        let start = random_start(self.space, self.attack.norm, self.eps, self.x, key);
-        if self.attack.norm != AttackNorm::LInf {
-            return start;
-        }
-        let corner =
-            |(i, delta): (usize, f64)| if delta == 0.0 { 0.0 } else { delta.signum() * self.eps * self.space.scale[i] };
-        start.into_iter().enumerate().map(corner).collect()
-    }
-
-    /// The perturbation with some features changed: fewer as the search goes on.
-    fn changed(&self, delta: &[f64], free: &[usize], progress: f64, key: Key) -> Vec<f64> {
-        let mut draws = vec![0.0; 4];
-        random::fill_uniform(key.fold(0), &mut draws);
-        let share: f64 = 0.3 * 0.5f64.powf((progress * 12.0).floor().min(8.0));
-        let count = ((share * free.len() as f64).ceil() as usize).clamp(1, free.len().max(1));
-        let order = random::permutation(key.fold(1), free.len());
-        let chosen = order.into_iter().take(count).map(|place| free[place as usize]);
-        let mut signs = vec![0.0; count];
-        random::fill_uniform(key.fold(2), &mut signs);
-        let mut changed = delta.to_vec();
-        let size = match self.attack.norm {
-            AttackNorm::LInf => self.eps,
-            AttackNorm::L2 => self.eps * (0.1 + 0.9 * draws[0]) / (count as f64).sqrt(),
-            AttackNorm::L1 => self.eps * (0.1 + 0.9 * draws[0]) / count as f64,
-        };
-        for (i, sign) in chosen.zip(signs) {
-            let step = if sign < 0.5 { -size } else { size } * self.space.scale[i];
-            // For l∞ a coordinate goes to an end of its interval; other norms move from where they are.
-            changed[i] = if self.attack.norm == AttackNorm::LInf { step } else { changed[i] + step };
-        }
-        changed
     }
 }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use tove_tensor::{Tensor, TryOps};
 use tove_trust::Result;
 use tove_trust::robustness::{
-    AttackLoss, AttackNorm, BoundaryAttack, InputRules, LabelsOnly, QueryCounter, QueryModel, ScoreAttack, QuerySearch,
+    AttackLoss, AttackNorm, BoundaryAttack, InputRules, LabelsOnly, QueryCounter, QueryModel, QuerySearch, ScoreAttack,
     finite_difference_gradient, input_gradient,
 };
 
