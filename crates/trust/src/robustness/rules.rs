@@ -56,6 +56,39 @@ impl ColumnRule {
         ColumnRule::Category { width, cost: 1.0 }
     }
 
+    /// Rules for the columns of a table as far as its rows tell: the range and the standard deviation as the unit of changes;
+    /// whole numbers where all are whole, and fixed where all are equal. One-hot blocks and columns that must not change are for
+    /// the caller to declare.
+    ///
+    /// ```
+    /// use tove_tensor::Tensor;
+    /// use tove_trust::robustness::ColumnRule;
+    /// let rules = ColumnRule::observed(&Tensor::from([[18.0, 0.5, 1.0], [22.0, 0.1, 1.0]]))?;
+    /// assert_eq!(rules[0], ColumnRule::integer(18.0, 22.0).scaled(2.0));
+    /// assert_eq!(rules[2], ColumnRule::Fixed);
+    /// # Ok::<(), tove_trust::TrustError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// No rows, or numbers that are not finite.
+    pub fn observed(x: &tove_tensor::Tensor) -> Result<Vec<ColumnRule>> {
+        let batch = Batch::read("ColumnRule::observed", x)?;
+        let rule = |column: usize| {
+            let values = || batch.rows().map(|row| row[column]);
+            let (low, high) =
+                values().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (v.min(low), v.max(high)));
+            let n = batch.len() as f64;
+            let mean = values().map(|v| v / n).sum::<f64>();
+            let scale = values().map(|v| (v - mean) * (v - mean) / n).sum::<f64>().sqrt();
+            match scale > 0.0 && scale.is_finite() {
+                true if values().all(|v| v.fract() == 0.0) => ColumnRule::Integer { low, high, scale },
+                true => ColumnRule::Real { low, high, scale },
+                false => ColumnRule::Fixed,
+            }
+        };
+        Ok((0..batch.width()).map(rule).collect())
+    }
+
     /// The same rule with another unit of changes (the cost of a category).
     #[must_use]
     pub fn scaled(self, by: f64) -> ColumnRule {

@@ -4,7 +4,7 @@ use tove_nn::{
     BlockConfig, Conv2d, Flatten, Layer, Linear, MaxPool2d, Mlp, ModuleExt, Nonlinearity, Pass, Rng, Sequential,
     TransformerEncoder,
 };
-use tove_tensor::{DType, Key, Tensor, TryOps, TryUnary};
+use tove_tensor::{DType, Key, Tensor, TryOps, TryUnary, meter};
 use tove_trust::Result;
 use tove_trust::robustness::{AttackLoss, DifferentiableModel, QueryModel, input_gradient, score_gradient};
 
@@ -130,4 +130,16 @@ fn scores_of_a_regression_have_a_gradient() {
     assert_eq!(slope.to_vec::<f64>(), (&x * 2.0).to_vec::<f64>());
     assert!(score_gradient(&model, &x, |scores| Ok(scores.clone())).is_err());
     assert_eq!(model.query_labels(&x).unwrap(), [1, 1, 1]);
+}
+
+#[test]
+fn gradients_by_the_input_do_not_pay_for_those_of_parameters() {
+    let net = Mlp::new(&[256, 256, 256, 10], &mut Rng::new(1));
+    let model = |x: &Tensor| -> Result<Tensor> { Ok(net.forward(x, &Pass::eval())?) };
+    let (x, y) = (Key::new(2).normal([64, 256], DType::F32), labels(&[3; 64]));
+    let (_, forward) = meter::measure(|| model(&x).unwrap());
+    let (_, both) = meter::measure(|| input_gradient(&model, &x, &y, AttackLoss::CrossEntropy).unwrap());
+    let times = both.flops() as f64 / forward.flops() as f64;
+    // Forward and one product back per layer; three with the gradients of the weights.
+    assert!((1.9..2.2).contains(&times), "{times}");
 }

@@ -1,7 +1,8 @@
 //! PGD: inside the ball and the range to the last bit, stronger than one step, flags per sample.
 
-use tove_tensor::{DType, Tensor};
-use tove_trust::robustness::{AttackLoss, AttackNorm, AttackResult, Fgsm, InputRules, Pgd};
+use proptest::prelude::*;
+use tove_tensor::{DType, Tensor, TryOps};
+use tove_trust::robustness::{AttackLoss, AttackNorm, AttackResult, ColumnRule, Fgsm, InputRules, Pgd, RandomNoise};
 
 use crate::toys::{labels, normal, predicted, rows, small_net};
 
@@ -164,4 +165,72 @@ fn results_do_not_depend_on_other_rows_of_the_batch() {
     let all = pgd.perturb(&model, &x, &labels(&truth), 0.2).unwrap();
     let first = pgd.perturb(&model, &x.narrow(0, 0, 8).contiguous(), &labels(&truth[..8]), 0.2).unwrap();
     assert!(all.narrow(0, 0, 8).allclose(&first, 1e-12, 1e-14));
+}
+
+/// A column: its rule, and a value that follows it.
+fn column() -> impl Strategy<Value = (ColumnRule, f64)> {
+    let real = (-1e3..1e3f64, 0.01..1e3f64, 0.0..=1.0f64, 1e-3..1e3f64);
+    let real = real.prop_map(|(low, width, at, scale)| {
+        // Ends that single precision can store, as the value is stored in it, too.
+        let (low, high) = (f64::from(low as f32), f64::from((low + width) as f32));
+        (ColumnRule::Real { low, high, scale }, f64::from((low + at * (high - low)) as f32).clamp(low, high))
+    });
+    let integer = (-50..50i32, 1..90i32, 0.0..=1.0f64, 0.1..30.0f64);
+    let integer = integer.prop_map(|(low, width, at, scale)| {
+        let value = f64::from(low) + (f64::from(width) * at).round();
+        (ColumnRule::Integer { low: low.into(), high: (low + width).into(), scale }, value)
+    });
+    prop_oneof![3 => real, 2 => integer, 1 => (-9.0..9.0f64).prop_map(|value| (ColumnRule::Fixed, f64::from(value as f32)))]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn whatever_the_rules_inputs_found_are_inside(
+        columns in prop::collection::vec(column(), 1..7),
+        weights in prop::collection::vec(-2.0..2.0f64, 7),
+        share in 1e-4..0.9f64,
+        norm in prop_oneof![Just(AttackNorm::L1), Just(AttackNorm::L2), Just(AttackNorm::LInf)],
+        single in any::<bool>(),
+    ) {
+        let d = columns.len();
+        let dtype = if single { DType::F32 } else { DType::F64 };
+        let rules: Vec<ColumnRule> = columns.iter().map(|column| column.0.clone()).collect();
+        let x = Tensor::from_vec(columns.iter().map(|column| column.1).collect(), [1, d]).to_dtype(dtype);
+        let widths: Vec<f64> = rules.iter().map(|rule| match rule {
+            ColumnRule::Real { low, high, scale } | ColumnRule::Integer { low, high, scale } => (high - low) / scale,
+            _ => 0.0,
+        }).collect();
+        let eps = share * norm.of(&widths);
+        prop_assume!(eps > 0.0);
+        let w = Tensor::from_vec(weights[..d].to_vec(), [d]).to_dtype(dtype);
+        let model = |x: &Tensor| Ok(x.try_matmul(&w)?);
+        let allowed = InputRules::columns(rules.clone());
+        let pgd = Pgd::new(norm).steps(4).rules(allowed.clone());
+        let y = labels(&[1]);
+        let found = [
+            Fgsm::new(norm).rules(allowed.clone()).perturb(&model, &x, &y, eps).unwrap(),
+            pgd.perturb(&model, &x, &y, eps).unwrap(),
+            pgd.run(&model, &x, &y, eps).unwrap().inputs,
+            RandomNoise::new(norm).rules(allowed).run(&model, &x, &y, eps).unwrap().inputs,
+        ];
+        for other in found {
+            let mut change = Vec::new();
+            for ((rule, old), new) in rules.iter().zip(x.to_f64_vec()).zip(other.to_f64_vec()) {
+                match rule {
+                    ColumnRule::Real { low, high, scale } => {
+                        prop_assert!((*low..=*high).contains(&new));
+                        change.push((new - old) / scale);
+                    }
+                    ColumnRule::Integer { low, high, scale } => {
+                        prop_assert!((*low..=*high).contains(&new) && new.fract() == 0.0);
+                        change.push((new - old) / scale);
+                    }
+                    _ => prop_assert_eq!(new, old),
+                }
+            }
+            prop_assert!(inside(norm, eps, &change), "{:?} {} {:?}", norm, eps, change);
+        }
+    }
 }

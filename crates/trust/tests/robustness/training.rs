@@ -59,15 +59,15 @@ impl Layer for Counted {
 fn k17_adversarial_training_is_robust_costs_its_inner_steps_and_trades_accuracy() {
     let (fresh, truth) = digits(1000, 797);
     let attack = Pgd::new(AttackNorm::LInf).steps(20).restarts(2).rules(range());
-    let budgets = [0.0, 0.1, 0.2, 0.4];
+    let budgets = [0.0, 0.15, 0.25, 0.4];
     let curve =
-        trade_off_curve(&budgets, |eps| Ok(Trained(trained(eps, 12))), |model| attack.run(model, &fresh, &truth, 0.1));
+        trade_off_curve(&budgets, |eps| Ok(Trained(trained(eps, 12))), |model| attack.run(model, &fresh, &truth, 0.15));
     let curve = curve.unwrap();
     curve.iter().for_each(|point| {
         println!("trained at {}: clean {:.3}, robust {:.3}", point.training_eps, point.clean, point.robust)
     });
     // Robust accuracy is clearly up against ordinary training.
-    assert!(curve[0].clean > 0.9 && curve[1].clean > 0.85);
+    assert!(curve[0].clean > 0.9 && curve[1].clean > 0.8);
     assert!(curve[1].robust > curve[0].robust + 0.2, "{curve:?}");
     assert!(curve.iter().all(|point| point.attack == attack.name() && point.robust <= point.clean));
     // Clean accuracy falls for large budgets.
