@@ -18,9 +18,9 @@ const WHAT: &str = "Pgd";
 /// Projected gradient attack.
 ///
 /// δ ← P(δ + α s) with the step s of the norm (g / ‖g‖₂ for l2, sign g for l∞, the signs of the largest slopes for l1) and
-/// the projection P onto the ball and the ranges. Every input found is inside of both to the last bit. Whole numbers stay
-/// whole: gradients are taken at the nearest allowed point. Categories are changed by search: all combinations if there are
-/// at most 64, otherwise the best single change, repeatedly.
+/// the projection P onto the ball and then onto the ranges, as foolbox does (ART takes the ranges first). Every input found
+/// is inside of both to the last bit. Whole numbers stay whole: gradients are taken at the nearest allowed point. Categories
+/// are changed by search: all combinations if there are at most 64, otherwise the best single change, repeatedly.
 ///
 /// ```
 /// use tove_tensor::{Tensor, TryOps};

@@ -1,6 +1,7 @@
 //! Attacks and what is promised of them: syllabus K8 to K17.
 #![allow(clippy::unwrap_used)]
 
+mod art;
 mod black_box;
 mod curve;
 mod estimators;
