@@ -194,7 +194,9 @@ impl Walk<'_> {
                 break;
             }
             let before = self.distance();
-            self.bisect()?;
+            if round == 0 {
+                self.bisect()?; // later rounds end at the boundary
+            }
             probes += 1;
             let count = self.probe_count(probes);
             if count == 0 {
@@ -336,28 +338,41 @@ impl Walk<'_> {
         Ok(normal)
     }
 
-    /// Steps from the boundary into the misclassified region, shorter until it is one, and then back towards the input.
+    /// Steps from the boundary into the misclassified region and then back towards the input; shorter ones until that pays.
     fn leap(&mut self, normal: &[f64], round: u64) -> Result<()> {
         let Some((best, size)) = self.best.clone() else { return Ok(()) };
         let mut length = size / ((round + 1) as f64).sqrt();
-        for _ in 0..12 {
+        for _ in 0..8 {
             if self.counter.left() == 0 {
                 return Ok(());
             }
             let moved = |i: usize| best[i] + length * normal[i] * self.space.scale[i];
             let far = self.allowed(&(0..best.len()).map(moved).collect::<Vec<f64>>());
             if self.wrong(std::slice::from_ref(&far))? == [true] {
-                return self.approach(&far);
+                self.approach(&far)?;
+                if self.distance() < size {
+                    return Ok(());
+                }
             }
             length *= 0.5;
         }
         Ok(())
     }
 
-    /// Bisects between the input and a misclassified point, which may be farther away than the best one.
+    /// Bisects between the input and a misclassified point, which may be farther away than the best one: then first as far from
+    /// the input as that, as only nearer points are of use.
     fn approach(&mut self, far: &[f64]) -> Result<()> {
         self.keep(far.to_vec());
+        let size = self.space.distance(self.norm, self.x, far);
         let (mut low, mut high) = (0.0, 1.0);
+        if self.distance() < size {
+            high = 0.999 * self.distance() / size;
+            let point = self.between(far, high);
+            if self.counter.left() == 0 || self.wrong(std::slice::from_ref(&point))? != [true] {
+                return Ok(());
+            }
+            self.keep(point);
+        }
         while high - low > 1e-3 && self.counter.left() > 0 {
             let middle = 0.5 * (low + high);
             let point = self.between(far, middle);
