@@ -16,13 +16,13 @@ use crate::workload::{Workload, number, value};
 /// Shapes of the weights; each has a bias of its first size.
 const WEIGHTS: [&[usize]; 4] = [&[32, 1, 3, 3], &[64, 32, 3, 3], &[128, 3136], &[10, 128]];
 
-/// Weight and bias of each layer, in [-1/sqrt(fan in), 1/sqrt(fan in)); seeds 10, 11, 12, ...
-struct Cnn {
+/// The net. Weight and bias of each layer, in [-1/sqrt(fan in), 1/sqrt(fan in)); seeds 10, 11, 12, ...
+pub struct Cnn {
     layers: Vec<(Tensor, Tensor)>,
 }
 
 impl Cnn {
-    fn new() -> Cnn {
+    pub fn new() -> Cnn {
         let layer = |(index, shape): (usize, &&[usize])| {
             let fan_in: usize = shape[1..].iter().product();
             let (scale, seed) = (1.0 / (fan_in as f64).sqrt(), 10 + 2 * index as u32);
@@ -33,14 +33,14 @@ impl Cnn {
     }
 
     /// The same weights in this type, to be trained.
-    fn trainable(mut self, dtype: DType) -> Cnn {
+    pub fn trainable(mut self, dtype: DType) -> Cnn {
         for (weight, bias) in &mut self.layers {
             (*weight, *bias) = (weight.to_dtype(dtype).requires_grad(), bias.to_dtype(dtype).requires_grad());
         }
         self
     }
 
-    fn forward(&self, x: &Tensor) -> Tensor {
+    pub fn forward(&self, x: &Tensor) -> Tensor {
         let convolution = ConvOptions::new().padding(1).activation(Activation::Relu);
         let pool = PoolOptions::new(2);
         let mut x = x.clone();

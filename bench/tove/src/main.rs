@@ -4,6 +4,7 @@
 //! alternate between tove and the peer within one run. `bench/README.md` describes the protocol, the data and what
 //! quality means.
 
+mod attacks;
 mod attention;
 mod cnn;
 mod convolution;

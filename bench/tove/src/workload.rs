@@ -30,6 +30,7 @@ pub fn make(id: &str, parameters: &Value) -> Result<Option<Box<dyn Workload>>, S
         "W7" => crate::derivatives::make(parameters).map(Some),
         "W8" => crate::gpt::make_generation(parameters).map(Some),
         "W9" => crate::vit::make(parameters).map(Some),
+        "W10" => crate::attacks::make(parameters).map(Some),
         "W11" => crate::products::make_sum(parameters).map(Some),
         "W12" => crate::products::make_product(parameters).map(Some),
         "W13" => crate::w13::make(parameters).map(Some),
