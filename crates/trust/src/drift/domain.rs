@@ -273,3 +273,24 @@ fn normal_quantile(tail: f64) -> f64 {
     }
     low
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_intervals_and_p_values_equal_scipy_and_the_definition() {
+        let fixture: serde_json::Value =
+            serde_json::from_str(include_str!("../../tests/fixtures/drift.json")).expect("valid");
+        let list = |value: &serde_json::Value| -> Vec<f64> {
+            value.as_array().expect("a list").iter().filter_map(serde_json::Value::as_f64).collect()
+        };
+        for case in fixture["areas"].as_array().expect("a list") {
+            let area = Area::new(&list(&case["negatives"]), &list(&case["positives"]));
+            let (low, high) = area.interval(0.05);
+            for (name, found) in [("auc", area.auc), ("p", area.mann_whitney()), ("low", low), ("high", high)] {
+                assert!((found - case[name].as_f64().expect("a number")).abs() < 1e-9, "{name}: {found} {case}");
+            }
+        }
+    }
+}
