@@ -13,12 +13,15 @@ pub(super) struct Affine {
     columns: Vec<u32>,
     weights: Vec<f64>,
     bias: Vec<f64>,
+    /// Per output a size whose rounding the biases carry, from the composition of two maps.
+    composed: Vec<f64>,
 }
 
 impl Affine {
     /// An empty map, to which rows are added.
     pub fn new(inputs: usize) -> Affine {
-        Affine { inputs, starts: vec![0], columns: Vec::new(), weights: Vec::new(), bias: Vec::new() }
+        let (columns, weights, bias) = (Vec::new(), Vec::new(), Vec::new());
+        Affine { inputs, starts: vec![0], columns, weights, bias, composed: Vec::new() }
     }
 
     /// A dense matrix (outputs, inputs) with a bias.
@@ -54,6 +57,7 @@ impl Affine {
         }
         self.starts.push(self.columns.len());
         self.bias.push(bias);
+        self.composed.push(0.0);
     }
 
     pub fn inputs(&self) -> usize {
@@ -96,7 +100,8 @@ impl Affine {
     /// Bounds of W x + c for x between bounds, rounded outward.
     pub fn intervals(&self, lower: &[f64], upper: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let bound = |output: usize| {
-            let (mut low, mut high, mut size) = (self.bias[output], self.bias[output], self.bias[output].abs());
+            let (mut low, mut high, mut size) =
+                (self.bias[output], self.bias[output], self.bias[output].abs() + self.composed[output]);
             for (i, w) in self.row(output) {
                 let (a, b) = (w * lower[i], w * upper[i]);
                 low += a.min(b);
@@ -119,7 +124,8 @@ impl Affine {
             let high = -region.minimum(&row);
             self.row(output).for_each(|(i, _)| row[i] = 0.0);
             let bias = self.bias[output];
-            let slack = 4.0 * f64::EPSILON * (bias.abs() + low.abs().max(high.abs()));
+            let slack = 4.0 * f64::EPSILON * (bias.abs() + low.abs().max(high.abs()))
+                + gamma(self.terms(output), f64::EPSILON) * self.composed[output];
             (low + bias - slack, high + bias + slack)
         };
         (0..self.outputs()).map(bound).unzip()
@@ -127,7 +133,8 @@ impl Affine {
 
     /// Per output Σ |w| |x| + |c| for |x| up to `sizes`.
     pub fn sizes(&self, sizes: &[f64]) -> Vec<f64> {
-        let size = |o: usize| self.row(o).map(|(i, w)| w.abs() * sizes[i]).sum::<f64>() + self.bias[o].abs();
+        let own = |o: usize| self.bias[o].abs() + self.composed[o];
+        let size = |o: usize| self.row(o).map(|(i, w)| w.abs() * sizes[i]).sum::<f64>() + own(o);
         (0..self.outputs()).map(size).collect()
     }
 
@@ -145,12 +152,14 @@ impl Affine {
         let mut row = vec![0.0; first.inputs];
         for output in 0..self.outputs() {
             row.fill(0.0);
-            let mut bias = self.bias[output];
+            let (mut bias, mut size) = (self.bias[output], self.bias[output].abs() + self.composed[output]);
             for (i, w) in self.row(output) {
                 bias += w * first.bias[i];
+                size += w.abs() * (first.bias[i].abs() + first.composed[i]);
                 first.row(i).for_each(|(j, v)| row[j] += w * v);
             }
             both.push(row.iter().copied().enumerate(), bias);
+            both.composed[output] = size;
         }
         both
     }

@@ -9,9 +9,8 @@
 //! region is known. Here the result is intersected with the intervals, so it is never wider than them.
 //!
 //! **Rounding.** Every sum of n products is widened by (n + 8) ε Σ|terms| with the ε of double precision, and what the lines
-//! lose to rounding is added to their intercepts, so that bounds hold for the net in exact arithmetic with its weights. (The
-//! composition of scaling with the first layer is rounded to double precision.) [`Network::margins`] further takes off the
-//! largest error that computing the net in its own precision can make.
+//! lose to rounding is added to their intercepts, so that bounds hold for the net in exact arithmetic with its weights. [`Network::margins`] further takes off the largest
+//! error that computing the net in its own precision can make, for any order of the sums.
 
 use super::affine::Affine;
 use super::network::{Network, Step, WHAT, largest};
@@ -141,6 +140,10 @@ impl Network {
         let hidden = self.hidden(region, relaxation)?;
         let (last, rows) = (self.steps.len(), self.margin_rows(class));
         let errors = self.evaluation_errors(&hidden);
+        let sizes = match self.steps.last() {
+            Some(Step::Affine(affine)) => affine.sizes(&hidden.sizes(last - 1)),
+            _ => hidden.sizes(last),
+        };
         // A margin is a linear function of the last affine map's input, whose bounds hold for all classes at once.
         let merged = match self.steps.last() {
             Some(Step::Affine(affine)) if last > 1 => {
@@ -155,7 +158,7 @@ impl Network {
             let apart: f64 =
                 row.iter().enumerate().map(|(i, c)| (c * hidden.lower[last][i]).min(c * hidden.upper[last][i])).sum();
             // The rounding of the merged rows is of the order of that of the sums.
-            let size: f64 = row.iter().zip(hidden.sizes(last)).map(|(c, size)| c.abs() * size).sum();
+            let size: f64 = row.iter().zip(&sizes).map(|(c, size)| c.abs() * size).sum();
             let mut best = apart.max(merged) - gamma(4, f64::EPSILON) * size;
             let mut slopes = Vec::new();
             if let Some(relaxed) = &relaxed {

@@ -16,10 +16,19 @@
 mod affine;
 mod bounds;
 mod convolution;
+mod curve;
+mod linear;
+mod models;
+mod neighbors;
 mod network;
 mod region;
 mod relaxation;
+mod search;
 
 pub use bounds::{OutputBounds, Relaxation};
+pub use curve::{CertifiedPoint, CurveOptions, certified_curve};
+pub use linear::{LinearScores, RobustRadius};
+pub use neighbors::{NearestSamples, NeighborRadius};
 pub use network::Network;
 pub use region::{BallNorm, InputRegion, OneHotBlock};
+pub use search::SearchEffort;

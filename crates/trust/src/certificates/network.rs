@@ -98,7 +98,7 @@ impl Network {
         }
         self.outputs = affine.outputs();
         match self.steps.last_mut() {
-            Some(Step::Affine(before)) if is_diagonal(before) => *before = affine.after(before),
+            Some(Step::Affine(before)) if is_diagonal(before) || is_diagonal(&affine) => *before = affine.after(before),
             _ => self.steps.push(Step::Affine(affine)),
         }
         Ok(self)

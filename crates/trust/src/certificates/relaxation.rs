@@ -77,7 +77,7 @@ impl Bend {
     pub fn interval(self, low: f64, high: f64) -> (f64, f64) {
         let (below, above) = (self.value(low), self.value(high));
         match self {
-            Bend::Leaky(slope) if slope == 0.0 => (below, above),
+            Bend::Leaky(0.0) => (below, above),
             _ => (below - FUNCTION * below.abs(), above + FUNCTION * above.abs()),
         }
     }
