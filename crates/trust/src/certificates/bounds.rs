@@ -6,7 +6,7 @@
 //! **CROWN** (Zhang et al., "Efficient neural network robustness certification with general activation functions", 2018):
 //! every activation lies between two lines on its interval. A linear function of the outputs is carried back through the
 //! lines, on the side that its sign asks for, until it is a linear function of the inputs, whose smallest value over the
-//! region is known. Here the result is intersected with the intervals, so it is never wider than them.
+//! region is known. Here the result is intersected with that of the cheaper methods, so it is never wider.
 //!
 //! **Rounding.** Every sum of n products is widened by (n + 8) ε Σ|terms| with the ε of double precision, and what the lines
 //! lose to rounding is added to their intercepts, so that bounds hold for the net in exact arithmetic with its weights. [`Network::margins`] further takes off the largest
@@ -65,7 +65,12 @@ impl Network {
     /// A region of another width; bounds that overflow.
     pub fn bounds(&self, region: &InputRegion, relaxation: Relaxation) -> Result<OutputBounds> {
         let hidden = self.hidden(region, relaxation)?;
-        let (last, mut bounds) = (self.steps.len(), self.outer(&hidden));
+        let last = self.steps.len();
+        let mut bounds = match relaxation {
+            // Tighter lines can have other slopes, which are worse in the end; the better of both holds.
+            Relaxation::Crown => self.bounds(region, Relaxation::Mixed)?,
+            _ => OutputBounds { lower: hidden.lower[last].clone(), upper: hidden.upper[last].clone() },
+        };
         if relaxation != Relaxation::Intervals {
             let relaxed = Relaxed::new(self, &hidden, last);
             for output in 0..self.outputs() {
@@ -75,11 +80,6 @@ impl Network {
             }
         }
         Ok(bounds)
-    }
-
-    fn outer(&self, hidden: &Hidden) -> OutputBounds {
-        let last = self.steps.len();
-        OutputBounds { lower: hidden.lower[last].clone(), upper: hidden.upper[last].clone() }
     }
 
     /// Bounds of the inputs of all steps.
@@ -137,6 +137,20 @@ impl Network {
         relaxation: Relaxation,
     ) -> Result<Vec<LinearBound>> {
         self.check_class(class)?;
+        let mut bounds = self.margins_by(region, class, relaxation)?;
+        if relaxation == Relaxation::Crown {
+            // As for the bounds of the outputs, the better of both.
+            let mixed = self.margins_by(region, class, Relaxation::Mixed)?;
+            bounds
+                .iter_mut()
+                .zip(mixed)
+                .filter(|(own, other)| other.value > own.value)
+                .for_each(|(own, other)| *own = other);
+        }
+        Ok(bounds)
+    }
+
+    fn margins_by(&self, region: &InputRegion, class: usize, relaxation: Relaxation) -> Result<Vec<LinearBound>> {
         let hidden = self.hidden(region, relaxation)?;
         let (last, rows) = (self.steps.len(), self.margin_rows(class));
         let errors = self.evaluation_errors(&hidden);

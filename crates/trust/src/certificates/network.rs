@@ -67,12 +67,20 @@ impl Network {
     /// # Errors
     /// No features, different lengths, numbers that are not finite.
     pub fn scaled(scale: &[f64], shift: &[f64]) -> Result<Network> {
+        Network::new(scale.len())?.scale(scale, shift)
+    }
+
+    /// The same net with x ↦ scale ∘ x + shift behind it; an image stays one.
+    ///
+    /// # Errors
+    /// Lengths other than the number of outputs, numbers that are not finite.
+    pub fn scale(self, scale: &[f64], shift: &[f64]) -> Result<Network> {
         let finite = scale.iter().chain(shift).all(|x| x.is_finite());
         if scale.len() != shift.len() || !finite {
             let problem = format!("{} scales and {} shifts, which must be finite", scale.len(), shift.len());
             return Err(TrustError::data(WHAT, problem, "give both for each feature"));
         }
-        Network::new(scale.len())?.step(Affine::diagonal(scale, shift))
+        self.step(Affine::diagonal(scale, shift))
     }
 
     /// Number of features.

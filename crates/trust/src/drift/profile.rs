@@ -49,7 +49,7 @@ impl DataColumn {
         }
     }
 
-    /// Whether there are no rows.
+    /// Whether it has no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -212,11 +212,11 @@ pub(super) fn count(values: &[Option<String>]) -> Vec<(String, usize)> {
 /// The number of rows of columns that can be compared.
 pub(super) fn check(what: &'static str, columns: &[DataColumn]) -> Result<usize> {
     let Some(first) = columns.first() else {
-        return Err(TrustError::data(what, "there are no columns", "give at least one"));
+        return Err(TrustError::data(what, "the table has no columns", "give at least one"));
     };
     let rows = first.len();
     if rows == 0 {
-        return Err(TrustError::data(what, "there are no rows", "give at least one"));
+        return Err(TrustError::data(what, "the table has no rows", "give at least one"));
     }
     let mut names = std::collections::HashSet::new();
     for column in columns {
