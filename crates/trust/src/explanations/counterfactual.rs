@@ -206,21 +206,32 @@ impl<F: FnMut(&[Vec<f64>]) -> Result<Vec<f64>>> Oracle<'_, F> {
             let limit = best.as_ref().map_or(f64::INFINITY, |best| best.cost);
             open.retain(|state| state.cost < limit && gain(state) > 0.0);
             open.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
-            // One state per set of changed features, so that the beam does not fill with values of one feature.
-            let mut seen: Vec<Vec<bool>> = Vec::new();
-            open.retain(|state| {
-                let changed: Vec<bool> = state.row.iter().zip(self.origin).map(|(a, b)| a != b).collect();
-                let twice = seen.iter().filter(|own| **own == changed).count() >= 2;
-                seen.push(changed);
-                !twice
-            });
-            open.truncate(self.options.beam);
-            if open.is_empty() {
+            beam = self.best_of_each(open);
+            if beam.is_empty() {
                 break;
             }
-            beam = open;
         }
         Ok(best)
+    }
+
+    /// Of states in falling order two per set of changed features, the first one and the one that comes nearest to the goal,
+    /// so that the beam does not fill with values of one feature.
+    fn best_of_each(&self, states: Vec<State>) -> Vec<State> {
+        let mut groups: Vec<(Vec<bool>, State, Option<State>)> = Vec::new();
+        for state in states {
+            let changed: Vec<bool> = state.row.iter().zip(self.origin).map(|(a, b)| a != b).collect();
+            match groups.iter_mut().find(|group| group.0 == changed) {
+                None => groups.push((changed, state, None)),
+                Some((_, first, nearest)) => {
+                    let known = nearest.as_ref().unwrap_or(first).probability;
+                    if state.probability > known {
+                        *nearest = Some(state);
+                    }
+                }
+            }
+        }
+        groups.truncate(self.options.beam);
+        groups.into_iter().flat_map(|(_, first, nearest)| std::iter::once(first).chain(nearest)).collect()
     }
 
     /// Makes the changes of a row that reaches the goal smaller until none can be made smaller alone.
