@@ -299,6 +299,7 @@ fn robust_accuracy_lies_between_certificate_and_attack() {
     let intervals = CurveOptions { relaxation: Relaxation::Intervals, ..CurveOptions::default() };
     let plain = certified_curve(&net, &x, &y, &eps, region, &intervals).unwrap();
     assert_eq!((curve[0].certified.value, curve[0].unbroken.value), (1.0, 1.0));
+    assert_eq!(curve[0].to_string(), "eps 0: robust accuracy from 100.0 % (proven) to 100.0 % (attacked)");
     for (point, plain) in curve.iter().zip(&plain) {
         assert!(point.certified.value <= point.unbroken.value && plain.certified.value <= point.certified.value);
         assert_eq!(point.open as f64, ((point.unbroken.value - point.certified.value) * n as f64).round());
@@ -397,4 +398,9 @@ fn bad_input_is_refused_with_a_reason() {
     let scores = LinearScores::new(&Tensor::zeros([2, 2], DType::F64), &Tensor::from([1.0, 0.0])).unwrap();
     assert_eq!(scores.radius(&[0.0, 0.0], &[1.0, 1.0], BallNorm::L2).unwrap().radius, f64::INFINITY);
     assert!(scores.radius(&[0.0, 0.0], &[1.0, -1.0], BallNorm::L2).is_err());
+    let steep = LinearScores::new(&Tensor::from([[1e10, 1.0]]), &Tensor::from([0.0])).unwrap();
+    assert!(steep.radius(&[1e300, 0.0], &[1.0, 1.0], BallNorm::L2).unwrap_err().to_string().contains("overflow"));
+    assert!(steep.network().unwrap().evaluate(&[1e300, 0.0]).unwrap_err().to_string().contains("overflow"));
+    let samples = NearestSamples::new(&Tensor::from([[0.0], [1.0]]), &Tensor::from([0i64, 1])).unwrap();
+    assert!(samples.radius(&[1e300], 1).unwrap_err().to_string().contains("overflow"));
 }

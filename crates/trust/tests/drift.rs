@@ -114,6 +114,8 @@ fn reports_find_what_moved_and_stay_quiet_otherwise() {
     let first = moved.drifted().next().unwrap();
     assert!((first.wasserstein.unwrap() - 1.0).abs() < 0.1 && first.psi > 0.25);
     assert!(moved.to_string().contains("the guarantees do not apply"));
+    let json = moved.to_json();
+    assert!(json["verdict"] == "large drift" && json["columns"][0]["name"] == "first" && json["alpha"] == 0.05);
 }
 
 #[test]
@@ -202,10 +204,11 @@ fn bad_tables_are_refused_with_a_reason() {
     let other = DataColumn::categories("a", [Some("x")]);
     assert!(compare(&[other], 0.05).unwrap_err().to_string().contains("held numbers"));
     // One row, constant columns, all missing: answers without NaN.
-    for values in [vec![1.0], vec![f64::NAN], vec![1e300; 3]] {
+    for values in [vec![1.0], vec![f64::NAN], vec![1e300; 3], vec![-1.7e308, 1.7e308]] {
         let report = compare(&[numbers("a", &values)], 0.05).unwrap();
         let column = &report.columns[0];
         assert!([column.p, column.adjusted, column.psi, column.missing_now].iter().all(|x| x.is_finite()));
+        assert!(column.relative.is_none_or(f64::is_finite) && column.wasserstein.is_none_or(f64::is_finite));
     }
 }
 
@@ -224,6 +227,8 @@ fn a_classifier_sees_a_changed_correlation_that_no_column_shows() {
     assert_eq!(report.verdict, DriftVerdict::NotFound);
     let domain = domain_classifier(&profile, &changed, &options).unwrap();
     assert!(domain.low > 0.7 && domain.p < 1e-6 && domain.scores.len() == 300);
+    assert!(domain.to_string().starts_with("old and new rows can be distinguished"));
+    assert_eq!(domain.to_json()["auc"], domain.auc);
     let same = domain_classifier(&profile, &pair(4, 300, 1.0), &options).unwrap();
     assert!(same.p > 0.05 && same.low < 0.5, "{same:?}");
     let permuted = domain_classifier(&profile, &changed, &DomainOptions { permutations: 9, ..options }).unwrap();

@@ -43,7 +43,7 @@ fn changes_of_linear_models_are_nearly_the_cheapest_ones() {
         if let Some(found) = found {
             found_all += 1;
             worst = worst.max(found.cost / best);
-            assert!(found.cost >= best - 1e-6 && found.probability >= 0.5 && found.finished);
+            assert!(found.cost >= best - 1e-6 && found.probability >= 0.5 && found.finished, "{found:?} {best}");
             assert!(found.row.iter().all(|x| (0.0..=1.0).contains(x)));
         }
     }

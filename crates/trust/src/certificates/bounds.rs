@@ -180,7 +180,9 @@ impl Network {
                 (best, slopes) = (best.max(found.value), found.slopes);
             }
             let error: f64 = row.iter().zip(&errors).map(|(c, error)| c.abs() * error).sum();
-            LinearBound { slopes, value: best - error - f64::EPSILON * size }
+            let value = best - error - f64::EPSILON * size;
+            // What overflowed proves nothing.
+            LinearBound { slopes, value: if value.is_nan() { f64::NEG_INFINITY } else { value } }
         };
         Ok(rows.iter().zip(merged).map(bound).collect())
     }

@@ -1,5 +1,6 @@
 //! Robust accuracy between a certificate and an attack, for growing limits.
 
+use std::fmt;
 use std::sync::Mutex;
 
 use tove_metrics::Score;
@@ -35,6 +36,17 @@ pub struct CertifiedPoint {
     pub unbroken: Score,
     /// Rows between both: neither proven nor broken.
     pub open: usize,
+}
+
+impl fmt::Display for CertifiedPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (low, high) = (100.0 * self.certified.value, 100.0 * self.unbroken.value);
+        write!(f, "eps {}: robust accuracy from {low:.1} % (proven) to {high:.1} % (attacked)", self.eps)?;
+        if self.open > 0 {
+            write!(f, ", {} of {} rows open", self.open, self.certified.n)?;
+        }
+        Ok(())
+    }
 }
 
 /// The state of a row at one size.

@@ -144,6 +144,9 @@ impl LinearScores {
             return Err(TrustError::data(WHAT, problem, "give a finite number and a budget of at least 0 per feature"));
         }
         let z = self.at(x);
+        if z.iter().any(|z| !z.is_finite()) {
+            return Err(TrustError::data(WHAT, "the scores of the row overflow", "scale the features"));
+        }
         let class = Network::class_of(&z);
         let mut found = RobustRadius { class, radius: f64::INFINITY, other: None, boundary: None };
         let classes = self.weights.len().max(2);

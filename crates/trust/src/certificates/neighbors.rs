@@ -85,6 +85,9 @@ impl NearestSamples {
             return Err(TrustError::argument(WHAT, problem));
         }
         let squares: Vec<f64> = self.rows.iter().map(|row| square(row, x)).collect();
+        if squares.iter().any(|square| !square.is_finite()) {
+            return Err(TrustError::data(WHAT, "the distances of the row overflow", "scale the features"));
+        }
         let class = self.vote(&squares, k);
         let own = |row: &usize| self.labels.codes()[*row] == class;
         let (ours, others): (Vec<usize>, Vec<usize>) = (0..self.rows.len()).partition(own);

@@ -253,10 +253,14 @@ impl Network {
     /// The outputs for one flattened input, in double precision.
     ///
     /// # Errors
-    /// An input of another width, or with numbers that are not finite.
+    /// An input of another width, or with numbers that are not finite; outputs that overflow.
     pub fn evaluate(&self, x: &[f64]) -> Result<Vec<f64>> {
         self.check_row(x)?;
-        Ok(self.values(x).pop().unwrap_or_default())
+        let outputs = self.values(x).pop().unwrap_or_default();
+        if outputs.iter().any(|z| !z.is_finite()) {
+            return Err(TrustError::data(WHAT, "the outputs for the row overflow", "scale the features"));
+        }
+        Ok(outputs)
     }
 
     pub(super) fn check_row(&self, x: &[f64]) -> Result<()> {

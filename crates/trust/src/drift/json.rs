@@ -1,8 +1,10 @@
-//! Training profiles as JSON.
+//! Training profiles as JSON, and reports as JSON for other programs.
 
 use serde_json::{Value, json};
 
+use super::domain::DomainClassifier;
 use super::profile::{ColumnProfile, ProfiledValues, TrainingProfile, WHAT};
+use super::report::{ColumnDrift, Correction, DriftReport};
 use crate::{Result, TrustError};
 
 const VERSION: u64 = 1;
@@ -133,4 +135,44 @@ fn list<'v>(value: &'v Value, name: &'static str) -> Result<&'v Vec<Value>> {
 fn damaged(name: &str) -> TrustError {
     let problem = format!("`{name}` is absent, of the wrong kind, or contradicts the rest of the profile");
     TrustError::data(WHAT, problem, "the profile is damaged; fit the model again")
+}
+
+impl DriftReport {
+    /// As JSON, with the verdict in words.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "verdict": self.verdict.to_string(),
+            "guarantees": self.verdict.guarantees(),
+            "rows_before": self.rows_before, "sampled": self.sampled, "rows_now": self.rows_now,
+            "alpha": self.alpha, "tests": self.tests,
+            "correction": match self.correction {
+                Correction::Holm => "holm",
+                Correction::BenjaminiHochberg => "benjamini_hochberg",
+            },
+            "columns": self.columns.iter().map(report_column).collect::<Vec<_>>(),
+            "absent": self.absent, "ignored": self.ignored,
+        })
+    }
+}
+
+fn report_column(column: &ColumnDrift) -> Value {
+    let unseen = |(name, count): &(String, usize)| json!({"category": name, "rows": count});
+    json!({
+        "name": column.name, "test": column.test, "statistic": column.statistic, "p": column.p,
+        "adjusted": column.adjusted, "drifted": column.values_drifted, "psi": column.psi,
+        "wasserstein": column.wasserstein, "relative": column.relative, "detectable": column.detectable,
+        "missing_before": column.missing_before, "missing_now": column.missing_now, "missing_p": column.missing_p,
+        "missing_adjusted": column.missing_adjusted, "missing_drifted": column.missing_drifted,
+        "unseen": column.unseen.iter().map(unseen).collect::<Vec<_>>(),
+    })
+}
+
+impl DomainClassifier {
+    /// As JSON, without the scores of the rows.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "auc": self.auc, "low": self.low, "high": self.high, "alpha": self.alpha, "p": self.p,
+            "permutations": self.permutations, "rows_before": self.rows_before, "rows_now": self.rows_now,
+        })
+    }
 }

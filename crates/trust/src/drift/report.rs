@@ -12,6 +12,8 @@ use crate::{Result, TrustError};
 
 const WHAT: &str = "DriftReport";
 
+const KOLMOGOROV: &str = "Kolmogorov-Smirnov";
+
 /// Bins of the population stability index of a numeric column.
 const BINS: usize = 10;
 
@@ -65,7 +67,7 @@ pub struct ColumnDrift {
     pub adjusted: f64,
     /// Population stability index.
     pub psi: f64,
-    /// Wasserstein distance of a numeric column, in its unit.
+    /// Wasserstein distance of a numeric column, in its unit; `None` if it overflows.
     pub wasserstein: Option<f64>,
     /// Wasserstein distance divided by the standard deviation of the training sample; `None` for a constant column.
     pub relative: Option<f64>,
@@ -178,7 +180,7 @@ fn correct(columns: &mut [Compared], options: &DriftOptions) -> usize {
     for (column, [m, n]) in columns.iter_mut().filter(|(column, _)| column.test.is_some()) {
         column.adjusted = adjusted.next().unwrap_or(1.0);
         column.values_drifted = column.adjusted < options.alpha;
-        if column.wasserstein.is_some() {
+        if column.test == Some(KOLMOGOROV) {
             column.detectable = Some(detectable(options.alpha / tests as f64, *m, *n));
         }
     }
@@ -228,17 +230,17 @@ fn compare_numbers(drift: &mut ColumnDrift, before: &[f64], now: &[f64]) -> [usi
     if before.is_empty() || now.is_empty() {
         return sizes;
     }
-    drift.test = Some("Kolmogorov-Smirnov");
+    drift.test = Some(KOLMOGOROV);
     (drift.statistic, drift.p) = two_sample_kolmogorov(&before, &now);
     before.sort_unstable_by(f64::total_cmp);
     let (first, second) = equal_mass_counts(&before, &now, BINS);
     drift.psi = stability_index(&first, &second);
     let distance = wasserstein(&before, &now);
-    drift.wasserstein = Some(distance);
+    drift.wasserstein = Some(distance).filter(|distance| distance.is_finite());
     let mean = before.iter().sum::<f64>() / before.len() as f64;
     let spread = (before.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / before.len() as f64).sqrt();
-    drift.relative =
-        Some(distance / spread).filter(|relative| relative.is_finite() && before[0] < before[before.len() - 1]);
+    let varies = before[0] < before[before.len() - 1] && spread.is_finite() && spread > 0.0;
+    drift.relative = drift.wasserstein.map(|distance| distance / spread).filter(|share| varies && share.is_finite());
     sizes
 }
 

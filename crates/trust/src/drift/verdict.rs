@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::domain::DomainClassifier;
 use super::report::{ColumnDrift, Correction, DriftReport};
 
 /// A population stability index from which on a change is called large, by convention.
@@ -119,6 +120,26 @@ impl fmt::Display for DriftReport {
             )?;
         }
         write!(f, "{}", self.verdict.guarantees())
+    }
+}
+
+impl fmt::Display for DomainClassifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = if self.p < self.alpha && self.auc > 0.5 {
+            "old and new rows can be distinguished"
+        } else {
+            "old and new rows were not distinguished"
+        };
+        let confidence = 100.0 * (1.0 - self.alpha);
+        let by = match self.permutations {
+            0 => "Mann-Whitney test, approximate since folds share training rows".to_owned(),
+            permutations => format!("{permutations} permutations"),
+        };
+        write!(
+            f,
+            "{found}: area under the ROC curve {:.3} [{:.3}, {:.3}] ({confidence} %), p = {:.2e} ({by}; {} old, {} new rows)",
+            self.auc, self.low, self.high, self.p, self.rows_before, self.rows_now
+        )
     }
 }
 

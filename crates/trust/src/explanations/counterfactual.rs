@@ -198,7 +198,7 @@ impl<F: FnMut(&[Vec<f64>]) -> Result<Vec<f64>>> Oracle<'_, F> {
             wide.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
             wide.truncate(self.options.beam);
             for state in done.into_iter().chain(wide) {
-                let shrunk = self.shrink(state)?;
+                let shrunk = self.pull_all(state)?;
                 if best.as_ref().is_none_or(|best| shrunk.cost < best.cost) {
                     best = Some(shrunk);
                 }
@@ -211,7 +211,7 @@ impl<F: FnMut(&[Vec<f64>]) -> Result<Vec<f64>>> Oracle<'_, F> {
                 break;
             }
         }
-        Ok(best)
+        best.map(|best| self.shrink(best)).transpose()
     }
 
     /// Of states in falling order two per set of changed features, the first one and the one that comes nearest to the goal,
@@ -238,15 +238,21 @@ impl<F: FnMut(&[Vec<f64>]) -> Result<Vec<f64>>> Oracle<'_, F> {
     fn shrink(&mut self, mut state: State) -> Result<State> {
         loop {
             let before = state.cost;
-            state = self.undo(state)?;
-            for feature in 0..self.space.rules.len() {
-                state = self.pull(state, feature)?;
-            }
-            state = self.trade(state)?;
+            let traded = self.trade(state)?;
+            state = self.pull_all(traded)?;
             if state.cost >= before * (1.0 - 1e-6) || self.queries >= self.options.queries {
                 return Ok(state);
             }
         }
+    }
+
+    /// Undoes changes that are not needed, and moves the others back as far as possible, one after the other.
+    fn pull_all(&mut self, state: State) -> Result<State> {
+        let mut state = self.undo(state)?;
+        for feature in 0..self.space.rules.len() {
+            state = self.pull(state, feature)?;
+        }
+        Ok(state)
     }
 
     /// Undoes whole changes, the dearest first.
