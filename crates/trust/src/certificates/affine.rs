@@ -91,6 +91,11 @@ impl Affine {
     pub fn add_transposed(&self, a: &[f64], into: &mut [f64]) {
         for (output, &a) in a.iter().enumerate().filter(|(_, a)| **a != 0.0) {
             let range = self.starts[output]..self.starts[output + 1];
+            if range.len() == self.inputs {
+                // A full row has its columns in order.
+                into.iter_mut().zip(&self.weights[range]).for_each(|(into, weight)| *into += a * weight);
+                continue;
+            }
             for (&column, &weight) in self.columns[range.clone()].iter().zip(&self.weights[range]) {
                 into[column as usize] += a * weight;
             }

@@ -104,7 +104,7 @@ impl NearestSamples {
         Ok(NeighborRadius { label, lower: bounds[quorum - 1].max(0.0), upper: f64::INFINITY, boundary: None })
     }
 
-    /// The class with most votes among the k nearest, the first of equal ones.
+    /// The class with most votes among the k nearest; ties go to the first.
     fn vote(&self, squares: &[f64], k: usize) -> usize {
         let mut order: Vec<usize> = (0..squares.len()).collect();
         order.sort_by(|&a, &b| squares[a].total_cmp(&squares[b]));

@@ -285,7 +285,7 @@ impl Network {
         values
     }
 
-    /// The class of outputs: the largest one, the first of equal ones; of a single output whether it is positive.
+    /// The class of outputs: the largest one, ties go to the first; of a single output whether it is positive.
     pub(super) fn class_of(outputs: &[f64]) -> usize {
         match outputs {
             [z] => usize::from(*z > 0.0),
