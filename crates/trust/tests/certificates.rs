@@ -385,6 +385,8 @@ fn bad_input_is_refused_with_a_reason() {
     assert!(net.clone().conv2d(&Conv2d::new(1, 1, 3, &mut Rng::new(0))).is_err());
     assert!(Network::images([1, 2, 2]).unwrap().conv2d(&Conv2d::new(1, 1, 3, &mut Rng::new(0))).is_err());
     assert!(net.margins(&unit, 2, Relaxation::Crown).is_err() && net.evaluate(&[1.0]).is_err());
+    let same = net.bounds(&unit, Relaxation::Crown).unwrap();
+    assert!((same.lower[0] - 0.25).abs() < 1e-14 && (same.upper[0] - 0.75).abs() < 1e-14);
     let wide = around(&[0.0], &[1.0]).unwrap();
     assert!(net.bounds(&wide, Relaxation::Crown).is_err());
     let huge = InputRegion::between(&[-1e308, 0.0], &[1e308, 0.0]).unwrap();

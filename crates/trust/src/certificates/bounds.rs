@@ -235,10 +235,11 @@ impl<'n> Relaxed<'n> {
 
     /// Bounds of one value after `until` steps.
     fn both(&self, until: usize, unit: usize, region: &InputRegion) -> (f64, f64) {
-        let width = match &self.steps[until - 1] {
-            Step::Affine(affine) => affine.outputs(),
-            Step::Bend(_) => self.hidden.lower[until - 1].len(),
-            Step::Largest(windows) => windows.len(),
+        let width = match until.checked_sub(1).map(|last| &self.steps[last]) {
+            None => region.width(),
+            Some(Step::Affine(affine)) => affine.outputs(),
+            Some(Step::Bend(_)) => self.hidden.lower[until - 1].len(),
+            Some(Step::Largest(windows)) => windows.len(),
         };
         let mut row = vec![0.0; width];
         row[unit] = 1.0;
