@@ -11,6 +11,7 @@
 //! | [`decisions`] | cost matrices, thresholds, cost curves, abstention |
 //! | [`robustness`] | input gradients, attacks, adversarial training |
 //! | [`certificates`] | proven bounds on what an attack can do |
+//! | [`explanations`] | counterfactuals: small changes that lead to another answer |
 //! | [`fairness`] | group reports, gaps, fair post-processing, training and pre-processing |
 //! | [`drift`] | comparison of new rows with the training rows |
 
@@ -20,6 +21,7 @@ pub mod conformal;
 pub mod decisions;
 pub mod drift;
 mod error;
+pub mod explanations;
 pub mod fairness;
 mod input;
 pub mod robustness;
