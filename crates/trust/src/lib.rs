@@ -22,6 +22,7 @@ pub mod drift;
 mod error;
 pub mod fairness;
 mod input;
+mod intervals;
 pub mod robustness;
 
 pub use error::{Result, TrustError};
