@@ -13,6 +13,9 @@ pub(crate) fn clopper_pearson(successes: f64, n: f64, confidence: f64) -> (f64, 
 
 /// Wilson's interval of a share among `n` rows, which need not be whole.
 pub(crate) fn wilson(share: f64, n: f64, confidence: f64) -> (f64, f64) {
+    if n <= 0.0 {
+        return (0.0, 1.0);
+    }
     let z = normal_critical(1.0 - confidence);
     let square = z * z / n;
     let center = (share + 0.5 * square) / (1.0 + square);

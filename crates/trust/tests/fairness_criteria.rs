@@ -86,7 +86,7 @@ fn k23_no_two_criteria_hold_together_outside_of_degenerate_cases() {
     {
         let search = tables_search(first, second).unwrap();
         assert_eq!(search.tried, (first.0 + 1) * (first.1 + 1) * (second.0 + 1) * (second.1 + 1));
-        assert_eq!(search.joint(), []);
+        assert!(search.joint().is_empty());
         let cases = |index: usize| {
             let mut cases: Vec<Option<Degeneracy>> = search.solutions[index].1.iter().map(|t| t.degeneracy()).collect();
             cases.sort_by_key(|case| format!("{case:?}"));

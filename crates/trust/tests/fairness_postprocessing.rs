@@ -3,7 +3,7 @@
 
 mod fairness_common;
 
-use fairness_common::{SETS, calibrated, close, fixture, numbers, part, rows, vector, whole};
+use fairness_common::{SETS, calibrated, close, fixture, part, rows, vector, whole};
 use tove_metrics::accuracy;
 use tove_tensor::{DType, Key, Tensor};
 use tove_trust::fairness::{
@@ -23,7 +23,8 @@ fn gap(constraint: ParityConstraint, labels: &Tensor, decisions: &Tensor, groups
         ParityConstraint::EqualizedOdds => equalized_odds_difference(labels, decisions, groups, None),
         ParityConstraint::EqualOpportunity => equal_opportunity_difference(labels, decisions, groups, None),
         ParityConstraint::FalsePositiveRateParity => {
-            equal_opportunity_difference(&(labels * -1i64 + 1i64), decisions, groups, None)
+            let swapped: Vec<i64> = labels.to_vec::<i64>().iter().map(|label| 1 - label).collect();
+            equal_opportunity_difference(&Tensor::from_slice(&swapped), decisions, groups, None)
         }
     }
     .unwrap()
@@ -316,10 +317,6 @@ fn adult(path: &std::path::Path) -> (Tensor, Tensor, Tensor) {
         sex.push(i64::from(cells[9] == "Male"));
     }
     let n = y.len();
-    assert!(n > 16_000 && numbers_are_finite(&x));
+    assert!(n > 16_000);
     (Tensor::from_vec(x, [n, 5]), Tensor::from_slice(&y), Tensor::from_slice(&sex))
-}
-
-fn numbers_are_finite(values: &[f64]) -> bool {
-    values.iter().all(|value| value.is_finite()) && numbers(&serde_json::json!([1.0])) == [1.0]
 }

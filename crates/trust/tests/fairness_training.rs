@@ -154,7 +154,7 @@ fn penalized_fits_equal_those_of_scipy() {
     let own = own.predict_proba(&standardized(&x)).unwrap().narrow(1, 1, 1).contiguous().to_f64_vec();
     plain.iter().zip(own).for_each(|(plain, own)| close(*plain, own, 1e-7));
     // Weights equal copies.
-    let weights = Tensor::from_slice(&vec![2.0; 150]);
+    let weights = Tensor::from_slice(&[2.0; 150]);
     let settings = FairLogisticRegression { tolerance: 1e-10, ..FairLogisticRegression::default() };
     let weighted = settings.fit(&x, &y, &a, Some(&weights)).unwrap();
     let twice = Tensor::from_slice(&(0..300).map(|row| row % 150).collect::<Vec<i64>>());
@@ -297,7 +297,7 @@ fn reweighing_makes_label_and_group_independent() {
 #[test]
 fn bad_input_is_refused_with_reasons() {
     let (x, y, a) = biased(100, 4);
-    let one = Tensor::from_slice(&vec![1i64; 100]);
+    let one = Tensor::from_slice(&[1i64; 100]);
     let text = |result: Result<FittedFairLogisticRegression, tove_trust::TrustError>| result.unwrap_err().to_string();
     let settings = FairLogisticRegression::default();
     assert!(text(settings.fit(&x, &one, &a, None)).contains("same label"));
@@ -358,5 +358,5 @@ fn bad_input_is_refused_with_reasons() {
     assert!(FittedCorrelationRemover::from_json(&json).is_err());
 
     assert!(reweighing(&y, &one.narrow(0, 0, 5), None).is_err());
-    assert!(reweighing(&y, &a, Some(&Tensor::from_slice(&vec![0.0; 100]))).is_err());
+    assert!(reweighing(&y, &a, Some(&Tensor::from_slice(&[0.0; 100]))).is_err());
 }

@@ -13,6 +13,7 @@
 //! Which criterion matters is a question about the application, not about the data; several of them cannot hold together.
 
 mod frame;
+mod gap_measure;
 mod gaps;
 mod incompatibility;
 mod json;
@@ -30,7 +31,8 @@ mod tally;
 mod threshold;
 
 pub use frame::MetricFrame;
-pub use gaps::{Criterion, FairnessGaps, Gap, GapMeasure, fairness_gaps};
+pub use gap_measure::GapMeasure;
+pub use gaps::{Criterion, FairnessGaps, Gap, fairness_gaps};
 pub use incompatibility::{
     ConfusionPair, CriteriaPair, Degeneracy, ScoreDistributions, ScoreSearch, TableSearch, scores_search, tables_search,
 };

@@ -173,7 +173,8 @@ impl GroupReport {
         let names = outcomes.groups()?;
         let spread = Spread::of(&rows);
         let one = |tally: &Tally, group: usize, spread: &[f64]| -> GroupRates {
-            let maker = Maker { tally, group, weighted: rows.weighted, confidence: options.confidence };
+            let maker =
+                Maker { tally, group, weighted: rows.weighted, unit: rows.unit, confidence: options.confidence };
             maker.rates(total, options.min_size, rows.score.is_some(), spread[group])
         };
         let mut groups: Vec<GroupRates> = (0..tally.groups()).map(|group| one(&tally, group, &spread.groups)).collect();
@@ -225,6 +226,7 @@ struct Maker<'a> {
     tally: &'a Tally,
     group: usize,
     weighted: bool,
+    unit: f64,
     confidence: f64,
 }
 
@@ -233,12 +235,12 @@ impl Maker<'_> {
         if whole <= 0.0 {
             return None;
         }
-        let value = part / whole;
+        let value = (part / whole).clamp(0.0, 1.0);
         let (low, high) = match self.weighted {
             false => clopper_pearson(part, whole, self.confidence),
-            true => wilson(value.clamp(0.0, 1.0), whole * self.tally.effective_share(self.group), self.confidence),
+            true => wilson(value, whole * self.tally.effective_share(self.group), self.confidence),
         };
-        Some(Rate { value, low: low.min(value), high: high.max(value), n: whole })
+        Some(Rate { value, low: low.min(value), high: high.max(value), n: whole * self.unit })
     }
 
     fn rate(&self, kind: RateKind) -> Option<Rate> {
@@ -249,10 +251,10 @@ impl Maker<'_> {
     fn mean_score(&self, deviation: f64) -> Option<Rate> {
         let (part, whole) = self.tally.parts(RateKind::MeanScore, self.group);
         (whole > 0.0).then(|| {
-            let value = part / whole;
+            let value = (part / whole).clamp(0.0, 1.0);
             let n = whole * self.tally.effective_share(self.group);
             let half = normal_critical(1.0 - self.confidence) * deviation / n.sqrt();
-            Rate { value, low: (value - half).max(0.0), high: (value + half).min(1.0), n: whole }
+            Rate { value, low: (value - half).max(0.0), high: (value + half).min(1.0), n: whole * self.unit }
         })
     }
 

@@ -9,7 +9,10 @@ pub(super) struct Rows {
     pub label: Vec<usize>,
     pub decision: Vec<usize>,
     pub score: Option<Vec<f64>>,
+    /// Weights divided by the largest one, so that their squares neither overflow nor all vanish.
     pub weight: Vec<f64>,
+    /// The largest weight.
+    pub unit: f64,
     pub weighted: bool,
     pub groups: usize,
     pub bins: usize,
@@ -18,13 +21,16 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn new(outcomes: &Outcomes, bins: usize) -> Result<Rows> {
         let groups = outcomes.groups()?;
-        let (weighted, weight) = outcomes.weighted();
+        let (weighted, mut weight) = outcomes.weighted();
+        let unit = weight.iter().copied().fold(0.0, f64::max);
+        weight.iter_mut().for_each(|weight| *weight /= unit);
         Ok(Rows {
             group: groups.codes().to_vec(),
             label: outcomes.labels().to_vec(),
             decision: outcomes.decided()?,
             score: outcomes.scored().map(<[f64]>::to_vec),
             weight,
+            unit,
             weighted,
             groups: groups.len(),
             bins,
@@ -175,6 +181,6 @@ impl Tally {
     /// A rate, or `None` if nothing is in its denominator.
     pub(super) fn rate(&self, kind: RateKind, group: usize) -> Option<f64> {
         let (part, whole) = self.parts(kind, group);
-        (whole > 0.0).then(|| part / whole)
+        (whole > 0.0).then(|| (part / whole).clamp(0.0, 1.0))
     }
 }
