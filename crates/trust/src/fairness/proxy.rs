@@ -6,7 +6,8 @@ use tove_learn::selection::{Splitter, StratifiedKFold};
 use tove_learn::{Estimator, Fit, Labels, LogisticRegression, Model, Pipeline, Predict, Rows, Samples, StandardScaler};
 use tove_tensor::{DType, Tensor};
 
-use super::gaps::{Gap, GapMeasure, fairness_gaps};
+use super::gap_measure::GapMeasure;
+use super::gaps::{Gap, fairness_gaps};
 use super::outcomes::{Outcomes, binary};
 use super::report::{GroupOptions, Rate};
 use crate::intervals::{clopper_pearson, normal_critical};
