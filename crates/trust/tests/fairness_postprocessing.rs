@@ -274,6 +274,67 @@ fn numbers_twice(tensor: &Tensor) -> Vec<f64> {
 }
 
 #[test]
+fn constraints_hold_on_any_training_rows() {
+    // Few rows, ties, weights with zeros, three groups of uneven size.
+    for seed in 0..150 {
+        let key = Key::new(seed);
+        let n = 12 + seed as usize % 40;
+        let draw = |fold: u64| key.fold(fold).uniform([n], DType::F64).to_vec::<f64>();
+        let scores: Vec<f64> = draw(0).iter().map(|u| (u * 6.0).floor() - 3.0).collect();
+        let groups: Vec<f64> = draw(1)
+            .iter()
+            .enumerate()
+            .map(|(row, u)| if row < 6 { (row % 3) as f64 } else { (u * u * 3.0).floor() })
+            .collect();
+        let labels: Vec<f64> = draw(2)
+            .iter()
+            .enumerate()
+            .map(|(row, u)| f64::from(u8::from(if row < 6 { row < 3 } else { *u < 0.4 })))
+            .collect();
+        let weights: Vec<f64> =
+            draw(3).iter().enumerate().map(|(row, u)| if row < 6 { 1.0 } else { (u * 4.0).floor() }).collect();
+        let [s, a, y, w] = [&scores, &groups, &labels, &weights].map(|values| Tensor::from_slice(values));
+        for constraint in ParityConstraint::all() {
+            for objective in objectives() {
+                let fitted = ThresholdOptimizer { constraint, objective }.fit(&s, &y, &a, Some(&w)).unwrap();
+                let p = fitted.probabilities(&s, &a).unwrap().to_vec::<f64>();
+                let mean = |group: f64, label: Option<f64>| {
+                    let own = |row: &usize| groups[*row] == group && label.is_none_or(|label| labels[*row] == label);
+                    let (sum, total) = (0..n)
+                        .filter(own)
+                        .fold((0.0, 0.0), |sum, row| (sum.0 + weights[row] * p[row], sum.1 + weights[row]));
+                    sum / total
+                };
+                let gap = |label: Option<f64>| spread(&[0.0, 1.0, 2.0].map(|group| mean(group, label)));
+                let found = match constraint {
+                    ParityConstraint::DemographicParity => gap(None),
+                    ParityConstraint::EqualizedOdds => gap(Some(0.0)).max(gap(Some(1.0))),
+                    ParityConstraint::EqualOpportunity => gap(Some(1.0)),
+                    ParityConstraint::FalsePositiveRateParity => gap(Some(0.0)),
+                };
+                assert!(found < 1e-9, "{seed} {constraint:?} {objective:?}: {found}");
+                // Never worse than accepting everybody or nobody, and larger scores are never less likely to be accepted.
+                let value =
+                    |label: f64| (0..n).filter(|&row| labels[row] == label).map(|row| weights[row]).sum::<f64>();
+                let (positives, total) = (value(1.0), value(0.0) + value(1.0));
+                let constant = match objective {
+                    ThresholdObjective::Accuracy => (positives / total).max(1.0 - positives / total),
+                    ThresholdObjective::BalancedAccuracy => 0.5,
+                    ThresholdObjective::Cost { false_positive, false_negative } => {
+                        -(false_positive * (total - positives)).min(false_negative * positives) / total
+                    }
+                };
+                assert!(fitted.objective() > constant - 1e-9, "{seed} {constraint:?} {objective:?}");
+                for rule in fitted.rules() {
+                    let chances: Vec<f64> = (-4..5).map(|score| rule.probability(f64::from(score))).collect();
+                    assert!(chances.windows(2).all(|pair| pair[0] <= pair[1]) && chances[8] <= 1.0);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn adult_is_fair_on_its_test_file() {
     let Some(folder) = fairness_common::large("adult") else { return };
     let (x, y, sex) = adult(&folder.join("train.csv"));

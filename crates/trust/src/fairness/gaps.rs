@@ -7,7 +7,7 @@
 //! - **sufficiency**: Y is independent of A given R (or D). **Group calibration**, P(Y = 1 | R = r, A = a) = r for every a, implies it;
 //!   the converse fails.
 //!
-//! Outside of degenerate cases at most one of them can hold ([`incompatibility`](super::incompatibility)).
+//! Outside of degenerate cases at most one of them can hold ([`tables_search`](super::tables_search)).
 
 use std::fmt;
 

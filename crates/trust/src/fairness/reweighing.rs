@@ -10,6 +10,7 @@ const NAME: &str = "reweighing";
 /// Weights P(A = a) P(Y = y)/P(A = a, Y = y) of the rows, times their own weights: in the weighted sample label and group are
 /// independent, so a model fitted with these weights learns from equal base rates. Sums of weights of groups and of labels stay as they
 /// are. Pairs of group and label that do not occur cannot be made up for.
+/// Features that tell the group can still lead to different decisions, so check the gaps of the model.
 ///
 /// ```
 /// use tove_tensor::Tensor;

@@ -108,7 +108,7 @@ pub struct ScoreSearch {
 /// ```
 /// use tove_trust::fairness::{Criterion, scores_search};
 /// let pair = (Criterion::Separation, Criterion::Sufficiency);
-/// assert!(scores_search(pair, [0.5, 0.3], (0.2, 0.9), 3, 4, 1)?.violation > 0.03);
+/// assert!(scores_search(pair, [0.5, 0.3], (0.2, 0.9), 3, 4, 1)?.violation > 0.005);
 /// assert!(scores_search(pair, [0.4, 0.4], (0.2, 0.9), 3, 4, 1)?.violation < 1e-3);
 /// # Ok::<(), tove_trust::TrustError>(())
 /// ```

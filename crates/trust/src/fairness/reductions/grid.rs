@@ -19,7 +19,7 @@ const NAME: &str = "FairGridSearch";
 pub struct FairGridSearch {
     /// What has to be equal; demographic parity by default.
     pub constraint: ParityConstraint,
-    /// Number of grid points, at most; 10 by default.
+    /// Number of grid points, at least: the grid is the smallest ball of whole-number points that has as many; 10 by default.
     pub points: usize,
     /// The largest sum of magnitudes of the multipliers; 2 by default.
     pub limit: f64,
@@ -106,7 +106,7 @@ impl FairGridSearch {
     fn grid(&self, events: usize, groups: usize) -> Vec<Vec<f64>> {
         let free = events * (groups - 1);
         let mut radius = 0;
-        while lattice(free, radius + 1, self.points + 1).len() <= self.points {
+        while lattice(free, radius, self.points).len() < self.points {
             radius += 1;
         }
         let scale = if radius > 0 { self.limit / f64::from(radius) } else { 0.0 };
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(grid.len(), 11);
         assert_eq!((grid[0].clone(), grid[10].clone()), (vec![-2.0, 0.0], vec![2.0, 0.0]));
         let grid = FairGridSearch { points: 20, ..FairGridSearch::default() }.grid(2, 2);
-        assert_eq!(grid.len(), 13); // radius 2 in the plane
+        assert_eq!(grid.len(), 25); // radius 3 in the plane
         assert!(grid.iter().all(|point| point.iter().map(|x| x.abs()).sum::<f64>() <= 2.0 + 1e-12));
         assert_eq!(FairGridSearch { points: 1, ..FairGridSearch::default() }.grid(2, 5), [vec![0.0; 10]]);
     }
