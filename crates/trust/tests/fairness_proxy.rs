@@ -30,6 +30,7 @@ fn twenty_weak_proxies_tell_the_attribute_and_the_gap_persists() {
     assert!(audit.proxies.auc.value > 0.9 && audit.proxies.auc.low > 0.9);
     // Bayes: the sum of the features has AUC Φ(0.5 √20/√2) = 0.943.
     close(audit.proxies.auc.value, 0.943, 0.02);
+    assert_eq!(audit.to_json()["proxies"]["features"].as_array().unwrap().len(), 20);
     // Each alone is weak: Φ(0.5/√2) = 0.638.
     assert!(audit.proxies.features.iter().all(|feature| feature.auc < 0.7));
     assert!(audit.gap_persists(0.01));

@@ -320,6 +320,7 @@ fn regressions_have_residuals_by_group() {
     close(report.groups[0].root_mean_squared_error, 0.5f64.sqrt(), 1e-14);
     close(report.difference.unwrap(), 1.5, 1e-14);
     close(report.error_ratio.unwrap(), 2.25, 1e-14);
+    assert_eq!(report.to_json()["groups"][1]["mean_residual"]["value"], 1.5);
     let single = SensitiveGroups::from_column("a", &Tensor::from([0i64, 0, 0, 1, 1, 2])).unwrap();
     assert_eq!(ResidualReport::new(&truth, &prediction, &single, 0.95).unwrap().groups[2].mean_residual, None);
     assert!(ResidualReport::new(&truth, &Tensor::from([1.0]), &groups, 0.95).is_err());

@@ -63,6 +63,17 @@ pub struct Gap {
     pub left_out: Vec<String>,
 }
 
+impl Gap {
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "measure": self.measure.name(), "criterion": self.measure.criterion().map(|criterion| format!("{criterion:?}")),
+            "value": self.value, "low": self.low, "high": self.high, "p_value": self.p_value,
+            "between": [self.between.0, self.between.1], "left_out": self.left_out,
+        })
+    }
+}
+
 impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (low, high) = &self.between;
@@ -101,17 +112,10 @@ impl FairnessGaps {
 
     /// As JSON.
     pub fn to_json(&self) -> Value {
-        let gap = |gap: &Gap| {
-            json!({
-                "measure": gap.measure.name(), "criterion": gap.measure.criterion().map(|criterion| format!("{criterion:?}")),
-                "value": gap.value, "low": gap.low, "high": gap.high, "p_value": gap.p_value,
-                "between": [gap.between.0, gap.between.1], "left_out": gap.left_out,
-            })
-        };
         let undefined = |(measure, why): &(GapMeasure, String)| json!({"measure": measure.name(), "why": why});
         json!({
             "confidence": self.confidence,
-            "gaps": self.gaps.iter().map(gap).collect::<Vec<Value>>(),
+            "gaps": self.gaps.iter().map(Gap::to_json).collect::<Vec<Value>>(),
             "undefined": self.undefined.iter().map(undefined).collect::<Vec<Value>>(),
         })
     }

@@ -169,23 +169,28 @@ pub struct SensitiveGroups {
 
 impl SensitiveGroups {
     fn of(columns: &[Column], n: usize) -> SensitiveGroups {
-        let key = |row: usize| columns.iter().map(|column| column.labels.codes()[row]).collect::<Vec<usize>>();
-        let mut cells: BTreeMap<Vec<usize>, usize> = (0..n).map(|row| (key(row), 0)).collect();
-        cells.values_mut().enumerate().for_each(|(index, code)| *code = index);
+        // One number per row that orders the combinations of codes, and the first row of each combination.
+        let mut keys = vec![0usize; n];
+        for column in columns {
+            let classes = column.labels.classes().len();
+            let joint: Vec<usize> =
+                keys.iter().zip(column.labels.codes()).map(|(&key, &code)| key * classes + code).collect();
+            keys = ranks(&joint);
+        }
+        let mut cells: BTreeMap<usize, usize> = BTreeMap::new();
+        keys.iter().enumerate().for_each(|(row, &key)| _ = cells.entry(key).or_insert(row));
         let value = |column: &Column, code: usize| column.labels.classes()[code];
         let name = |column: &Column, code: usize| {
             let value = value(column, code);
             let text = column.names.get(&value).cloned().unwrap_or_else(|| value.to_string());
             format!("{} = {text}", column.name)
         };
-        let describe = |cell: &Vec<usize>| columns.iter().zip(cell).map(|(c, &code)| name(c, code)).collect::<Vec<_>>();
+        let describe = |row: usize| columns.iter().map(|c| name(c, c.labels.codes()[row])).collect::<Vec<_>>();
+        let values = |row: usize| columns.iter().map(|c| value(c, c.labels.codes()[row])).collect::<Vec<_>>();
         SensitiveGroups {
-            names: cells.keys().map(|cell| describe(cell).join(", ")).collect(),
-            values: cells
-                .keys()
-                .map(|cell| columns.iter().zip(cell).map(|(c, &code)| value(c, code)).collect())
-                .collect(),
-            codes: (0..n).map(|row| cells[&key(row)]).collect(),
+            names: cells.values().map(|&row| describe(row).join(", ")).collect(),
+            values: cells.values().map(|&row| values(row)).collect(),
+            codes: keys,
         }
     }
 
@@ -245,4 +250,12 @@ pub(crate) fn binary(what: &'static str, argument: &str, values: &Tensor, n: usi
         return Err(TrustError::data(what, problem, "give 1 for the outcome of interest and 0 for the other"));
     }
     Ok(numbers.iter().map(|&value| value as usize).collect())
+}
+
+/// The place of every number among the distinct ones, in ascending order.
+fn ranks(numbers: &[usize]) -> Vec<usize> {
+    let mut distinct = numbers.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    numbers.iter().map(|number| distinct.partition_point(|other| other < number)).collect()
 }

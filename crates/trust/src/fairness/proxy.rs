@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde_json::{Value, json};
 use tove_learn::selection::{Splitter, StratifiedKFold};
 use tove_learn::{Estimator, Fit, Labels, LogisticRegression, Model, Pipeline, Predict, Rows, Samples, StandardScaler};
 use tove_tensor::{DType, Tensor};
@@ -52,6 +53,18 @@ pub struct ProxyAudit {
     pub features: Vec<ProxyFeature>,
     /// Confidence of the intervals.
     pub confidence: f64,
+}
+
+impl ProxyAudit {
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
+        let groups = self.by_group.iter().map(|(group, rate)| json!({"group": group, "auc": rate.json()}));
+        let features = self.features.iter().map(|one| json!({"column": one.column, "auc": one.auc}));
+        json!({
+            "confidence": self.confidence, "auc": self.auc.json(),
+            "groups": groups.collect::<Vec<Value>>(), "features": features.collect::<Vec<Value>>(),
+        })
+    }
 }
 
 impl fmt::Display for ProxyAudit {
@@ -145,6 +158,11 @@ impl UnawarenessAudit {
     /// Whether a gap remains without the attribute: its interval excludes 0 and the permutation test rejects at `alpha`.
     pub fn gap_persists(&self, alpha: f64) -> bool {
         self.unaware.low > 0.0 && self.unaware.p_value < alpha
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
+        json!({"proxies": self.proxies.to_json(), "aware": self.aware.to_json(), "unaware": self.unaware.to_json()})
     }
 }
 

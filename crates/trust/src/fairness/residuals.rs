@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde_json::{Value, json};
 use tove_learn::diagnostics::student_critical;
 use tove_tensor::Tensor;
 
@@ -94,6 +95,24 @@ impl ResidualReport {
             difference: (means.len() > 1).then_some(high - low),
             error_ratio: (least > 0.0).then(|| most / least),
             confidence,
+        })
+    }
+}
+
+impl ResidualReport {
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
+        let one = |group: &GroupResiduals| {
+            json!({
+                "name": group.name, "rows": group.rows, "mean_prediction": group.mean_prediction,
+                "mean_residual": group.mean_residual.map_or(Value::Null, |mean| mean.json()),
+                "mean_absolute_error": group.mean_absolute_error,
+                "root_mean_squared_error": group.root_mean_squared_error,
+            })
+        };
+        json!({
+            "confidence": self.confidence, "difference": self.difference, "error_ratio": self.error_ratio,
+            "overall": one(&self.overall), "groups": self.groups.iter().map(one).collect::<Vec<Value>>(),
         })
     }
 }

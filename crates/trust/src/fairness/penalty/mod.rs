@@ -12,7 +12,7 @@
 //! - **HSIC**: the Hilbert-Schmidt independence criterion (Gretton et al. 2005) with a Gaussian kernel on z and the kernel [a = a′]; it
 //!   also sees dependence beyond the mean. O(n²).
 //!
-//! With the first two the objective is convex, and a larger λ never gives a larger D. That bounds the gap between mean scores; the gap
+//! With the first two the objective is convex, and a larger λ never gives a larger D, the spread of the mean log-odds; the gap
 //! between decisions follows it closely but not exactly.
 
 mod objective;
@@ -136,6 +136,11 @@ impl FairLogisticRegression {
         let ridge = 1.0 / (self.c * total);
         let problem = Problem { settings: self, x, d, labels, shares, cells, groups: m, ridge };
         let minimum = problem.minimize()?;
+        if !minimum.converged() {
+            let (count, size) = (minimum.iterations, minimum.gradient_size);
+            let text = format!("not converged after {count} iterations (largest entry of the gradient {size:.1e})");
+            tove_learn::warn(&format!("{NAME}: {text}; increase `max_iter` or `tolerance`"));
+        }
         let coef: Vec<f64> = minimum.x[..d].iter().zip(&scales).map(|(v, scale)| v / scale).collect();
         let intercept = minimum.x[d] - coef.iter().zip(&means).map(|(v, mean)| v * mean).sum::<f64>();
         if !coef.iter().chain([&intercept]).all(|value| value.is_finite()) {

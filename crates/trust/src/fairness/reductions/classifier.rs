@@ -48,7 +48,7 @@ pub struct RandomizedClassifier {
     pub error: f64,
     /// The largest |P(h = 1 | E, A = a) − P(h = 1 | E)| on the training rows.
     pub violation: f64,
-    /// Duality gap: how much the Lagrangian could still improve.
+    /// Duality gap: how much the Lagrangian could still improve; infinite where it is not known, as for a grid search.
     pub duality_gap: f64,
     /// Whether the duality gap met its tolerance.
     pub converged: bool,

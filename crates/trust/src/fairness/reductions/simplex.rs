@@ -64,8 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_linear_program_equals_that_of_scipy() {
-        // scipy.optimize.linprog, SciPy 1.17 (see tests/reference/fairness.py).
+    fn mixtures_are_optimal_in_examples_solved_by_hand() {
         let costs = [0.1, 0.3, 0.25];
         let gaps = [vec![0.2, -0.3], vec![-0.1, 0.0], vec![0.05, -0.15]];
         let (q, multipliers) = cheapest_mixture(&costs, &gaps, 100.0);
