@@ -13,7 +13,7 @@
 //!   also sees dependence beyond the mean. O(n²).
 //!
 //! With the first two the objective is convex, and a larger λ never gives a larger D, the spread of the mean log-odds; the gap
-//! between decisions follows it closely but not exactly.
+//! between decisions usually falls with it, but need not.
 
 mod objective;
 
