@@ -24,6 +24,7 @@ mod error;
 pub mod explanations;
 pub mod fairness;
 mod input;
+mod intervals;
 pub mod robustness;
 
 pub use error::{Result, TrustError};
