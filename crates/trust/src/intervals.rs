@@ -1,7 +1,6 @@
 //! Intervals of a proportion: exact (Clopper and Pearson 1934) for counts, Wilson's (1927) for weighted shares.
 
-use tove_learn::diagnostics::hypotheses::chi_square_tail;
-use tove_tensor::Tensor;
+use tove_metrics::special::{incomplete_beta, normal_quantile};
 
 /// The exact interval of `successes` among `n` rows: each end is missed with probability at most (1 − confidence)/2.
 pub(crate) fn clopper_pearson(successes: f64, n: f64, confidence: f64) -> (f64, f64) {
@@ -23,14 +22,14 @@ pub(crate) fn wilson(share: f64, n: f64, confidence: f64) -> (f64, f64) {
     ((center - half).max(0.0), (center + half).min(1.0))
 }
 
-/// The z with P(|Z| ≥ z) = `tail` for a standard normal Z, by bisection.
+/// The z with P(|Z| ≥ z) = `tail` for a standard normal Z.
 pub(crate) fn normal_critical(tail: f64) -> f64 {
-    bisect(0.0, 40.0, |z| chi_square_tail(z * z, 1.0) > tail)
+    normal_quantile(1.0 - 0.5 * tail.max(2e-8))
 }
 
 /// The x with I_x(a, b) = p.
 fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
-    bisect(0.0, 1.0, |x| incomplete_beta(a, b, x) < p)
+    bisect(0.0, 1.0, |x| incomplete_beta(a, b, x, 1.0 - x) < p)
 }
 
 /// The place in [low, high] where `below` turns false.
@@ -43,47 +42,6 @@ fn bisect(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
         if below(middle) { low = middle } else { high = middle }
     }
     0.5 * (low + high)
-}
-
-/// The regularized incomplete beta function I_x(a, b), by its continued fraction on the side that converges fast.
-fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
-    if x <= 0.0 || x >= 1.0 {
-        return if x <= 0.0 { 0.0 } else { 1.0 };
-    }
-    let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (-x).ln_1p()).exp();
-    if x < (a + 1.0) / (a + b + 2.0) {
-        front * fraction(a, b, x) / a
-    } else {
-        1.0 - front * fraction(b, a, 1.0 - x) / b
-    }
-}
-
-/// The continued fraction of the incomplete beta function by Lentz's method.
-fn fraction(a: f64, b: f64, x: f64) -> f64 {
-    const TINY: f64 = 1e-300;
-    let guard = |value: f64| if value.abs() < TINY { TINY } else { value };
-    let mut c = 1.0;
-    let mut d = 1.0 / guard(1.0 - (a + b) * x / (a + 1.0));
-    let mut value = d;
-    for step in 1..20_000 {
-        let m = f64::from(step);
-        for term in [
-            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
-        ] {
-            d = 1.0 / guard(1.0 + term * d);
-            c = guard(1.0 + term / c);
-            value *= d * c;
-        }
-        if (d * c - 1.0).abs() < 1e-16 {
-            break;
-        }
-    }
-    value
-}
-
-fn ln_gamma(x: f64) -> f64 {
-    Tensor::scalar(x).lgamma().item::<f64>()
 }
 
 #[cfg(test)]

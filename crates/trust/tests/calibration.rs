@@ -275,6 +275,9 @@ fn k4_temperature_scaling_keeps_predictions_and_finds_the_factor() {
     assert!((fair.temperature().unwrap() - 1.0).abs() < 0.02);
     let loss = |p: &Tensor| log_loss(&labels, p, None).unwrap().value;
     assert!(loss(&fair.apply(&logits).unwrap()) <= loss(&logits.try_softmax(1).unwrap()));
+    let ece = |p: &Tensor| top_label_bins(&labels, &probabilities(p), 15, Binning::Width, None).unwrap().ece().value;
+    let (before, after) = (ece(&logits.try_softmax(1).unwrap()), ece(&fair.apply(&logits).unwrap()));
+    assert!(after <= before + 1e-3 && after < 0.01, "{before} {after}");
     // Small sets, among them ones with huge and equal logits: predictions never change.
     for seed in 20..40 {
         let (scores, labels) = drawn(seed, 30, 2);

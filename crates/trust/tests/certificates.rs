@@ -9,11 +9,11 @@ use tove_nn::{Conv2d, Layer, Mlp, Nonlinearity, Pass, Rng};
 use tove_tensor::{DType, Key, Tensor};
 use tove_trust::TrustError;
 use tove_trust::certificates::{
-    BallNorm, CurveOptions, InputRegion, LinearScores, NearestSamples, Network, Relaxation, SearchEffort,
-    certified_curve,
+    CurveOptions, InputRegion, LinearScores, NearestSamples, Network, Relaxation, SearchEffort, certified_curve,
 };
+use tove_trust::robustness::AttackNorm;
 
-const NORMS: [BallNorm; 3] = [BallNorm::L1, BallNorm::L2, BallNorm::LInf];
+const NORMS: [AttackNorm; 3] = [AttackNorm::L1, AttackNorm::L2, AttackNorm::LInf];
 const RELAXATIONS: [Relaxation; 3] = [Relaxation::Intervals, Relaxation::Mixed, Relaxation::Crown];
 
 fn uniform(seed: u64, n: usize) -> Vec<f64> {
@@ -60,9 +60,9 @@ fn linear_radii_are_the_closed_forms_and_tight() {
                 let scaled: Vec<f64> =
                     (0..d).map(|i| budgets[i] * (w[found.class * d + i] - w[other * d + i])).collect();
                 let dual = match norm {
-                    BallNorm::L1 => scaled.iter().fold(0.0f64, |most, x| most.max(x.abs())),
-                    BallNorm::L2 => scaled.iter().map(|x| x * x).sum::<f64>().sqrt(),
-                    BallNorm::LInf => scaled.iter().map(|x| x.abs()).sum(),
+                    AttackNorm::L1 => scaled.iter().fold(0.0f64, |most, x| most.max(x.abs())),
+                    AttackNorm::L2 => scaled.iter().map(|x| x * x).sum::<f64>().sqrt(),
+                    AttackNorm::LInf => scaled.iter().map(|x| x.abs()).sum(),
                 };
                 (z[found.class] - z[other]) / dual
             };
@@ -177,11 +177,11 @@ fn nets() -> Vec<(Network, Vec<f64>)> {
 fn no_point_of_the_region_violates_a_bound_and_relaxation_is_never_wider() {
     for (index, (net, x)) in nets().into_iter().enumerate() {
         for (size, norm) in [
-            (0.01, BallNorm::LInf),
-            (0.3, BallNorm::LInf),
-            (0.5, BallNorm::L2),
-            (0.5, BallNorm::L1),
-            (3.0, BallNorm::LInf),
+            (0.01, AttackNorm::LInf),
+            (0.3, AttackNorm::LInf),
+            (0.5, AttackNorm::L2),
+            (0.5, AttackNorm::L1),
+            (3.0, AttackNorm::LInf),
         ] {
             let budgets = [10.0 * size, 0.1 * size, size, 0.5 * size];
             let region = InputRegion::around(&x, &budgets, norm).unwrap();
@@ -233,7 +233,7 @@ fn one_hot_choices_and_whole_numbers_are_bounded_exactly_by_a_linear_model() {
     let weights = normal(7, 5 * 3);
     let scores = LinearScores::new(&Tensor::from_vec(weights, [3, 5]), &Tensor::from([0.1, 0.0, -0.1])).unwrap();
     let net = scores.network().unwrap();
-    let region = InputRegion::around(&[0.3, 2.0, 0.0, 1.0, 0.0], &[0.5, 1.7, 1.0, 1.0, 1.0], BallNorm::LInf).unwrap();
+    let region = InputRegion::around(&[0.3, 2.0, 0.0, 1.0, 0.0], &[0.5, 1.7, 1.0, 1.0, 1.0], AttackNorm::LInf).unwrap();
     let region = region.integers(&[1]).unwrap().one_hot(&[2, 3, 4], &[1, 2]).unwrap();
     assert_eq!((region.lower()[1], region.upper()[1]), (1.0, 3.0));
     for class in 0..3 {
@@ -269,11 +269,11 @@ fn certified_inputs_keep_their_class_in_single_precision() {
         let x = normal(300 + row, 5);
         let class = net.predict(&x).unwrap();
         let size = net
-            .certified_size(&x, 0.5, |x, eps| InputRegion::around(x, &[eps; 5], BallNorm::LInf), Relaxation::Crown)
+            .certified_size(&x, 0.5, |x, eps| InputRegion::around(x, &[eps; 5], AttackNorm::LInf), Relaxation::Crown)
             .unwrap();
         if size > 0.0 {
             proven += 1;
-            let region = InputRegion::around(&x, &[size; 5], BallNorm::LInf).unwrap();
+            let region = InputRegion::around(&x, &[size; 5], AttackNorm::LInf).unwrap();
             let points: Vec<f64> = (0..200).flat_map(|seed| point(&region, seed)).collect();
             let points = Tensor::from_vec(points, [200, 5]).to_dtype(DType::F32);
             let z = mlp.forward(&points, &Pass::eval()).unwrap().to_f64_vec();
@@ -294,7 +294,7 @@ fn robust_accuracy_lies_between_certificate_and_attack() {
     let labels: Vec<i64> = rows.chunks_exact(d).map(|x| net.predict(x).unwrap() as i64).collect();
     let (x, y) = (Tensor::from_vec(rows.clone(), [n, d]), Tensor::from_slice(&labels));
     let eps = [0.0, 0.05, 0.2, 0.6, 5.0];
-    let region = |x: &[f64], eps: f64| InputRegion::around(x, &[eps; 2], BallNorm::LInf);
+    let region = |x: &[f64], eps: f64| InputRegion::around(x, &[eps; 2], AttackNorm::LInf);
     let curve = certified_curve(&net, &x, &y, &eps, region, &CurveOptions::default()).unwrap();
     let intervals = CurveOptions { relaxation: Relaxation::Intervals, ..CurveOptions::default() };
     let plain = certified_curve(&net, &x, &y, &eps, region, &intervals).unwrap();
@@ -370,7 +370,7 @@ fn no_point_within_the_radius_of_k_neighbors_changes_the_vote() {
 
 #[test]
 fn bad_input_is_refused_with_a_reason() {
-    let around = |x: &[f64], b: &[f64]| InputRegion::around(x, b, BallNorm::LInf);
+    let around = |x: &[f64], b: &[f64]| InputRegion::around(x, b, AttackNorm::LInf);
     assert!(around(&[], &[]).is_err() && around(&[1.0], &[-1.0]).is_err() && around(&[f64::NAN], &[1.0]).is_err());
     assert!(around(&[1.0], &[1.0, 2.0]).is_err() && around(&[1.0], &[f64::INFINITY]).is_err());
     let unit = around(&[0.5, 0.5], &[0.25, 0.0]).unwrap();
@@ -393,15 +393,15 @@ fn bad_input_is_refused_with_a_reason() {
     let large = Network::scaled(&[1e10, 1.0], &[0.0, 0.0]).unwrap();
     assert!(large.bounds(&huge, Relaxation::Crown).unwrap_err().to_string().contains("not finite"));
     let (x, y) = (Tensor::zeros([2, 2], DType::F64), Tensor::from([0i64, 1]));
-    let region = |x: &[f64], eps: f64| InputRegion::around(x, &[eps; 2], BallNorm::LInf);
+    let region = |x: &[f64], eps: f64| InputRegion::around(x, &[eps; 2], AttackNorm::LInf);
     let curve = |eps: &[f64], y: &Tensor| certified_curve(&net, &x, y, eps, region, &CurveOptions::default());
     assert!(curve(&[], &y).is_err() && curve(&[0.2, 0.1], &y).is_err() && curve(&[-0.1], &y).is_err());
     assert!(curve(&[0.1], &Tensor::from([0i64, 2])).is_err());
     let scores = LinearScores::new(&Tensor::zeros([2, 2], DType::F64), &Tensor::from([1.0, 0.0])).unwrap();
-    assert_eq!(scores.radius(&[0.0, 0.0], &[1.0, 1.0], BallNorm::L2).unwrap().radius, f64::INFINITY);
-    assert!(scores.radius(&[0.0, 0.0], &[1.0, -1.0], BallNorm::L2).is_err());
+    assert_eq!(scores.radius(&[0.0, 0.0], &[1.0, 1.0], AttackNorm::L2).unwrap().radius, f64::INFINITY);
+    assert!(scores.radius(&[0.0, 0.0], &[1.0, -1.0], AttackNorm::L2).is_err());
     let steep = LinearScores::new(&Tensor::from([[1e10, 1.0]]), &Tensor::from([0.0])).unwrap();
-    assert!(steep.radius(&[1e300, 0.0], &[1.0, 1.0], BallNorm::L2).unwrap_err().to_string().contains("overflow"));
+    assert!(steep.radius(&[1e300, 0.0], &[1.0, 1.0], AttackNorm::L2).unwrap_err().to_string().contains("overflow"));
     assert!(steep.network().unwrap().evaluate(&[1e300, 0.0]).unwrap_err().to_string().contains("overflow"));
     let samples = NearestSamples::new(&Tensor::from([[0.0], [1.0]]), &Tensor::from([0i64, 1])).unwrap();
     assert!(samples.radius(&[1e300], 1).unwrap_err().to_string().contains("overflow"));

@@ -3,7 +3,8 @@
 
 use tove_nn::{AvgPool2d, BatchNorm, Cnn, CnnConfig, Conv2d, Layer, MaxPool2d, Pass, Rng};
 use tove_tensor::{ConvOptions, DType, Key, PoolOptions, Tensor};
-use tove_trust::certificates::{BallNorm, InputRegion, Network, Relaxation};
+use tove_trust::certificates::{InputRegion, Network, Relaxation};
+use tove_trust::robustness::AttackNorm;
 
 const RELAXATIONS: [Relaxation; 3] = [Relaxation::Intervals, Relaxation::Mixed, Relaxation::Crown];
 
@@ -69,7 +70,8 @@ fn bounds_of_a_convolutional_net_hold_and_shrink() {
     let net = Network::images([1, 8, 8]).unwrap().cnn(&cnn).unwrap();
     let x: Vec<f64> = uniform(4, 64).into_iter().map(|x| f64::from(x as f32)).collect();
     near(&net.evaluate(&x).unwrap(), &own(&cnn, &x, [1, 8, 8]), 1e-4);
-    let region = InputRegion::around(&x, &[0.02; 64], BallNorm::LInf).unwrap().within(&[0.0; 64], &[1.0; 64]).unwrap();
+    let region =
+        InputRegion::around(&x, &[0.02; 64], AttackNorm::LInf).unwrap().within(&[0.0; 64], &[1.0; 64]).unwrap();
     let bounds = RELAXATIONS.map(|relaxation| net.bounds(&region, relaxation).unwrap());
     let width = |place: usize| bounds[place].upper.iter().zip(&bounds[place].lower).map(|(a, b)| a - b).sum::<f64>();
     assert!(width(2) <= width(1) && width(1) <= width(0) && width(2) < 0.9 * width(0), "{} {}", width(0), width(2));

@@ -63,10 +63,11 @@ enum Fate {
 ///
 /// ```
 /// use tove_tensor::Tensor;
-/// use tove_trust::certificates::{BallNorm, InputRegion, LinearScores, certified_curve};
+/// use tove_trust::certificates::{InputRegion, LinearScores, certified_curve};
+/// use tove_trust::robustness::AttackNorm;
 /// let net = LinearScores::new(&Tensor::from([[1.0]]), &Tensor::from([0.0]))?.network()?;
 /// let (x, y) = (Tensor::from([[0.5], [-2.0]]), Tensor::from([1i64, 0]));
-/// let region = |row: &[f64], eps: f64| InputRegion::around(row, &[eps], BallNorm::LInf);
+/// let region = |row: &[f64], eps: f64| InputRegion::around(row, &[eps], AttackNorm::LInf);
 /// let curve = certified_curve(&net, &x, &y, &[0.0, 1.0, 3.0], region, &Default::default())?;
 /// let values: Vec<(f64, f64)> = curve.iter().map(|point| (point.certified.value, point.unbroken.value)).collect();
 /// assert_eq!(values, [(1.0, 1.0), (0.5, 0.5), (0.0, 0.0)]);

@@ -14,7 +14,8 @@ use tove_tensor::{Tensor, TryOps};
 
 use super::models::{Front, front};
 use super::network::Network;
-use super::region::{BallNorm, gamma};
+use super::region::{dual, gamma};
+use crate::robustness::AttackNorm;
 use crate::{Result, TrustError};
 
 const WHAT: &str = "LinearScores";
@@ -45,13 +46,14 @@ impl LinearScores {
     ///
     /// ```
     /// use tove_tensor::Tensor;
-    /// use tove_trust::certificates::{BallNorm, LinearScores};
+    /// use tove_trust::certificates::LinearScores;
+    /// use tove_trust::robustness::AttackNorm;
     /// let scores = LinearScores::new(&Tensor::from([[3.0, 4.0]]), &Tensor::from([0.0]))?;
     /// let radius = |norm| Ok::<_, tove_trust::TrustError>(scores.radius(&[1.0, 3.0], &[1.0, 1.0], norm)?.radius);
     /// // The score is 15, the dual norms of (3, 4) are 4, 5 and 7.
-    /// assert!((radius(BallNorm::L1)? - 15.0 / 4.0).abs() < 1e-12);
-    /// assert!((radius(BallNorm::L2)? - 3.0).abs() < 1e-12);
-    /// assert!((radius(BallNorm::LInf)? - 15.0 / 7.0).abs() < 1e-12);
+    /// assert!((radius(AttackNorm::L1)? - 15.0 / 4.0).abs() < 1e-12);
+    /// assert!((radius(AttackNorm::L2)? - 3.0).abs() < 1e-12);
+    /// assert!((radius(AttackNorm::LInf)? - 15.0 / 7.0).abs() < 1e-12);
     /// # Ok::<(), tove_trust::TrustError>(())
     /// ```
     ///
@@ -136,7 +138,7 @@ impl LinearScores {
     ///
     /// # Errors
     /// Sizes that do not fit, negative budgets, numbers that are not finite.
-    pub fn radius(&self, x: &[f64], budgets: &[f64], norm: BallNorm) -> Result<RobustRadius> {
+    pub fn radius(&self, x: &[f64], budgets: &[f64], norm: AttackNorm) -> Result<RobustRadius> {
         let finite = x.iter().all(|x| x.is_finite()) && budgets.iter().all(|b| *b >= 0.0 && b.is_finite());
         if x.len() != self.width() || budgets.len() != self.width() || !finite {
             let problem =
@@ -153,7 +155,7 @@ impl LinearScores {
         for other in (0..classes).filter(|other| *other != class) {
             let (w, b) = self.margin(class, other);
             let margin = w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>() + b;
-            let dual = norm.dual(w.iter().zip(budgets).map(|(w, budget)| w * budget));
+            let dual = dual(norm, w.iter().zip(budgets).map(|(w, budget)| w * budget));
             let size: f64 = w.iter().zip(x).map(|(w, x)| (w * x).abs()).sum::<f64>() + b.abs();
             let slack = gamma(x.len() + 4, f64::EPSILON);
             let radius = ((margin - slack * size).max(0.0) / dual) * (1.0 - slack);
@@ -189,15 +191,15 @@ impl LinearScores {
 }
 
 /// The δ with ‖δ/budgets‖ = 1 and w·δ = the dual norm.
-fn steepest(w: &[f64], budgets: &[f64], norm: BallNorm, dual: f64) -> Vec<f64> {
+fn steepest(w: &[f64], budgets: &[f64], norm: AttackNorm, dual: f64) -> Vec<f64> {
     let scaled: Vec<f64> = w.iter().zip(budgets).map(|(w, budget)| w * budget).collect();
     match norm {
-        BallNorm::LInf => {
+        AttackNorm::LInf => {
             let sign = |w: f64| if w == 0.0 { 0.0 } else { w.signum() };
             scaled.iter().zip(budgets).map(|(w, budget)| sign(*w) * budget).collect()
         }
-        BallNorm::L2 => scaled.iter().zip(budgets).map(|(w, budget)| w / dual * budget).collect(),
-        BallNorm::L1 => {
+        AttackNorm::L2 => scaled.iter().zip(budgets).map(|(w, budget)| w / dual * budget).collect(),
+        AttackNorm::L1 => {
             let best = scaled.iter().position(|w| w.abs() == dual).unwrap_or(0);
             let only = |i: usize| if i == best { scaled[i].signum() * budgets[i] } else { 0.0 };
             (0..w.len()).map(only).collect()

@@ -30,5 +30,5 @@ pub use curve::{CertifiedPoint, CurveOptions, certified_curve};
 pub use linear::{LinearScores, RobustRadius};
 pub use neighbors::{NearestSamples, NeighborRadius};
 pub use network::Network;
-pub use region::{BallNorm, InputRegion, OneHotBlock};
+pub use region::{InputRegion, OneHotBlock};
 pub use search::SearchEffort;

@@ -24,9 +24,10 @@ pub(super) enum Step {
 ///
 /// ```
 /// use tove_nn::{Mlp, Rng};
-/// use tove_trust::certificates::{BallNorm, InputRegion, Network, Relaxation};
+/// use tove_trust::certificates::{InputRegion, Network, Relaxation};
+/// use tove_trust::robustness::AttackNorm;
 /// let net = Network::scaled(&[0.1, 2.0], &[0.0, -1.0])?.mlp(&Mlp::new(&[2, 8, 3], &mut Rng::new(1)))?;
-/// let region = InputRegion::around(&[5.0, 0.25], &[0.5, 0.01], BallNorm::LInf)?;
+/// let region = InputRegion::around(&[5.0, 0.25], &[0.5, 0.01], AttackNorm::LInf)?;
 /// let bounds = net.bounds(&region, Relaxation::Crown)?;
 /// let z = net.evaluate(&[5.2, 0.245])?;
 /// assert!((0..3).all(|i| bounds.lower[i] <= z[i] && z[i] <= bounds.upper[i]));

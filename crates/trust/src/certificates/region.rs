@@ -1,47 +1,23 @@
 //! Where inputs may lie: bounds per feature, a ball around a row, one-hot blocks.
 
+use crate::robustness::AttackNorm;
 use crate::{Result, TrustError};
 
 const WHAT: &str = "InputRegion";
 
-/// The norm of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BallNorm {
-    /// Σ |δᵢ|.
-    L1,
-    /// √Σ δᵢ².
-    L2,
-    /// max |δᵢ|.
-    LInf,
-}
-
-impl BallNorm {
-    /// The dual norm: max a·δ over ‖δ‖ ≤ 1.
-    pub fn dual(self, values: impl Iterator<Item = f64>) -> f64 {
-        let absolute = values.map(f64::abs);
-        match self {
-            BallNorm::L1 => absolute.fold(0.0, f64::max),
-            BallNorm::LInf => absolute.sum(),
-            BallNorm::L2 => {
-                // Scaled, so that squares neither overflow nor vanish.
-                let values: Vec<f64> = absolute.collect();
-                let size = values.iter().fold(0.0f64, |size, value| size.max(*value));
-                if size == 0.0 || size.is_infinite() {
-                    return size;
-                }
-                size * values.iter().map(|value| (value / size).powi(2)).sum::<f64>().sqrt()
-            }
-        }
-    }
+/// The dual norm: max a·δ over ‖δ‖ ≤ 1.
+pub(super) fn dual(norm: AttackNorm, values: impl Iterator<Item = f64>) -> f64 {
+    norm.dual().of(&values.collect::<Vec<f64>>())
 }
 
 /// A set of inputs: a box, within it optionally a ball ‖(x − center)/budgets‖ ≤ 1, and one-hot blocks of which exactly one
 /// column is 1. Budgets are per feature, in the units of the feature.
 ///
 /// ```
-/// use tove_trust::certificates::{BallNorm, InputRegion};
+/// use tove_trust::certificates::InputRegion;
+/// use tove_trust::robustness::AttackNorm;
 /// // An amount that may change by 10, a share in [0, 1] that may change by 0.2, a choice of three.
-/// let region = InputRegion::around(&[100.0, 0.9, 1.0, 0.0, 0.0], &[10.0, 0.2, 0.0, 0.0, 0.0], BallNorm::LInf)?
+/// let region = InputRegion::around(&[100.0, 0.9, 1.0, 0.0, 0.0], &[10.0, 0.2, 0.0, 0.0, 0.0], AttackNorm::LInf)?
 ///     .within(&[0.0, 0.0, 0.0, 0.0, 0.0], &[1e6, 1.0, 1.0, 1.0, 1.0])?
 ///     .one_hot(&[2, 3, 4], &[0, 2])?;
 /// assert_eq!((region.lower()[1], region.upper()[1]), (0.7, 1.0));
@@ -62,7 +38,7 @@ pub struct InputRegion {
 struct Ball {
     center: Vec<f64>,
     budgets: Vec<f64>,
-    norm: BallNorm,
+    norm: AttackNorm,
 }
 
 /// Columns of which exactly one is 1 and the others are 0, and which of them may be the 1.
@@ -96,7 +72,7 @@ impl InputRegion {
     ///
     /// # Errors
     /// As [`InputRegion::between`]; a negative budget.
-    pub fn around(row: &[f64], budgets: &[f64], norm: BallNorm) -> Result<InputRegion> {
+    pub fn around(row: &[f64], budgets: &[f64], norm: AttackNorm) -> Result<InputRegion> {
         if row.len() != budgets.len() {
             let problem = format!("{} features and {} budgets", row.len(), budgets.len());
             return Err(TrustError::data(WHAT, problem, "give a budget for each feature"));
@@ -107,7 +83,7 @@ impl InputRegion {
         }
         let moved = |sign: f64| row.iter().zip(budgets).map(|(x, b)| x + sign * b).collect::<Vec<f64>>();
         let region = InputRegion::between(&moved(-1.0), &moved(1.0))?;
-        let ball = (norm != BallNorm::LInf).then(|| Ball { center: row.to_vec(), budgets: budgets.to_vec(), norm });
+        let ball = (norm != AttackNorm::LInf).then(|| Ball { center: row.to_vec(), budgets: budgets.to_vec(), norm });
         Ok(InputRegion { ball, ..region })
     }
 
@@ -233,7 +209,7 @@ impl InputRegion {
         let in_box = in_box - slack * size;
         let Some(ball) = &self.ball else { return in_box };
         let center: f64 = a.iter().zip(&ball.center).map(|(a, x)| a * x).sum();
-        let reach = ball.norm.dual(a.iter().zip(&ball.budgets).map(|(a, b)| a * b));
+        let reach = dual(ball.norm, a.iter().zip(&ball.budgets).map(|(a, b)| a * b));
         in_box.max(center - reach - slack * (size + reach))
     }
 
@@ -296,9 +272,9 @@ impl Ball {
         let part = |((x, c), b): ((&f64, &f64), &f64)| if x == c { 0.0 } else { (x - c) / b };
         let parts = x.iter().zip(&self.center).zip(&self.budgets).map(part);
         match self.norm {
-            BallNorm::L1 => parts.map(f64::abs).sum(),
-            BallNorm::L2 => BallNorm::L2.dual(parts),
-            BallNorm::LInf => parts.fold(0.0, |most, part| most.max(part.abs())),
+            AttackNorm::L1 => parts.map(f64::abs).sum(),
+            AttackNorm::L2 => dual(AttackNorm::L2, parts),
+            AttackNorm::LInf => parts.fold(0.0, |most, part| most.max(part.abs())),
         }
     }
 }

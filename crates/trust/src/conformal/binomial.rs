@@ -6,7 +6,7 @@
 use std::fmt;
 
 use serde_json::{Value, json};
-use tove_tensor::Tensor;
+use tove_metrics::special::incomplete_beta;
 
 use crate::input::fraction;
 use crate::{Result, TrustError};
@@ -131,8 +131,6 @@ pub fn coverage_range(n: usize, alpha: f64, confidence: f64) -> Result<(f64, f64
 
 /// The x with I_x(a, b) = p, by bisection.
 fn beta_quantile(a: f64, b: f64, p: f64) -> f64 {
-    let ln_gamma = |x: f64| Tensor::scalar(x).lgamma().item::<f64>();
-    let front = ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b);
     let (mut low, mut high) = (0.0f64, 1.0f64);
     for _ in 0..200 {
         // Halve the exponent first, so that tiny quantiles are found with all their digits.
@@ -146,45 +144,13 @@ fn beta_quantile(a: f64, b: f64, p: f64) -> f64 {
         if middle <= low || middle >= high || middle < 1e-300 {
             break;
         }
-        if incomplete_beta(a, b, middle, front) < p {
+        if incomplete_beta(a, b, middle, 1.0 - middle) < p {
             low = middle;
         } else {
             high = middle;
         }
     }
     0.5 * (low + high)
-}
-
-/// I_x(a, b) by Lentz's continued fraction on the side that converges; `front` is −ln B(a, b).
-fn incomplete_beta(a: f64, b: f64, x: f64, front: f64) -> f64 {
-    let front = (front + a * x.ln() + b * (-x).ln_1p()).exp();
-    if x < (a + 1.0) / (a + b + 2.0) {
-        front * fraction_of(a, b, x) / a
-    } else {
-        1.0 - front * fraction_of(b, a, 1.0 - x) / b
-    }
-}
-
-fn fraction_of(a: f64, b: f64, x: f64) -> f64 {
-    const TINY: f64 = 1e-300;
-    let guard = |value: f64| if value.abs() < TINY { TINY } else { value };
-    let (mut c, mut d) = (1.0, 1.0 / guard(1.0 - (a + b) * x / (a + 1.0)));
-    let mut h = d;
-    for m in 1..100_000 {
-        let m = f64::from(m);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        d = 1.0 / guard(1.0 + even * d);
-        c = guard(1.0 + even / c);
-        h *= d * c;
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        d = 1.0 / guard(1.0 + odd * d);
-        c = guard(1.0 + odd / c);
-        h *= d * c;
-        if (d * c - 1.0).abs() < 1e-15 {
-            break;
-        }
-    }
-    h
 }
 
 #[cfg(test)]

@@ -50,6 +50,12 @@ impl PredictionIntervals {
         Ok(PredictionIntervals { low, high, claim: CoverageClaim::None })
     }
 
+    /// The same intervals with a claim, for those that were made with one and read back from a table.
+    #[must_use]
+    pub fn claimed(self, claim: CoverageClaim) -> PredictionIntervals {
+        PredictionIntervals { claim, ..self }
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.low.len()

@@ -156,6 +156,12 @@ impl PredictionSets {
         Ok(PredictionSets { members, classes, claim: CoverageClaim::None })
     }
 
+    /// The same sets with a claim, for those that were made with one and read back from a table.
+    #[must_use]
+    pub fn claimed(self, claim: CoverageClaim) -> PredictionSets {
+        PredictionSets { claim, ..self }
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.members.len() / self.classes

@@ -176,6 +176,9 @@ pub fn select_threshold(
     check(criterion)?;
     let candidates = candidates(WHAT, labels, scores, weights)?;
     let first = candidates[0].counts;
+    if first.total() == 0.0 {
+        return Err(TrustError::data(WHAT, "there are no rows of positive weight", "give rows of both classes"));
+    }
     let missing = match criterion {
         ThresholdCriterion::Cost(_) => None,
         _ if first.false_negatives == 0.0 => Some(1),
@@ -209,8 +212,9 @@ fn check(criterion: ThresholdCriterion<'_>) -> Result<()> {
                 "use `CostMatrix::decide`; a threshold exists for two classes only",
             ))
         }
-        ThresholdCriterion::FBeta(beta) if !(beta > 0.0 && beta.is_finite()) => {
-            Err(TrustError::argument(WHAT, format!("beta is {beta}; give a positive number, such as 1")))
+        // Squares of other numbers, times counts, would leave the range of doubles.
+        ThresholdCriterion::FBeta(beta) if !(1e-100..=1e100).contains(&beta) => {
+            Err(TrustError::argument(WHAT, format!("beta is {beta:e}; give a number from 1e-100 to 1e100, such as 1")))
         }
         ThresholdCriterion::PrecisionAtLeast(least) | ThresholdCriterion::RecallAtLeast(least)
             if !(0.0..=1.0).contains(&least) =>
