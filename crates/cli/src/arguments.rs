@@ -2,6 +2,7 @@
 
 mod nets;
 mod reading;
+mod trust;
 mod unsupervised;
 mod words;
 
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use nets::*;
 pub use reading::*;
+pub use trust::*;
 pub use unsupervised::*;
 pub use words::*;
 
@@ -54,6 +56,14 @@ pub enum Command {
     Evaluate(Evaluate),
     /// Explain a model: coefficients, permutation importance, partial dependence
     Explain(Explain),
+    /// Audit a model, or the predictions of any system: calibration, coverage, costs, robustness, fairness, drift
+    Audit(Audit),
+    /// Calibrate the probabilities of a classifier on held-out rows
+    Calibrate(Calibrate),
+    /// Add prediction sets or intervals with guaranteed coverage to a model
+    Conformal(Conformal),
+    /// Choose decision thresholds by group, so that groups are treated alike
+    Fair(Fair),
     /// Cluster the rows of a table, and describe the clusters
     Cluster(Cluster),
     /// Reduce the columns of a table, or images, to a few components

@@ -135,3 +135,40 @@ fn one_row_is_explained_by_contributions_that_add_up() {
     }
     place.run(&["explain", "m.tove", "--row", "1"]).fails(2, &["FILE"]);
 }
+
+#[test]
+fn a_counterfactual_leads_to_the_class_that_it_names() {
+    let place = Place::new("counterfactual");
+    std::fs::copy(shipped("german-credit.csv"), place.path("new.csv")).unwrap();
+    place.run(&["fit", "new.csv", "--target", "credit_risk", "-m", "LogisticRegression", "-o", "m.tove", "-q"]).ok();
+    let table = std::fs::read_to_string(place.path("new.csv")).unwrap();
+    let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
+    for row in ["3", "11", "40"] {
+        let found = place.run(&["explain", "m.tove", "new.csv", "--row", row, "--json"]).ok().json();
+        let found = &found["counterfactual"];
+        let changes = found["changes"].as_array().unwrap();
+        assert!(!changes.is_empty(), "{found}");
+        let number: usize = row.parse().unwrap();
+        let predicted = |omitted: Option<usize>| {
+            let mut cells: Vec<String> = lines[number].iter().map(|cell| (*cell).to_owned()).collect();
+            for (place, change) in changes.iter().enumerate() {
+                let column = lines[0].iter().position(|name| *name == change["column"]).unwrap();
+                assert_eq!(lines[number][column], change["before"]);
+                if omitted != Some(place) {
+                    cells[column] = change["after"].as_str().unwrap().to_owned();
+                }
+            }
+            // The other rows keep the types of the columns.
+            let rest: Vec<String> = lines[1..].iter().map(|cells| cells.join(",")).collect();
+            place.write("changed.csv", &format!("{}\n{}\n{}\n", lines[0].join(","), cells.join(","), rest.join("\n")));
+            place.run(&["predict", "m.tove", "changed.csv", "--json"]).ok().json()[0]["predicted credit_risk"].clone()
+        };
+        assert_eq!(predicted(None), found["to"], "{found}");
+        // Every change is needed.
+        for omitted in 0..changes.len() {
+            assert_eq!(predicted(Some(omitted)), found["from"], "{found} without {omitted}");
+        }
+    }
+    let text = place.run(&["explain", "m.tove", "new.csv", "--row", "3"]).ok().out;
+    assert!(text.contains("It would be predicted as"), "{text}");
+}

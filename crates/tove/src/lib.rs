@@ -12,6 +12,7 @@
 //! assert_eq!(slope.to_vec::<f64>(), [1.0]);
 //! ```
 
+pub mod audit;
 pub mod estimators;
 pub mod language;
 mod net_files;

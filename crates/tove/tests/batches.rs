@@ -84,8 +84,8 @@ fn assert_steady(name: &str, model: &TabularModel, data: &Table, random: &mut Ra
         let parts: Vec<_> = places.iter().map(|places| model.rows(&data.take(places).unwrap()).unwrap()).collect();
         let answers = model.ask_together(&parts.iter().map(|part| &part.0).collect::<Vec<_>>()).unwrap();
         assert_eq!(answers.len(), parts.len());
-        for ((places, (_, conformed, imputed)), answers) in places.iter().zip(parts).zip(answers) {
-            let found = bits(&model.predictions(answers, conformed, imputed).unwrap());
+        for ((places, (_, context)), answers) in places.iter().zip(parts).zip(answers) {
+            let found = bits(&model.predictions(answers, context).unwrap());
             let expected: Vec<Vec<u64>> = places.iter().map(|&place| whole[place].clone()).collect();
             assert_eq!(found, expected, "{name}: joined with others, {threads} threads");
         }

@@ -65,7 +65,7 @@ fn judged(
     // once.
     let file = tables::open(path)?;
     let once = file.reads_once() || file.format() == Format::Json;
-    let given = |field: &&Field| field.role == Role::Feature || once && field.role == Role::Target;
+    let given = |field: &&Field| field.role.is_needed() || once && field.role == Role::Target;
     options = options.schema(&Schema::new(model.schema().fields().iter().filter(given).cloned().collect())?);
     if once {
         options = options.rest(Kind::Text);
@@ -87,7 +87,7 @@ fn judged(
 
 /// The columns that the model uses.
 fn wanted(model: &TabularModel) -> Vec<String> {
-    let used = |field: &&Field| matches!(field.role, Role::Feature | Role::Target | Role::Weight);
+    let used = |field: &&Field| field.role.is_needed() || matches!(field.role, Role::Target | Role::Weight);
     model.schema().fields().iter().filter(used).map(|field| field.name.clone()).collect()
 }
 

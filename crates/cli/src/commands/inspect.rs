@@ -96,6 +96,20 @@ fn scores(parts: &[(&str, &Value)]) -> String {
     if rows.len() > 1 { format!("\n{}", table(&rows)) } else { String::new() }
 }
 
+/// What prediction sets or intervals promise.
+fn coverage(model: &TabularModel) -> String {
+    let Some(rule) = &model.safeguards().coverage else { return String::new() };
+    let by = rule.groups.as_ref().map_or(String::new(), |groups| format!(", by {}", groups.column()));
+    format!("{}{by}", rule.claim())
+}
+
+/// By which groups decisions are made.
+fn decisions(model: &TabularModel) -> String {
+    let Some(rule) = &model.safeguards().decisions else { return String::new() };
+    let criterion = rule.thresholds.settings().constraint.name().replace('_', " ");
+    format!("a threshold for each group of {} ({criterion}): {}", rule.groups.column(), rule.groups.names().join(", "))
+}
+
 /// A model of tables.
 fn about_table(model: &TabularModel, container: &Container) -> String {
     let facts = model.facts();
@@ -106,6 +120,9 @@ fn about_table(model: &TabularModel, container: &Container) -> String {
         ("model", model.model().name().to_owned()),
         ("settings", line(&model.model().settings())),
         ("features", model.encoder().feature_names().len().to_string()),
+        ("calibration", model.model().calibration().map(ToString::to_string).unwrap_or_default()),
+        ("sets and intervals", coverage(model)),
+        ("decisions", decisions(model)),
     ];
     list.extend(
         [("training rows", "train_rows"), ("test rows", "test_rows"), ("silhouette", "silhouette"), ("seed", "seed")]

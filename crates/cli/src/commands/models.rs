@@ -172,6 +172,7 @@ fn example(entry: &Entry) -> Option<String> {
         "OneVsRest" => "OneVsRest(LogisticRegression(c=0.1))".to_owned(),
         "GridSearch" => "GridSearch(Ridge, grid={alpha: [0.1, 1, 10]})".to_owned(),
         "RandomSearch" => "RandomSearch(Ridge, space={alpha: [log_uniform, 0.001, 1000]}, iterations=20)".to_owned(),
+        "CalibratedModel" => "CalibratedModel(LogisticRegression, method=beta)".to_owned(),
         "CalibratedClassifierCV" => "CalibratedClassifierCV(LinearSVC, method=isotonic)".to_owned(),
         "SelfTrainingClassifier" => "SelfTrainingClassifier(GaussianNB, threshold=0.9)".to_owned(),
         "SelectKBest" => "Pipeline(SelectKBest(k=2), LogisticRegression)".to_owned(),

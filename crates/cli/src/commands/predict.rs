@@ -9,6 +9,7 @@ use std::path::Path;
 use serde_json::json;
 use tove::data::table::{Column, Field, Kind, Role, Schema, Table};
 use tove::tabular::{Predictions, TabularModel};
+use tove::tensor::DType;
 use tove::tensor::io::{WriteOptions, atomic};
 
 use crate::arguments::Predict;
@@ -63,6 +64,9 @@ fn threshold(model: &TabularModel, threshold: Option<f64>) -> Result<Option<f64>
     if !(0.0..=1.0).contains(&value) {
         return wrong("give a probability between 0 and 1");
     }
+    if model.safeguards().decisions.is_some() {
+        return wrong("the model has a threshold for each group, which one for all would undo; leave out --threshold");
+    }
     match model.model().capabilities().probabilities && model.model().classes().len() == 2 {
         true => Ok(threshold),
         false => wrong("only classifiers of two classes with probabilities have a threshold"),
@@ -85,7 +89,7 @@ impl Job<'_> {
     fn tables(&mut self, predict: &Predict) -> Result<Chunks, Failure> {
         let path = &predict.file;
         // Only what the model needs is read as it was at fitting; the target and unknown columns may hold anything.
-        let needed = |field: &&Field| matches!(field.role, Role::Feature | Role::Id);
+        let needed = |field: &&Field| field.role.is_for_prediction();
         let needed = Schema::new(self.model.schema().fields().iter().filter(needed).cloned().collect())?;
         let options = tables::options(&predict.reading)?.schema(&needed).rest(Kind::Text);
         let mut wanted: Vec<String> = needed.fields().iter().map(|field| field.name.clone()).collect();
@@ -111,7 +115,11 @@ impl Job<'_> {
 
     /// The predictions of a chunk.
     fn answer(&mut self, table: &Table) -> Result<Table, Failure> {
-        let predictions = self.model.predict(table);
+        // A kept column may hold anything, though the model knows one of its name, as it does the target.
+        let schema = self.model.schema();
+        let only_kept = |name: &&String| !schema.field(name).is_ok_and(|field| field.role.is_for_prediction());
+        let only_kept: Vec<&String> = self.keep.iter().filter(only_kept).collect();
+        let predictions = table.drop_columns(&only_kept).map_err(Into::into).and_then(|rows| self.model.predict(&rows));
         let mut predictions = predictions.map_err(|error| tables::failed(self.file, &self.names, error))?;
         if let Some(threshold) = self.threshold {
             predictions = self.model.at_threshold(predictions, threshold)?;
@@ -238,7 +246,7 @@ impl About {
     }
 }
 
-/// The id columns, the predictions, and the probabilities if asked for.
+/// The id columns, the predictions, the probabilities if asked for, and prediction sets or intervals if the model makes them.
 pub fn answer(model: &TabularModel, data: &Table, predictions: &Predictions, proba: bool) -> Result<Table, Failure> {
     let mut columns: Vec<(String, Column)> = Vec::new();
     for name in model.schema().with(Role::Id) {
@@ -252,6 +260,23 @@ pub fn answer(model: &TabularModel, data: &Table, predictions: &Predictions, pro
         let m = names.len().max(1);
         for (place, name) in names.into_iter().enumerate() {
             columns.push((format!("P({name})"), Column::floats(all.chunks(m).map(|row| row[place]).collect())));
+        }
+    }
+    if let Some(sets) = &predictions.sets {
+        let members = sets.to_dtype(DType::U8).to_vec::<u8>();
+        let m = model.classes().len().max(1);
+        for (place, class) in model.classes().iter().enumerate() {
+            let column = Column::booleans(members.chunks(m).map(|row| row[place] == 1).collect());
+            columns.push((format!("set({class})"), column));
+        }
+    }
+    if let Some(ends) = &predictions.intervals {
+        // An end that is unbounded is left empty: neither CSV nor JSON has a number for it.
+        let ends: Vec<f64> =
+            ends.to_f64_vec().into_iter().map(|end| if end.is_finite() { end } else { f64::NAN }).collect();
+        for (place, name) in ["lower", "upper"].into_iter().enumerate() {
+            let column = Column::floats(ends.chunks(2).map(|row| row[place]).collect());
+            columns.push((format!("{name} {}", model.target()), column));
         }
     }
     Ok(Table::new(columns)?)

@@ -49,7 +49,7 @@ fn property(field: &Field) -> Value {
 /// The JSON Schema of a row in a request. Columns of features must be present, though they may be null.
 fn row(model: &TabularModel) -> Value {
     let fields = || needed(model.schema());
-    let required: Vec<&str> = fields().filter(|field| field.role == Role::Feature).map(|field| &*field.name).collect();
+    let required: Vec<&str> = fields().filter(|field| field.role.is_needed()).map(|field| &*field.name).collect();
     let properties: Map<String, Value> = fields().map(|field| (field.name.clone(), property(field))).collect();
     json!({
         "type": "object", "properties": properties, "required": required,
@@ -67,7 +67,11 @@ fn example(row: &Value) -> Value {
 fn prediction(model: &TabularModel) -> Value {
     let mut properties = Map::new();
     for field in needed(model.schema()).filter(|field| field.role == Role::Id) {
-        let kind = if field.kind.is_numeric() && field.kind != Kind::Boolean { "number" } else { "string" };
+        let kind = match field.kind {
+            Kind::Boolean => "boolean",
+            kind if kind.is_numeric() => "number",
+            _ => "string",
+        };
         properties.insert(field.name.clone(), json!({"type": [kind, "null"], "description": "The id of the row"}));
     }
     let predicted = model.predicted();
@@ -84,7 +88,27 @@ fn prediction(model: &TabularModel) -> Value {
         required.push(name.clone());
         properties.insert(name, json!({"type": "number", "minimum": 0, "maximum": 1}));
     }
+    for (name, kind) in regions(model) {
+        required.push(name.clone());
+        properties.insert(name, kind);
+    }
     json!({"type": "object", "properties": properties, "required": required})
+}
+
+/// The members of prediction sets or intervals, if the model makes them.
+fn regions(model: &TabularModel) -> Vec<(String, Value)> {
+    let Some(rule) = &model.safeguards().coverage else { return Vec::new() };
+    let claim = rule.claim().to_string();
+    if model.classes().is_empty() {
+        let text = format!("An end of the prediction interval, null if it is unbounded: {claim}");
+        let end = |name: &str| {
+            (format!("{name} {}", model.target()), json!({"type": ["number", "null"], "description": text}))
+        };
+        return vec![end("lower"), end("upper")];
+    }
+    let text = format!("Whether the class is in the prediction set: {claim}");
+    let member = |class: &String| (format!("set({class})"), json!({"type": "boolean", "description": text}));
+    model.classes().iter().map(member).collect()
 }
 
 fn object(members: &[(&str, Value)], description: &str) -> Value {
@@ -121,7 +145,7 @@ fn schemas(model: &TabularModel) -> Value {
                 "range",
                 json!({"type": ["array", "null"], "description": "Smallest and largest value in the training data"}),
             ),
-            ("role", json!({"type": "string", "enum": ["feature", "id"]})),
+            ("role", json!({"type": "string", "enum": ["feature", "id", "group"]})),
         ],
         "A column that a row has",
     );

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tove::data::table::{Column, Conformed, Table};
+use tove::data::table::{Column, Table};
 use tove::learn::Rows;
-use tove::tabular::{Answers, ColumnCounts, Predictions, TabularModel};
+use tove::tabular::{Answers, Predictions, RowContext, TabularModel};
 
 use super::batches::Batches;
 use super::refusal::{Refusal, guarded};
@@ -24,8 +24,7 @@ pub struct Answer {
 struct Request {
     table: Table,
     ignored: Vec<String>,
-    conformed: Conformed,
-    imputed: ColumnCounts,
+    context: RowContext,
 }
 
 /// The model and how it is asked.
@@ -119,14 +118,13 @@ impl Predictor {
 
     fn read(&self, format: Format, body: &[u8]) -> Result<(Rows, Request), Refusal> {
         let super::rows::Rows { table, ignored } = self.reading.rows(format, body)?;
-        let (rows, conformed, imputed) = self.model.rows(&table)?;
-        Ok((rows, Request { table, ignored, conformed, imputed }))
+        let (rows, context) = self.model.rows(&table)?;
+        Ok((rows, Request { table, ignored, context }))
     }
 
     fn write(&self, request: Request, answers: Answers) -> Result<Answer, Refusal> {
-        let Request { table, ignored, conformed, imputed } = request;
-        let predictions = self.model.predictions(answers, conformed, imputed);
-        let predictions = predictions?;
+        let Request { table, ignored, context } = request;
+        let predictions = self.model.predictions(answers, context)?;
         check(&table, &predictions)?;
         let answer = answer(&self.model, &table, &predictions, predictions.probabilities.is_some())
             .map_err(|error| Refusal::fault(error.to_string()))?;
@@ -211,6 +209,7 @@ fn cell(out: &mut String, column: &Column, row: usize) {
         Column::Integer(values) => {
             let _ = write!(out, "{}", values.get(row).unwrap_or(0));
         }
+        Column::Boolean(values) => out.push_str(if values.get(row) == Some(true) { "true" } else { "false" }),
         _ => out.push_str(&text(&column.text(row).unwrap_or_default())),
     }
 }

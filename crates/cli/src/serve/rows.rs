@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tove::data::DataError;
 use tove::data::table::csv::{Charset, MISSING};
-use tove::data::table::{CsvOptions, Field, Role, Schema, Table, Unit, parse_boolean};
+use tove::data::table::{CsvOptions, Field, Schema, Table, Unit, parse_boolean};
 use tove::tabular::TabularModel;
 
 use super::json;
@@ -18,7 +18,7 @@ pub fn schema(model: &TabularModel) -> Value {
         .map(|field| {
             serde_json::json!({
                 "name": field.name, "kind": field.kind.name(), "categories": field.categories,
-                "role": if field.role == Role::Id { "id" } else { "feature" },
+                "role": field.role.name(),
                 "typical": field.typical.as_ref().map(|typical| &typical.value),
                 "range": field.typical.as_ref().and_then(|typical| typical.range.as_ref()),
             })
@@ -32,7 +32,7 @@ pub fn schema(model: &TabularModel) -> Value {
 
 /// The columns that a request has.
 pub fn needed(schema: &Schema) -> impl Iterator<Item = &Field> {
-    schema.fields().iter().filter(|field| matches!(field.role, Role::Feature | Role::Id))
+    schema.fields().iter().filter(|field| field.role.is_for_prediction())
 }
 
 /// What a body is.

@@ -284,3 +284,49 @@ fn the_neighbors_of_rows_are_served_as_the_document_says() {
     ask("/neighbors", &json!({"a": 1})).refused(400, &["b"]);
     server.ask("GET", "/neighbors", "", b"").refused(405, &["POST"]);
 }
+
+#[test]
+fn prediction_sets_intervals_and_groups_are_part_of_the_document() {
+    let place = Place::new("openapi-regions");
+    let mut text = "size,region,kind,y\n".to_owned();
+    for i in 0..120 {
+        let (region, kind) = (["north", "south"][i % 2], ["a", "b"][usize::from(i * 37 % 120 > 60)]);
+        text.push_str(&format!("{},{region},{kind},{}.5\n", i * 37 % 120, i * 37 % 120 + i % 5));
+    }
+    place.write("t.csv", &text);
+    let fits = [("y", "Ridge", "kind"), ("kind", "LogisticRegression", "y")];
+    for (target, model, unused) in fits {
+        let fit = [
+            "fit",
+            "t.csv",
+            "-t",
+            target,
+            "-m",
+            model,
+            "--cv",
+            "0",
+            "--drop",
+            "region",
+            "--drop",
+            unused,
+            "-o",
+            "m.tove",
+            "-q",
+            "--overwrite",
+        ];
+        place.run(&fit).ok();
+        place.run(&["conformal", "m.tove", "t.csv", "--by", "region", "-o", "c.tove", "-q", "--overwrite"]).ok();
+        let server = Server::start(&place, "c.tove", &[]);
+        let document = sound(&server);
+        let members = document["components"]["schemas"]["Prediction"]["properties"].as_object().unwrap();
+        let wanted: &[&str] = if target == "y" { &["lower y", "upper y"] } else { &["set(a)", "set(b)"] };
+        assert!(wanted.iter().all(|name| members.contains_key(*name)), "{members:?}");
+        agrees(&server, &document, &json!({"size": 50, "region": "north"}));
+        // Of a group that was not seen nothing is known: all classes, or no bounds.
+        agrees(&server, &document, &json!({"size": 50, "region": "west"}));
+        let body = json!({"size": 50, "region": null}).to_string();
+        let answer = server.post("application/json", body).json()["predictions"][0].clone();
+        let nothing = if target == "y" { Value::Null } else { Value::Bool(true) };
+        assert!(wanted.iter().all(|name| answer[*name] == nothing), "{answer}");
+    }
+}

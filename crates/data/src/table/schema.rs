@@ -18,8 +18,34 @@ pub enum Role {
     Id,
     /// How much the row counts.
     Weight,
+    /// Says to which group the row belongs, for what treats groups apart; the model does not see it.
+    Group,
     /// Nobody sees it.
     Dropped,
+}
+
+impl Role {
+    /// Whether rows without the column cannot be predicted.
+    pub fn is_needed(self) -> bool {
+        matches!(self, Role::Feature | Role::Group)
+    }
+
+    /// Whether the column is read for predictions: what is needed, and what names the row.
+    pub fn is_for_prediction(self) -> bool {
+        self.is_needed() || self == Role::Id
+    }
+
+    /// Its name in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Feature => "feature",
+            Role::Target => "target",
+            Role::Id => "id",
+            Role::Weight => "weight",
+            Role::Group => "group",
+            Role::Dropped => "dropped",
+        }
+    }
 }
 
 /// One column of a schema.
@@ -180,6 +206,16 @@ impl Schema {
         Ok(self)
     }
 
+    /// The schema with a further column at the end.
+    ///
+    /// # Errors
+    /// If there is a column of this name.
+    pub fn with_field(self, field: Field) -> Result<Self> {
+        let mut fields = self.fields;
+        fields.push(field);
+        Self::new(fields)
+    }
+
     /// Names of the columns that have a role, in order.
     pub fn with(&self, role: Role) -> impl Iterator<Item = &str> {
         self.fields.iter().filter(move |field| field.role == role).map(|field| field.name.as_str())
@@ -203,8 +239,8 @@ impl Schema {
         Self::new(read.fields)
     }
 
-    /// The columns of `table` that this schema knows, in its order and of its kinds. Features must be there; the other
-    /// roles may be absent. Kinds are converted where nothing is lost: a small file often looks narrower than the one
+    /// The columns of `table` that this schema knows, in its order and of its kinds. Features and groups must be there; the
+    /// other roles may be absent. Kinds are converted where nothing is lost: a small file often looks narrower than the one
     /// that was fitted on. A column of integers may hold other numbers now; it is then float.
     ///
     /// # Errors
@@ -216,7 +252,7 @@ impl Schema {
         let mut columns = Vec::new();
         for field in &self.fields {
             if !table.has(&field.name) {
-                if field.role == Role::Feature {
+                if field.role.is_needed() {
                     return Err(self.absent(field, &about.extra));
                 }
                 continue;
@@ -236,7 +272,9 @@ impl Schema {
     fn absent(&self, field: &Field, extra: &[String]) -> DataError {
         let nearest = spelling::nearest(&field.name, extra.iter().map(String::as_str));
         let hint = nearest.map_or_else(String::new, |name| format!("; did you mean your column {name:?}? rename it"));
-        let problem = format!("is missing from the table: the model was fitted on it ({}){hint}", field.kind);
+        let why =
+            if field.role == Role::Group { "the model decides by groups of it" } else { "the model was fitted on it" };
+        let problem = format!("is missing from the table: {why} ({}){hint}", field.kind);
         DataError::Schema { column: field.name.clone(), problem: problem.into() }
     }
 }

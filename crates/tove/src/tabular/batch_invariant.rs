@@ -7,6 +7,7 @@
 //! Models with sums of [`LONG`] terms or more, which are cut by the size of the result, see blocks of exactly [`BLOCK`] rows.
 //! Sparse rows are multiplied one by one as it is.
 
+use tove_learn::calibration::CalibrationCheck;
 use tove_learn::neighbors::{Neighbors, RadiusNeighbors};
 use tove_learn::{About, Model, Record, Result, Rows, Summary};
 use tove_tensor::{DType, Tensor, TryOps};
@@ -115,6 +116,10 @@ impl Model for BatchInvariant {
 
     fn proba_rows(&self, x: &Rows) -> Result<Tensor> {
         self.ask(x, |x| self.0.proba_rows(x))
+    }
+
+    fn calibration(&self) -> Option<&CalibrationCheck> {
+        self.0.calibration()
     }
 
     fn score_rows(&self, x: &Rows) -> Result<Tensor> {

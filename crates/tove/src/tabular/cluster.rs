@@ -19,7 +19,7 @@ use super::cluster_profile::{ClusterProfile, profiles};
 use super::reduce::{Plane, plane};
 use super::split::taken;
 use super::unlabeled::{Columns, LeftOut};
-use super::{Candidate, ColumnCounts, Event, Result, TabularError, TabularModel};
+use super::{Candidate, ColumnCounts, Event, Result, Safeguards, TabularError, TabularModel};
 
 /// The largest number of clusters that is tried.
 const MOST: usize = 10;
@@ -272,6 +272,8 @@ fn cluster_model(
         labels: TargetLabels { task: Task::Clustering(k), classes: Vec::new() },
         target: "cluster".to_owned(),
         model: TabularModel::batch_invariant(model),
+        safeguards: Safeguards::default(),
+        profile: None,
         facts,
     }
 }

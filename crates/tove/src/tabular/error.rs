@@ -3,6 +3,7 @@
 use tove_data::{DataError, Problem, Remedy};
 use tove_learn::LearnError;
 use tove_tensor::io::FileError;
+use tove_trust::TrustError;
 
 /// A result with this module's error.
 pub type Result<T, E = TabularError> = std::result::Result<T, E>;
@@ -20,6 +21,9 @@ pub enum TabularError {
     /// A tensor operation.
     #[error(transparent)]
     Tensor(#[from] tove_tensor::Error),
+    /// What can be said of how far a model can be trusted.
+    #[error(transparent)]
+    Trust(Box<TrustError>),
     /// A file.
     #[error(transparent)]
     File(Box<FileError>),
@@ -33,7 +37,7 @@ pub enum TabularError {
 
 impl TabularError {
     #[cold]
-    pub(super) fn plan(problem: impl Into<Problem>) -> TabularError {
+    pub(crate) fn plan(problem: impl Into<Problem>) -> TabularError {
         TabularError::Plan(problem.into())
     }
 
@@ -69,6 +73,16 @@ impl From<DataError> for TabularError {
 impl From<LearnError> for TabularError {
     fn from(error: LearnError) -> TabularError {
         TabularError::Learn(Box::new(error))
+    }
+}
+
+impl From<TrustError> for TabularError {
+    fn from(error: TrustError) -> TabularError {
+        match error {
+            TrustError::Learn(error) => error.into(),
+            TrustError::Tensor(error) => error.into(),
+            other => TabularError::Trust(Box::new(other)),
+        }
     }
 }
 

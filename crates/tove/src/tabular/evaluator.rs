@@ -92,10 +92,10 @@ impl Given {
 }
 
 /// Adds an answer that a model may not give.
-fn note(given: &mut Option<Given>, answer: tove_learn::Result<Tensor>) {
+fn note(given: &mut Option<Given>, answer: Option<Tensor>) {
     match answer {
-        Ok(answer) => given.iter_mut().for_each(|given| given.add(&answer)),
-        Err(_) => *given = None,
+        Some(answer) => given.iter_mut().for_each(|given| given.add(&answer)),
+        None => *given = None,
     }
 }
 
@@ -137,15 +137,16 @@ impl Evaluator<'_> {
         let y = self.model.labels().encode(kept.column(target)?)?;
         let (kept, _) = self.model.schema().conform(&kept)?;
         self.sum = self.sum.wrapping_add(feature_sum(&kept, self.model.schema()));
-        let (rows, _, _) = self.model.rows(&kept)?;
+        let (rows, context) = self.model.rows(&kept)?;
         let model = self.model.model();
         let weights = row_weights(&kept, self.model.schema())?;
         self.weights.extend(weights.map_or_else(|| vec![1.0; kept.n_rows()], |weights| weights.to_f64_vec()));
         self.truth.extend(y.to_f64_vec());
-        self.predicted.add(&model.predict(&rows)?);
+        let answers = self.model.ask(&rows)?;
+        self.predicted.add(&self.model.safeguards().decide(&answers, &context)?);
         if !model.classes().is_empty() {
-            note(&mut self.probabilities, model.predict_proba(&rows));
-            note(&mut self.decision, model.decision_function(&rows));
+            note(&mut self.probabilities, answers.probabilities);
+            note(&mut self.decision, model.decision_function(&rows).ok());
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use tove_metrics::hoeffding_union;
 use super::evaluate::{Evaluated, learning_curve, usual_scorer};
 use super::package::Fitted;
 use super::prepared::{Prepared, check_candidates, no_classes};
+use super::profile::profile;
 use super::search::{Clock, Search, Winner};
 use super::split::{self, TrainTest};
 use super::{Candidate, CandidateResult, DataWarning, Event, Outcome, Plan, Result, TabularError, data_warnings};
@@ -76,6 +77,7 @@ impl Plan {
             true => learning_curve(chosen, &parts, self.seed, found.scorer, &*model),
             false => Vec::new(),
         };
+        let compared = profile(&data.table, &data.schema, Some(&train_rows), self.seed)?;
         let package = self.package(Fitted {
             candidate: chosen,
             model,
@@ -89,6 +91,7 @@ impl Plan {
             dropped: data.dropped,
             imputed: parts.imputed,
             unseen: parts.unseen,
+            profile: compared,
             fingerprints: Some([data.fingerprint, data.target_fingerprint]),
             start,
         });

@@ -163,7 +163,7 @@ impl TabularModel {
 
     /// The mean prediction for a table, with what it is.
     fn mean_prediction(&self, table: &Table) -> Result<(f64, String)> {
-        let (rows, _, _) = self.rows(table)?;
+        let (rows, _) = self.rows(table)?;
         let model = self.model();
         let (values, label) = match model.classes().last() {
             None => (model.predict(&rows)?.to_f64_vec(), format!("mean predicted {}", self.target())),

@@ -19,28 +19,37 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod attack;
 mod batch;
 mod batch_invariant;
+mod calibrate;
 mod candidates;
 mod cluster;
 mod cluster_profile;
+mod conformal;
+mod counterfactual;
 mod data_warnings;
 mod error;
 mod evaluate;
 mod evaluator;
+mod fair;
 mod fingerprint;
 mod fit;
+mod grouping;
 mod inspection;
 mod model;
 mod outcome;
 mod package;
 mod plan;
 mod prepared;
+mod profile;
 mod ratings;
 mod recommend;
 mod recommender;
 mod reduce;
 mod reduced;
+mod row_context;
+mod safeguards;
 mod scores;
 mod search;
 mod shapley;
@@ -50,13 +59,17 @@ mod stream;
 mod unlabeled;
 mod weights;
 
+pub use attack::{AttackedTable, CellAttack};
 pub use batch::Answers;
 pub use candidates::{Candidate, streaming_candidate, usual_candidates};
 pub use cluster::{ClusterCount, ClusterOutcome, ClusterPlan, drawn_rows};
 pub use cluster_profile::{ClusterProfile, ClusterTrait};
+pub use conformal::CoveragePlan;
+pub use counterfactual::{CellChange, RowCounterfactual};
 pub use data_warnings::{DataWarning, Spelling, spelling_of};
 pub use error::{Result, TabularError};
 pub use evaluator::{EvaluationReport, Evaluator};
+pub use grouping::Grouping;
 pub use inspection::{Grid, Importance, PartialDependence, PermutationImportance};
 pub use model::{ColumnCounts, Predictions, TabularModel};
 pub use outcome::{BudgetLimit, CandidateResult, Event, LearningPoint, Outcome, Streamed, SubsampleFit};
@@ -65,6 +78,8 @@ pub use recommend::{BesideBaseline, LISTED, RecommendOutcome, RecommendPlan, Tri
 pub use recommender::{RatingColumns, RecommendedItem, Recommender};
 pub use reduce::{Plane, ReduceOutcome, ReducePlan, ScaledComponents, ScalingEffect, TableComponent};
 pub use reduced::ReducedTable;
+pub use row_context::RowContext;
+pub use safeguards::{CoverageRule, DecisionRule, Regions, Safeguards};
 #[cfg(feature = "images")]
 pub(crate) use scores::scores_of_evaluation;
 pub use scores::{NamedScore, scores_of};

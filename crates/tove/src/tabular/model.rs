@@ -8,10 +8,11 @@ use tove_learn::neighbors::Neighbors;
 use tove_learn::{Csr, Model, Predict, Record, Rows, restore};
 use tove_tensor::Tensor;
 use tove_tensor::io::WriteOptions;
+use tove_trust::drift::TrainingProfile;
 
 use super::batch::{Answers, joined};
 use super::batch_invariant::BatchInvariant;
-use super::{Result, TabularError};
+use super::{Result, RowContext, Safeguards, TabularError};
 use crate::estimators;
 
 const KIND: &str = "TabularModel";
@@ -26,6 +27,8 @@ pub struct TabularModel {
     pub(super) labels: TargetLabels,
     pub(super) target: String,
     pub(super) model: Box<dyn Model>,
+    pub(super) safeguards: Safeguards,
+    pub(super) profile: Option<TrainingProfile>,
     pub(super) facts: Value,
 }
 
@@ -36,6 +39,10 @@ pub struct Predictions {
     pub column: Column,
     /// Probabilities (rows, classes), where the model gives them.
     pub probabilities: Option<Tensor>,
+    /// For each row and class whether the class is in the prediction set (u8, rows by classes), where the model guarantees coverage.
+    pub sets: Option<Tensor>,
+    /// Lower and upper end of the prediction interval (rows, 2), where the model guarantees coverage.
+    pub intervals: Option<Tensor>,
     /// What had to be done to make the table fit: columns left out, kinds converted, categories never seen.
     pub conformed: Conformed,
     /// Columns in which missing values were filled, and how many.
@@ -135,18 +142,24 @@ impl TabularModel {
         &self.facts
     }
 
-    /// The features of a table as the model's rows, with what had to be done.
-    pub fn rows(&self, table: &Table) -> Result<(Rows, Conformed, ColumnCounts)> {
+    /// What is done to the answers: decisions by groups, prediction sets or intervals.
+    pub fn safeguards(&self) -> &Safeguards {
+        &self.safeguards
+    }
+
+    /// The features of a table as the model's rows, with what had to be done and what else is known of them.
+    pub fn rows(&self, table: &Table) -> Result<(Rows, RowContext)> {
         let (table, conformed) = self.schema.conform(table)?;
         let sparse = self.model.capabilities().sparse;
         let rows = encoded(&self.encoder, &table, None, sparse)?;
-        Ok((rows.x, conformed, rows.imputed))
+        let context = self.safeguards.context(&table, &rows.x)?;
+        Ok((rows.x, RowContext { conformed, imputed: rows.imputed, ..context }))
     }
 
     /// Predictions for a table that has the columns of the schema; the target is not needed.
     pub fn predict(&self, table: &Table) -> Result<Predictions> {
-        let (rows, conformed, imputed) = self.rows(table)?;
-        self.predictions(self.ask(&rows)?, conformed, imputed)
+        let (rows, context) = self.rows(table)?;
+        self.predictions(self.ask(&rows)?, context)
     }
 
     /// What the model says of rows that [`TabularModel::rows`] made.
@@ -182,10 +195,12 @@ impl TabularModel {
         self.ask(&joined(parts)?)?.parted(parts.iter().map(|rows| rows.len()))
     }
 
-    /// Answers in the words of the table.
-    pub fn predictions(&self, answers: Answers, conformed: Conformed, imputed: ColumnCounts) -> Result<Predictions> {
-        let column = self.labels.decode(&answers.values)?;
-        Ok(Predictions { column, probabilities: answers.probabilities, conformed, imputed })
+    /// Answers in the words of the table, with the safeguards of the model.
+    pub fn predictions(&self, answers: Answers, context: RowContext) -> Result<Predictions> {
+        let (sets, intervals) = self.safeguards.regions(&answers, &context)?;
+        let column = self.labels.decode(&self.safeguards.decide(&answers, &context)?)?;
+        let RowContext { conformed, imputed, .. } = context;
+        Ok(Predictions { column, probabilities: answers.probabilities, sets, intervals, conformed, imputed })
     }
 
     /// The predictions with the second of two classes wherever its probability is at least `threshold`, and the first elsewhere.
@@ -232,6 +247,12 @@ impl TabularModel {
         record.put("encoder", document(&encoder));
         record.put("features", self.encoder.feature_names().to_vec());
         record.put("facts", self.facts.clone());
+        if !self.safeguards.is_empty() {
+            record.put("safeguards", self.safeguards.to_json());
+        }
+        if let Some(profile) = &self.profile {
+            record.put("profile", profile.to_json());
+        }
         record.put_tensor("encoder", &numbers);
         record.put_part("model", self.model.record());
         Ok(record)
@@ -254,12 +275,22 @@ impl TabularModel {
         {
             return Err(TabularError::from(damaged("model")));
         }
+        let safeguards = match record.get("safeguards") {
+            Ok(written) => Safeguards::from_json(written, &schema, &labels).ok_or_else(|| damaged("safeguards"))?,
+            Err(_) => Safeguards::default(),
+        };
+        let profile = match record.get("profile") {
+            Ok(written) => Some(TrainingProfile::from_json(written).map_err(|_| damaged("profile"))?),
+            Err(_) => None,
+        };
         Ok(TabularModel {
             schema,
             encoder,
             labels,
             target: record.text("target")?.to_owned(),
             model,
+            safeguards,
+            profile,
             facts: record.get("facts")?.clone(),
         })
     }

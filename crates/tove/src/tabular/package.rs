@@ -5,9 +5,10 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tove_data::table::{Schema, TableEncoder, TargetLabels};
 use tove_learn::{Model, Samples};
+use tove_trust::drift::TrainingProfile;
 
 use super::evaluate::{Evaluated, usual_scorer};
-use super::{Candidate, ColumnCounts, NamedScore, Outcome, Plan, TabularModel};
+use super::{Candidate, ColumnCounts, NamedScore, Outcome, Plan, Safeguards, TabularModel};
 
 /// What the stages before hand over.
 pub(super) struct Fitted<'c> {
@@ -27,6 +28,8 @@ pub(super) struct Fitted<'c> {
     pub unseen: ColumnCounts,
     /// Of the features and of the target of a table that was read as a whole.
     pub fingerprints: Option<[String; 2]>,
+    /// What is kept of the training rows.
+    pub profile: Option<TrainingProfile>,
     pub start: Instant,
 }
 
@@ -55,6 +58,8 @@ impl Plan {
                 labels: fitted.labels,
                 target: self.target.clone(),
                 model: TabularModel::batch_invariant(fitted.model),
+                safeguards: Safeguards::default(),
+                profile: fitted.profile,
                 facts,
             },
             scorer: self.scorer.unwrap_or_else(|| usual_scorer(classifies)),

@@ -20,6 +20,7 @@ use super::evaluate::Evaluated;
 use super::model::encoded;
 use super::package::Fitted;
 use super::prepared::{add_counts, check_candidates, check_weights, row_weights, weigh};
+use super::profile::profile;
 use super::source::TableSource;
 use super::{Candidate, ColumnCounts, Event, Outcome, Plan, Result, Streamed, TabularError};
 
@@ -93,6 +94,8 @@ impl Plan {
             Some(first) => found.schema.clone().with_typical(first),
             None => found.schema.clone(),
         };
+        let compared = Table::concat(kept.train.clone())?;
+        let compared = compared.map(|table| profile(&table, &found.schema, None, self.seed)).transpose()?.flatten();
         let part = |pieces: Vec<Table>, what: &str| -> Result<(Samples, ColumnCounts, ColumnCounts)> {
             let table = Table::concat(pieces)?
                 .ok_or_else(|| TabularError::plan(format!("no {what} rows came out of the file")))?;
@@ -118,6 +121,7 @@ impl Plan {
             dropped,
             imputed: kept.imputed,
             unseen,
+            profile: compared,
             fingerprints: None,
             start,
         });

@@ -88,6 +88,11 @@ impl ImageModel {
     /// # Errors
     /// If the images have another size than [`ImageModel::input`].
     pub fn predict_proba(&self, x: &Tensor) -> Result<Tensor> {
+        Ok(self.net.probabilities(&self.framed(x)?)?)
+    }
+
+    /// Images with the border that the net takes around them, as 32-bit numbers.
+    pub(crate) fn framed(&self, x: &Tensor) -> Result<Tensor> {
         let framed = match *x.dims() {
             // Images that have their border already.
             [_, channels, height, width] if [channels, height, width] == self.config.input => x.clone(),
@@ -100,7 +105,7 @@ impl ImageModel {
                 )));
             }
         };
-        Ok(self.net.probabilities(&framed.to_dtype(DType::F32))?)
+        Ok(framed.to_dtype(DType::F32))
     }
 
     /// The most probable class of each image.

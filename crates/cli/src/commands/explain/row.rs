@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tove::data::table::Table;
 use tove::plot::{BarChart, Report};
-use tove::tabular::{Contribution, RowExplanation, TabularModel};
+use tove::tabular::{Contribution, RowCounterfactual, RowExplanation, TabularModel};
 use tove::tensor::io::WriteOptions;
 
 use super::more;
@@ -33,7 +33,59 @@ pub fn run(
         report(model, &explained, number, explain.top).save(path, options)?;
         output.remark(format!("report: {}", path.display()));
     }
-    output.result(|| text(&explained, number, explain.top), || document(&explained, number))
+    let other = counterfactual(model, data, number)?;
+    output.result(
+        || {
+            let sentence = other.as_ref().map(|found| paragraph(&turned(found.as_ref())));
+            [Some(text(&explained, number, explain.top)), sentence].into_iter().flatten().collect::<Vec<_>>().join("\n")
+        },
+        || {
+            let mut document = document(&explained, number);
+            if let Some(found) = &other {
+                document["counterfactual"] = found.as_ref().map_or(Value::Null, changes);
+            }
+            document
+        },
+    )
+}
+
+/// A small change that leads to another class; outer none for models that have no classes or no scores to search by.
+fn counterfactual(
+    model: &TabularModel,
+    data: &Table,
+    number: usize,
+) -> Result<Option<Option<RowCounterfactual>>, Failure> {
+    let own = model.model().capabilities();
+    if model.classes().is_empty() || !(own.probabilities || own.decision_function) {
+        return Ok(None);
+    }
+    Ok(Some(model.row_counterfactual(data, number - 1)?))
+}
+
+/// What would have to change, in a sentence.
+fn turned(found: Option<&RowCounterfactual>) -> String {
+    let Some(found) = found else {
+        return "No change of its numbers by up to 4 standard deviations was found that leads to another prediction."
+            .to_owned();
+    };
+    let cells: Vec<String> =
+        found.changes.iter().map(|cell| format!("{} {} instead of {}", cell.column, cell.after, cell.before)).collect();
+    format!(
+        "It would be predicted as {} instead of {} with {} (changes of at most {:.2} standard deviations; smaller ones may exist).",
+        found.to,
+        found.from,
+        cells.join(", "),
+        found.eps
+    )
+}
+
+fn changes(found: &RowCounterfactual) -> Value {
+    let cell =
+        |cell: &tove::tabular::CellChange| json!({"column": cell.column, "before": cell.before, "after": cell.after});
+    json!({
+        "from": found.from, "to": found.to, "eps": found.eps,
+        "changes": found.changes.iter().map(cell).collect::<Vec<_>>(),
+    })
 }
 
 fn verdict(explained: &RowExplanation, number: usize) -> String {

@@ -123,6 +123,7 @@ pub fn text(read: &ReadReport, outcome: &Outcome, model: &Path, page: &Path, run
         ("run", format!("{run} ({:.1} s)", outcome.seconds)),
         ("model", model.display().to_string()),
         ("report", page.display().to_string()),
+        ("audit", format!("tove audit {} HELD-OUT.csv: how far to trust it, on rows it has not seen", model.display())),
     ];
     text.push_str(&format!("\n{}", entries(&place)));
     text
